@@ -1,0 +1,11 @@
+/** How a repository answers: `'async'` with promises, `'sync'` with values, as the driver below it does. */
+export type Execution = 'async' | 'sync'
+
+/** What a verb returns: `Result` itself on a synchronous driver, a promise of it otherwise. Awaiting either is right. */
+export type Outcome<E extends Execution, Result> = E extends 'sync' ? Result : Promise<Result>
+
+/**
+ * Runs `work` in a transaction of its own: committed when `work` returns, rolled back when it throws.
+ * One line per driver; the processor opens transactions in no other way.
+ */
+export type TransactionSource<Transaction> = <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => Promise<Result>

@@ -1,0 +1,63 @@
+/** Every code a `TaskError` may carry, and what it means. */
+export const taskErrorCodes = {
+  /** A value given to a verb is not one it takes: `data.argument` names it. Nothing was written. */
+  ARGUMENT_INVALID: 'ARGUMENT_INVALID',
+  /** The topic was never initialised: `data.topic`. */
+  TOPIC_UNKNOWN: 'TOPIC_UNKNOWN',
+  /** The repository's owner is not registered: `data.owner`. */
+  OWNER_UNKNOWN: 'OWNER_UNKNOWN',
+  /** One task stands twice in one completion: `data.task`. */
+  TASK_DUPLICATE: 'TASK_DUPLICATE',
+  /** Under `strict`: tasks are no longer held: `data.lost`. */
+  TASK_LOST: 'TASK_LOST',
+  /** A decision was given for a task that is not of the batch: `data.task`. */
+  TASK_UNKNOWN: 'TASK_UNKNOWN',
+  /** The transaction is over, or was aborted by an earlier error. */
+  TRANSACTION_CLOSED: 'TRANSACTION_CLOSED',
+  /** The database went away, or cannot be reached. What the transaction wrote is not committed, or its commit is unknown. */
+  DATABASE_UNAVAILABLE: 'DATABASE_UNAVAILABLE',
+  /** A synchronous database stayed locked by another process. */
+  DATABASE_BUSY: 'DATABASE_BUSY',
+  /** There are no tables: run `migrate`. */
+  SCHEMA_MISSING: 'SCHEMA_MISSING',
+  /** The tables are of an earlier release: run `migrate`. */
+  SCHEMA_OLDER: 'SCHEMA_OLDER',
+  /** The tables are of a later release: upgrade the package. */
+  SCHEMA_NEWER: 'SCHEMA_NEWER',
+  /** A number in the database is beyond 2^53. */
+  NUMBER_UNSAFE: 'NUMBER_UNSAFE',
+  /** This version of Node.js, or of a driver, is not supported: `data.found`, `data.needed`. */
+  RUNTIME_UNSUPPORTED: 'RUNTIME_UNSUPPORTED',
+  /** Reason of an abort: the owner's lease ran out, so that others may have taken the tasks over. */
+  LEASE_LOST: 'LEASE_LOST',
+  /** Reason of an abort: the processor is stopping and its grace is over. */
+  SHUTDOWN: 'SHUTDOWN',
+  /** Something is asked of a node or manager that its state does not allow, such as a second start. */
+  LIFECYCLE: 'LIFECYCLE',
+} as const
+
+export type TaskErrorCode = keyof typeof taskErrorCodes
+
+/**
+ * The one error of taskstream: what went wrong in `code`, which one in `data`, what to do in the message.
+ *
+ * @example
+ * try { await tasks.push(tx, 'invioces', 'inv-1') }
+ * catch (error) { if (isTaskError(error, 'TOPIC_UNKNOWN')) console.log(error.data.topic) }
+ */
+export class TaskError extends Error {
+  readonly code: TaskErrorCode
+  readonly data: Readonly<Record<string, unknown>>
+
+  constructor(code: TaskErrorCode, message: string, data: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'TaskError'
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Whether `error` is a `TaskError`, and of that code if one is given. */
+export function isTaskError(error: unknown, code?: TaskErrorCode): error is TaskError {
+  return error instanceof TaskError && (code === undefined || error.code === code)
+}

@@ -1,0 +1,70 @@
+import { TaskError } from './task-error.ts'
+
+/** The greatest values the verbs take. Lengths are UTF-16 code units, the unit of `string.length`. */
+export const taskLimits = {
+  topicLength: 250,
+  identifierLength: 500,
+  referenceLength: 500,
+  externalIdLength: 500,
+  ownerNameLength: 200,
+  /** 16 Mi. A larger payload belongs in storage of its own, with its address as the input. */
+  inputLength: 16_777_216,
+  /** A longer message is cut: it is for people to read. */
+  outputLength: 65_536,
+  headersLength: 65_536,
+  /** Tasks in one push, one completion, one page. */
+  batchSize: 100_000,
+  pollSize: 10_000,
+  /** A hundred years. */
+  durationMs: 3_153_600_000_000,
+  tries: 32_767,
+  priority: 32_767,
+} as const
+
+/** @throws TaskError ARGUMENT_INVALID unless `value` is well-formed text of 1 to `maximum` characters without NUL. */
+export function checkText(argument: string, value: unknown, maximum: number): asserts value is string {
+  if (typeof value !== 'string') throw invalid(argument, value, 'must be a string')
+  if (value.length === 0) throw invalid(argument, value, 'must not be empty')
+  checkStorable(argument, value, maximum)
+}
+
+/** As `checkText`, but empty text is allowed. */
+export function checkStorable(argument: string, value: unknown, maximum: number): asserts value is string {
+  if (typeof value !== 'string') throw invalid(argument, value, 'must be a string')
+  if (value.length > maximum) throw invalid(argument, value, `must have at most ${maximum} characters, and has ${value.length}`)
+  // PostgreSQL stores neither; what one engine cannot keep, none accepts.
+  if (value.includes('\0')) throw invalid(argument, value, 'must not contain a NUL character (\\0)')
+  if (!value.isWellFormed()) throw invalid(argument, value, 'must not contain an unpaired surrogate: it is not valid Unicode')
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless `value` is a whole number from `minimum` to `maximum`. */
+export function checkInteger(argument: string, value: unknown, minimum: number, maximum: number): asserts value is number {
+  if (!Number.isInteger(value) || (value as number) < minimum || (value as number) > maximum) {
+    throw invalid(argument, value, `must be a whole number from ${minimum} to ${maximum}`)
+  }
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless `value` is whole milliseconds, 0 to 100 years. */
+export function checkDuration(argument: string, value: unknown): asserts value is number {
+  checkInteger(argument, value, 0, taskLimits.durationMs)
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date`. */
+export function checkInstant(argument: string, value: unknown): asserts value is Date {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw invalid(argument, value, 'must be a valid Date')
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless `topic` may name a topic: 1 to 250 characters. */
+export function checkTopic(topic: unknown): asserts topic is string {
+  checkText('topic', topic, taskLimits.topicLength)
+}
+
+/** The error for an argument that is not one: which one, what it must be, and what was given. */
+export function invalid(argument: string, value: unknown, rule: string): TaskError {
+  return new TaskError('ARGUMENT_INVALID', `${argument} ${rule}: ${preview(value)}`, { argument, value })
+}
+
+function preview(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}

@@ -1,0 +1,8 @@
+/** Hints that there may be work. Only ever a hint: a lost one costs latency, never a task. */
+export interface TaskNotifier {
+  /**
+   * Calls `wake` with a topic when tasks of it may be ready, and without one when any topic may have some (after a reconnect, say).
+   * Resolves once it listens; a connection lost later is renewed by itself, and `wake()` is called then.
+   */
+  listen(wake: (topic?: string) => void): Promise<AsyncDisposable>
+}

@@ -1,0 +1,15 @@
+import type { Execution } from './execution.ts'
+import type { TaskCatalog } from './task-catalog.ts'
+import type { TaskOwners } from './task-owners.ts'
+import type { TaskSink } from './task-sink.ts'
+import type { TaskSource } from './task-source.ts'
+
+/**
+ * Ordered topics of tasks in a database. Every verb takes the caller's own transaction first and is part of it; the repository
+ * opens, commits and rolls back nothing.
+ */
+export interface TaskRepository<Transaction, E extends Execution = 'async'>
+  extends TaskSink<Transaction, E>, TaskSource<Transaction, E>, TaskCatalog<Transaction, E>, TaskOwners<Transaction, E> {
+  /** Whether verbs return promises or values. */
+  readonly execution: E
+}
