@@ -1,0 +1,87 @@
+import type { TaskError } from '@taskstream/task-api'
+import type { Statement } from './statement.ts'
+import type { Row, Verb } from './transaction.ts'
+
+/** Our tables, as this dialect spells them. */
+export interface Tables {
+  readonly task: Statement
+  readonly topic: Statement
+  readonly owner: Statement
+  readonly migration: Statement
+}
+
+/** One column of rows that travel as values: `select … from ${dialect.rows(columns)}`. */
+export interface RowColumn {
+  readonly name: string
+  readonly type: 'text' | 'integer'
+  readonly values: readonly (string | number | null)[]
+}
+
+/** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
+export interface ClaimRequest {
+  readonly topic: string
+  readonly owner: string
+  readonly size: number
+  readonly now: number | null
+  /** What every claimed row is to return. */
+  readonly columns: Statement
+}
+
+/** What a poll took. Rows come in no particular order. */
+export interface Claim {
+  readonly rows: readonly Row[]
+  readonly topicKnown: boolean
+  readonly ownerKnown: boolean
+}
+
+/** One step from one version of the schema to the next; never changed once released. */
+export interface MigrationStep {
+  readonly version: number
+  readonly name: string
+  readonly statements: readonly Statement[]
+}
+
+/**
+ * What one database says differently. Answers, never flags: a verb splices in what it is given and does not ask which
+ * database it is on.
+ */
+export interface Dialect {
+  readonly name: string
+  readonly tables: Tables
+  readonly migrations: readonly MigrationStep[]
+
+  /** Statements that make concurrent migrations wait for each other, and make room for the tables, until the transaction ends. */
+  readonly lockForMigration: readonly Statement[]
+
+  /** The current instant as the time columns store it. */
+  now(clock: number | null): Statement
+  /** An instant given as epoch milliseconds, as the time columns store it. */
+  instant(epochMs: Statement): Statement
+  /** `instant` moved by so many milliseconds. */
+  plusMs(instant: Statement, ms: Statement): Statement
+  /** A time column as whole epoch milliseconds. */
+  epochMs(column: Statement): Statement
+  /** Text as the headers column stores it. */
+  json(text: Statement): Statement
+  readonly true: Statement
+  readonly false: Statement
+
+  /** Values as a table named `r` with these columns; any number of rows is the same text. */
+  rows(columns: readonly RowColumn[]): Statement
+  /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
+  beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
+  /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
+  lock(table: string, mode: 'wait' | 'skip'): Statement
+  /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
+  affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
+
+  /** Takes the first ready tasks of a topic in order, passing over what others are taking. The strategy is the dialect's own. */
+  claim(request: ClaimRequest): Verb<Claim>
+  /** Selects topic and sequence of tasks that are held by dead owners, without reading history. */
+  heldByDead(owner: string, deadline: Statement, limit: number): Statement
+  /** Tidies what `claim` left for `heldByDead` to find. Runs after every expiry. */
+  tidy(): Verb<void>
+
+  /** The named error for a driver's error, if it is one that callers should tell apart. */
+  classify(error: unknown): TaskError | undefined
+}

@@ -1,0 +1,148 @@
+import type { Claim, ClaimRequest } from '../dialect.ts'
+import { sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Row, Verb } from '../transaction.ts'
+import { forget, learn, recall } from './postgres-floor.ts'
+import type { TopicFloor } from './postgres-floor.ts'
+import type { PostgresTables } from './postgres.ts'
+
+/** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
+export const chunkBits = 13
+
+/** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
+const persistEvery = 8192
+
+/**
+ * Takes ready tasks without an index on the state, so that neither taking nor completing a task touches an index.
+ *
+ * Two kinds of ready rows are merged by sequence. Rows that are `listed` became ready again after their push (handed back,
+ * released, expired) and are found through a small partial index. All others are fresh: they lie above the topic's floor, a
+ * sequence at or below which no fresh row is ready or ever will be, and are read in order from there.
+ *
+ * The floor rides on the polls themselves. Each poll that took something remembers the last sequence drawn so far (bound) and
+ * its own transaction id (mark), drawn afterwards. A pusher draws its transaction id before its sequences; so once a later
+ * snapshot's xmin has reached the mark, every transaction with a sequence up to the bound has ended and is visible, and the
+ * floor may rise to just below the first row up to the bound that is still ready there. Rows that others have taken but not
+ * committed still read as ready, and hold it. Only a transaction that had written nothing before may do this: it would not
+ * see its own earlier claims as ready, and might yet roll them back.
+ */
+export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) => Verb<Claim> {
+  const floors = new Map<string, TopicFloor>()
+  return function* claim(request): Verb<Claim> {
+    const known = recall(floors, request.topic)
+    const rows = yield claimStatement(tables, request, known)
+    const status = rows.find((row) => row['status'] !== null)
+    if (!status) return { rows: [], topicKnown: false, ownerKnown: false }
+    const [ownerKnown, generation, persisted, floor, bound, clean, mark, settled] = String(status['status']).split(' ')
+    if (known.floor > Number(bound)) {
+      // The database knows fewer sequences than we do: it was restored to an earlier time. What was learned is of another history.
+      forget(floors, request.topic)
+      return yield* claim(request)
+    }
+    const now = learn(floors, request.topic, known, {
+      generation: generation ?? '',
+      floor: Number(floor),
+      settled: settled === '-' ? undefined : Number(settled),
+      mark: mark === '-' ? undefined : mark,
+      bound: Number(bound),
+    })
+    if (clean === 't' && now.floor - Number(persisted) > persistEvery) yield persistFloor(tables, request.topic, now)
+    return { rows: rows.filter((row: Row) => row['status'] === null), topicKnown: true, ownerKnown: ownerKnown === 't' }
+  }
+}
+
+function claimStatement(tables: PostgresTables, { topic, owner, size, now, columns }: ClaimRequest, known: TopicFloor): Statement {
+  const { task } = tables
+  return sql`
+    with start as materialized (
+      select pg_current_xact_id_if_assigned() is null as clean,
+             pg_snapshot_xmin(pg_current_snapshot()) as low,
+             (select last_value from ${tables.sequence}) as bound,
+             exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
+             p.generation,
+             p.floor as persisted,
+             case when p.generation = ${known.generation}::int8 then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
+             case when p.generation = ${known.generation}::int8 then ${known.pending?.mark ?? null}::xid8 end as mark
+        from ${tables.topic} p
+       where p.topic = ${topic}),
+    room as materialized (
+      select case when registered then ${size}::int8 else 0 end as size, floor from start),
+    last as materialized (
+      select max(sequence) as sequence
+        from (select sequence
+                from ((select t.sequence
+                         from ${task} t
+                        where t.topic = ${topic} and t.listed and t.state = 1
+                        order by t.sequence
+                        limit ${size}::int8)
+                      union all
+                      (select t.sequence
+                         from ${task} t
+                        where t.topic = ${topic} and not t.listed and t.state = 1 and t.sequence > (select floor from room)
+                        order by t.sequence
+                        limit ${size}::int8)) ready
+               order by sequence
+               limit ${size}::int8) first
+       where exists (select from ${task} t where t.topic = ${topic} and t.listed and t.state = 1)),
+    again as materialized (
+      select t.ctid as place
+        from ${task} t
+       where t.topic = ${topic} and t.listed and t.state = 1 and t.sequence <= (select sequence from last)
+       order by t.sequence
+       limit (select size from room)
+         for update skip locked),
+    fresh as materialized (
+      select t.ctid as place
+        from ${task} t
+       where t.topic = ${topic} and not t.listed and t.state = 1 and t.sequence > (select floor from room)
+       order by t.sequence
+       limit (select size - (select count(*) from again) from room)
+         for update skip locked),
+    claimed as (
+      update ${task} t
+         set state = 0,
+             owner = ${owner},
+             attempt = t.attempt + 1,
+             tries = t.tries + 1,
+             started = coalesce(to_timestamp(${now}::float8 / 1000), statement_timestamp())
+       where t.ctid = any (array(select place from again union all select place from fresh))
+         and t.topic = ${topic}
+         and t.state = 1
+      returning t.listed, ${columns}),
+    noted as (
+      insert into ${tables.holding} (topic, owner, chunk)
+      select ${topic}, ${owner}, chunk
+        from (select min(sequence) >> ${chunkBits}::int as low, max(sequence) >> ${chunkBits}::int as high
+                from claimed
+               where not listed) span,
+             generate_series(span.low, span.high) chunk
+       where not exists (
+             select from ${tables.holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = chunk))
+    select c.*, null as status
+      from claimed c
+     union all
+    select empty.*,
+           concat_ws(' ', s.registered, s.generation, s.persisted, s.floor, s.bound, s.clean,
+                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
+                     coalesce((case when s.clean and s.low >= s.mark
+                                    then coalesce((select t.sequence - 1
+                                                     from ${task} t
+                                                    where t.topic = ${topic} and not t.listed and t.state = 1
+                                                      and t.sequence > s.floor and t.sequence <= ${known.pending?.bound ?? null}::int8
+                                                    order by t.sequence
+                                                    limit 1), ${known.pending?.bound ?? null}::int8) end)::text, '-'))
+      from start s
+      left join (select * from claimed limit 0) empty on true`
+}
+
+/** Whoever is persisting the same topic's floor at this moment does it for us too. */
+function persistFloor(tables: PostgresTables, topic: string, { generation, floor }: TopicFloor): Statement {
+  return sql`
+    update ${tables.topic} p
+       set floor = ${floor}::int8
+      from (select topic
+              from ${tables.topic}
+             where topic = ${topic} and generation = ${generation}::int8 and floor < ${floor}::int8
+               for no key update skip locked) free
+     where p.topic = free.topic`
+}

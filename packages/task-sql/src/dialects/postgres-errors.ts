@@ -1,0 +1,38 @@
+import { TaskError } from '@taskstream/task-api'
+
+const connectionCodes = new Set([
+  '57P01', // admin shutdown
+  '57P02', // crash shutdown
+  '57P03', // cannot connect now
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT', // a Unix socket that is gone
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+])
+
+/** PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. */
+export function classifyPostgresError(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  const code = String((error as { code?: unknown }).code ?? '')
+  if (code === '25P02') {
+    return new TaskError('TRANSACTION_CLOSED', 'The transaction was aborted by an earlier error: roll it back', {}, { cause: error })
+  }
+  if (code === '42P01' || code === '3F000') {
+    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
+  }
+  // The pool or client was ended before: nothing was sent.
+  if (/^Client was closed|^Client has already been|^Cannot use a pool after/.test(error.message)) {
+    return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
+  }
+  if (connectionCodes.has(code) || code.startsWith('08') || /^Connection terminated|not queryable|timeout expired/.test(error.message)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database went away: what the transaction wrote is gone unless its commit was under way (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  return undefined
+}

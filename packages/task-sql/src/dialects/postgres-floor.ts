@@ -1,0 +1,50 @@
+/** What this process knows of a topic's floor. Every value in it was true when it was learned, and stays true. */
+export interface TopicFloor {
+  /** Tells one initialisation of the topic in one database from every other: what was learned of one means nothing to another. */
+  readonly generation: string
+  /** No fresh row at or below it is ready, or ever will be. */
+  readonly floor: number
+  /** When every transaction older than `mark` has ended, everything up to `bound` is visible. */
+  readonly pending: Settling | undefined
+  /** The latest such pair, waited for next. */
+  readonly next: Settling | undefined
+}
+
+interface Settling {
+  readonly mark: string
+  readonly bound: number
+}
+
+/** What one poll reports. */
+export interface FloorReport {
+  readonly generation: string
+  readonly floor: number
+  readonly bound: number
+  readonly mark: string | undefined
+  /** The new floor, if the pending pair has settled. */
+  readonly settled: number | undefined
+}
+
+const unknown: TopicFloor = { generation: '0', floor: 0, pending: undefined, next: undefined }
+
+export function recall(floors: ReadonlyMap<string, TopicFloor>, topic: string): TopicFloor {
+  return floors.get(topic) ?? unknown
+}
+
+export function forget(floors: Map<string, TopicFloor>, topic: string): void {
+  floors.delete(topic)
+}
+
+/** Takes up what a poll reported, whatever other polls have reported since it was sent. */
+export function learn(floors: Map<string, TopicFloor>, topic: string, asked: TopicFloor, report: FloorReport): TopicFloor {
+  const current = recall(floors, topic)
+  const known = current.generation === report.generation ? current : { ...unknown, generation: report.generation }
+  const settled = report.settled !== undefined && known.pending !== undefined && known.pending.mark === asked.pending?.mark
+  const latest = report.mark === undefined ? known.next : { mark: report.mark, bound: report.bound }
+  const floor = Math.max(known.floor, report.floor, report.settled ?? 0)
+  // Two pairs are enough: one that is waited for, and the latest, which takes its place.
+  const pending = settled || known.pending === undefined ? latest : known.pending
+  const learned = { generation: report.generation, floor, pending, next: pending === latest ? undefined : latest }
+  floors.set(topic, learned)
+  return learned
+}

@@ -1,0 +1,79 @@
+import type { Dialect } from '../dialect.ts'
+import { sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import { chunkBits } from './postgres-claim.ts'
+import type { PostgresTables } from './postgres.ts'
+
+/** Chunks looked through in one tidying; each is at most 8192 rows of the primary key. */
+const tidySize = 64
+
+/**
+ * Finding what dead owners hold, without an index on owner or state: through the chunks that their polls noted, and among the
+ * listed rows.
+ */
+export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldByDead' | 'tidy'> {
+  return {
+    heldByDead: (owner, deadline, limit) => sql`
+      select topic, sequence
+        from (select topic, sequence
+                from (select t.topic, t.sequence
+                        from (select distinct h.topic, h.owner, h.chunk
+                                from ${tables.holding} h
+                               where h.owner <> ${owner}
+                                 and not exists (
+                                     select from ${tables.owner} o where o.owner = h.owner and o.heartbeat >= ${deadline})) dead
+                        join ${tables.task} t
+                          on t.topic = dead.topic
+                         and t.sequence >= dead.chunk << ${chunkBits}::int
+                         and t.sequence < (dead.chunk + 1) << ${chunkBits}::int
+                         and t.state = 0
+                         and t.owner = dead.owner
+                         and not t.listed
+                       limit ${limit}::int8
+                         for update of t skip locked) noted
+               union all
+              select topic, sequence
+                from (select t.topic, t.sequence
+                        from ${tables.task} t
+                       where t.listed
+                         and t.state = 0
+                         and t.owner <> ${owner}
+                         and not exists (select from ${tables.owner} o where o.owner = t.owner and o.heartbeat >= ${deadline})
+                       limit ${limit}::int8
+                         for update of t skip locked) listed) held
+       limit ${limit}::int8`,
+    tidy: () => tidy(tables),
+  }
+}
+
+/**
+ * Chunks that lie below the persisted floor can never be polled from again, other than through the list: rows there that are
+ * still held are put on the list, and their chunks are forgotten. A chunk with a row that is being completed at this moment
+ * still reads as held, and is left for the next time.
+ */
+function* tidy(tables: PostgresTables): Verb<void> {
+  const chunks = yield sql`
+    select distinct h.topic, h.owner, h.chunk::text as chunk
+      from ${tables.holding} h
+      join ${tables.topic} p on p.topic = h.topic
+     where (h.chunk + 1) << ${chunkBits}::int <= p.floor
+     limit ${tidySize}`
+  for (const { topic, owner, chunk } of chunks) {
+    const inChunk = sql`
+          t.topic = ${String(topic)}
+      and t.sequence >= ${String(chunk)}::int8 << ${chunkBits}::int
+      and t.sequence < (${String(chunk)}::int8 + 1) << ${chunkBits}::int
+      and t.state = 0
+      and t.owner = ${String(owner)}
+      and not t.listed`
+    yield sql`
+      update ${tables.task} t
+         set listed = true
+        from (select t.topic, t.sequence from ${tables.task} t where ${inChunk} for update skip locked) held
+       where t.topic = held.topic and t.sequence = held.sequence`
+    yield sql`
+      delete from ${tables.holding} h
+       where h.topic = ${String(topic)} and h.owner = ${String(owner)} and h.chunk = ${String(chunk)}::int8
+         and not exists (select from ${tables.task} t where ${inChunk})`
+  }
+}

@@ -1,0 +1,121 @@
+import type { Dialect, RowColumn, Tables } from '../dialect.ts'
+import { postgresMigrations } from '../schema/postgres.ts'
+import { nothing, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import { checkText, invalid } from '@taskstream/task-api'
+import { classifyPostgresError } from './postgres-errors.ts'
+import { postgresClaim } from './postgres-claim.ts'
+import { postgresHoldings } from './postgres-holdings.ts'
+
+export interface PostgresOptions {
+  /** Where our tables live; created by `migrate`. Default `taskstream`. */
+  readonly schema?: string
+  /**
+   * Every push notifies listeners at commit. Default true. It costs pushes of many concurrent producers up to half their rate,
+   * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
+   */
+  readonly notify?: boolean
+}
+
+/** The tables of PostgreSQL, with those that only its claim strategy needs. */
+export interface PostgresTables extends Tables {
+  readonly sequence: Statement
+  readonly holding: Statement
+}
+
+/**
+ * PostgreSQL 15 and later.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+ * @throws TaskError ARGUMENT_INVALID unless the schema's name is 1 to 40 letters, digits and underscores
+ */
+export function postgres(options: PostgresOptions = {}): Dialect {
+  const schema = options.schema ?? 'taskstream'
+  checkText('schema', schema, 40)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
+  const tables = tablesOf(schema)
+  const channel = postgresChannel(schema)
+  return {
+    name: 'postgres',
+    tables,
+    migrations: postgresMigrations(tables),
+    lockForMigration: [
+      sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
+      raw(`create schema if not exists ${quote(schema)}`),
+    ],
+    // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
+    now: (clock) => sql`coalesce(to_timestamp(${clock}::float8 / 1000), statement_timestamp())`,
+    instant: (epochMs) => sql`to_timestamp(${epochMs}::float8 / 1000)`,
+    plusMs: (instant, ms) => sql`(${instant} + ${ms} * interval '1 millisecond')`,
+    epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
+    json: (text) => sql`${text}::json`,
+    true: raw('true'),
+    false: raw('false'),
+    rows: unnest,
+    beginPush: (topic, wake) => ({
+      // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
+      with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
+      from: raw('started,'),
+    }),
+    lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
+    affected,
+    claim: postgresClaim(tables),
+    ...postgresHoldings(tables),
+    classify: classifyPostgresError,
+  }
+}
+
+/** The channel on which a schema's pushes notify. */
+export function postgresChannel(schema: string): string {
+  return `taskstream.${schema}`
+}
+
+function tablesOf(schema: string): PostgresTables {
+  const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
+  return {
+    task: table('task'),
+    topic: table('task_topic'),
+    owner: table('task_owner'),
+    migration: table('task_migration'),
+    sequence: table('task_sequence'),
+    holding: table('task_holding'),
+  }
+}
+
+function quote(name: string): string {
+  return `"${name}"`
+}
+
+const arrayTypes = { text: 'text[]', integer: 'int8[]' }
+
+/** Arrays travel as text in PostgreSQL's own notation, which every driver passes on unchanged. */
+function unnest(columns: readonly RowColumn[]): Statement {
+  const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
+  const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
+  return sql`unnest(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
+}
+
+/** An array in PostgreSQL's text notation. */
+export function arrayLiteral(values: readonly (string | number | null)[]): string {
+  let text = '{'
+  for (const value of values) {
+    if (text.length > 1) text += ','
+    if (value === null) text += 'NULL'
+    else if (typeof value === 'number') text += value
+    else text += /["\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : `"${value}"`
+  }
+  return `${text}}`
+}
+
+/** One row comes back instead of one per task: which they were matters only when some are missing. */
+function* affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>> {
+  const rows = yield sql`
+    with touched as (${update})
+    select count(*)::int as count, case when count(*) < ${expected.length}::int then string_agg(sequence::text, ',') end as sequences
+      from touched`
+  if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
+  const sequences = String(rows[0]?.['sequences'] ?? '')
+  return new Set(sequences === '' ? [] : sequences.split(',').map(Number))
+}

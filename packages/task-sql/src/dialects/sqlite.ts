@@ -1,0 +1,103 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Claim, ClaimRequest, Dialect, RowColumn, Tables } from '../dialect.ts'
+import { sqliteMigrations } from '../schema/sqlite.ts'
+import { nothing, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+
+const tables: Tables = {
+  task: raw('task'),
+  topic: raw('task_topic'),
+  owner: raw('task_owner'),
+  migration: raw('task_migration'),
+}
+
+/**
+ * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
+ * ready and active rows is all that polling needs.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
+ */
+export function sqlite(): Dialect {
+  return {
+    name: 'sqlite',
+    tables,
+    migrations: sqliteMigrations,
+    // The transaction is immediate: it has the only write lock already.
+    lockForMigration: [],
+    now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
+    instant: (epochMs) => epochMs,
+    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+    epochMs: (column) => column,
+    json: (text) => text,
+    true: raw('1'),
+    false: raw('0'),
+    rows,
+    beginPush: () => ({ with: nothing, from: nothing }),
+    lock: () => nothing,
+    affected,
+    claim,
+    heldByDead: (owner, deadline, limit) => sql`
+      select t.topic, t.sequence
+        from ${tables.topic} p
+        join ${tables.task} t on t.topic = p.topic and t.state = 0
+       where t.owner <> ${owner}
+         and not exists (select 1 from ${tables.owner} o where o.owner = t.owner and o.heartbeat >= ${deadline})
+       limit ${limit}`,
+    tidy: function* () {
+      // Nothing is noted: the index of active rows is exact.
+    },
+    classify,
+  }
+}
+
+function rows(columns: readonly RowColumn[]): Statement {
+  const count = columns[0]?.values.length ?? 0
+  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
+  const list = columns.map(({ name }, index) => `value ->> ${index} as ${name}`).join(', ')
+  return sql`(select ${raw(list)} from json_each(${JSON.stringify(values)})) as r`
+}
+
+function* affected(update: Statement): Verb<ReadonlySet<number>> {
+  const touched = yield update
+  return new Set(touched.map((row) => Number(row['sequence'])))
+}
+
+function* claim({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
+  const claimed = yield sql`
+    update ${tables.task} as t
+       set state = 0,
+           owner = ${owner},
+           attempt = attempt + 1,
+           tries = tries + 1,
+           started = coalesce(${now}, cast(round(unixepoch('subsec') * 1000) as integer))
+     where t.sequence in (
+           select sequence
+             from ${tables.task}
+            where topic = ${topic} and state = 1 and exists (select 1 from ${tables.owner} where owner = ${owner})
+            order by sequence
+            limit ${size})
+    returning ${columns}`
+  if (claimed.length > 0) return { rows: claimed, topicKnown: true, ownerKnown: true }
+  const [known] = yield sql`
+    select exists (select 1 from ${tables.topic} where topic = ${topic}) as topic,
+           exists (select 1 from ${tables.owner} where owner = ${owner}) as owner`
+  return { rows: [], topicKnown: Boolean(known?.['topic']), ownerKnown: Boolean(known?.['owner']) }
+}
+
+function classify(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  // better-sqlite3 gives the name of the result code, node:sqlite its number.
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  if (String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5)) {
+    return new TaskError('DATABASE_BUSY', 'Another process is writing to the SQLite file: try again', {}, { cause: error })
+  }
+  if (/^no such table: task/.test(error.message)) {
+    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
+  }
+  if (/connection is not open|database is not open/.test(error.message)) {
+    return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, { cause: error })
+  }
+  return undefined
+}

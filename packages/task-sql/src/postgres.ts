@@ -1,0 +1,8 @@
+export { fromPg } from './adapters/from-pg.ts'
+export type { PgClient } from './adapters/from-pg.ts'
+export { postgres } from './dialects/postgres.ts'
+export type { PostgresOptions } from './dialects/postgres.ts'
+export { pgListener } from './notifiers/postgres.ts'
+export type { PgListenClient, PgListenerOptions } from './notifiers/postgres.ts'
+export { pgTransactions } from './transactions/pg-transactions.ts'
+export type { PgPool, PgPoolClient } from './transactions/pg-transactions.ts'

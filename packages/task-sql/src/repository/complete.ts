@@ -1,0 +1,65 @@
+import { stateNumber, TaskDecision, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
+import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { checkHeld, fence, heldRows, split } from './held.ts'
+
+const reasonTries = raw(String(taskReasons.indexOf('tries')))
+
+export function* complete(
+  context: Context,
+  topic: string,
+  decisions: ReadonlyMap<HeldTask, TaskDecision>,
+  options: CompleteOptions = {},
+): Verb<Completion> {
+  const tasks = checkHeld(topic, decisions.keys())
+  if (tasks.length === 0) return { completed: [], lost: [] }
+  const ordered = tasks.map((task) => {
+    const decision = decisions.get(task)
+    if (!(decision instanceof TaskDecision)) throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
+    return decision
+  })
+  const update = completeStatement(context, topic, tasks, ordered)
+  const sequences = yield* context.dialect.affected(
+    update,
+    tasks.map(({ sequence }) => sequence),
+  )
+  const { found, lost } = split(tasks, sequences)
+  if (options.strict && lost.length > 0) {
+    throw new TaskError('TASK_LOST', `${lost.length} of ${tasks.length} tasks are no longer held, the first is ${taskToString(lost[0]!)}`, { lost })
+  }
+  return { completed: found, lost }
+}
+
+function completeStatement(
+  { dialect, owner, now }: Context,
+  topic: string,
+  tasks: readonly HeldTask[],
+  decisions: readonly TaskDecision[],
+): Statement {
+  const retries = decisions.some(({ retryAfterMs }) => retryAfterMs !== undefined)
+  const rows = heldRows(dialect, tasks, [
+    { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
+    { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
+    ...(retries ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }] : []),
+  ])
+  const exhausted = sql`r.delay is not null and t.tries >= t.max_tries`
+  const outcome = retries
+    ? sql`
+           state = case when ${exhausted} then 3 else r.state end,
+           reason = case when ${exhausted} then ${reasonTries} end,
+           due = case when r.delay is not null and not coalesce(t.tries >= t.max_tries, ${dialect.false})
+                      then ${dialect.plusMs(dialect.now(now()), sql`r.delay`)} end`
+    : sql`
+           state = r.state`
+  return sql`
+    update ${dialect.tables.task} as t
+       set listed = ${dialect.false},
+           completed = ${dialect.now(now())},
+           output = r.output,${outcome}
+      from ${rows}
+     where ${fence(topic, owner)}
+    returning sequence`
+}

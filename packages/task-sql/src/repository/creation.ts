@@ -1,0 +1,84 @@
+import {
+  checkDuration,
+  checkInstant,
+  checkInteger,
+  checkStorable,
+  checkText,
+  invalid,
+  taskLimits,
+} from '@taskstream/task-api'
+import type { TaskCreation, TaskHeaders } from '@taskstream/task-api'
+
+/** A creation as it is stored: checked, with what is blank made absent. */
+export interface CheckedCreation {
+  readonly identifier: string
+  readonly input: string | null
+  readonly reference: string | null
+  readonly externalId: string | null
+  readonly suspended: boolean
+  readonly dueMs: number | null
+  readonly delayMs: number | null
+  readonly priority: number
+  readonly maxTries: number | null
+  readonly headers: string | null
+  /** Only an identifier, and perhaps an input. */
+  readonly plain: boolean
+}
+
+/** @throws TaskError ARGUMENT_INVALID, naming the creation by its position where there are several */
+export function checkCreation(creation: string | TaskCreation, at: string): CheckedCreation {
+  const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
+  if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
+  checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
+  if (given.due !== undefined && given.delayMs !== undefined) throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
+  if (given.due !== undefined) checkInstant(`${at}due`, given.due)
+  if (given.delayMs !== undefined) checkDuration(`${at}delayMs`, given.delayMs)
+  if (given.externalId !== undefined) checkText(`${at}externalId`, given.externalId, taskLimits.externalIdLength)
+  if (given.priority !== undefined) checkInteger(`${at}priority`, given.priority, -taskLimits.priority, taskLimits.priority)
+  if (given.maxTries !== undefined) checkInteger(`${at}maxTries`, given.maxTries, 1, taskLimits.tries)
+  const checked = {
+    identifier: given.identifier,
+    input: optionalText(`${at}input`, given.input, taskLimits.inputLength),
+    reference: optionalText(`${at}reference`, given.reference, taskLimits.referenceLength),
+    externalId: given.externalId ?? null,
+    suspended: given.suspended ?? false,
+    dueMs: given.due?.getTime() ?? null,
+    delayMs: given.delayMs ?? null,
+    priority: given.priority ?? 0,
+    maxTries: given.maxTries ?? null,
+    headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
+  }
+  const plain =
+    !checked.suspended &&
+    checked.priority === 0 &&
+    checked.reference === null &&
+    checked.externalId === null &&
+    checked.dueMs === null &&
+    checked.delayMs === null &&
+    checked.maxTries === null &&
+    checked.headers === null
+  return { ...checked, plain }
+}
+
+/** Requirement 04 §2: blank input and reference are none. */
+function optionalText(argument: string, value: string | undefined, maximum: number): string | null {
+  if (value === undefined || value === null) return null
+  checkStorable(argument, value, maximum)
+  return /\S/.test(value) ? value : null
+}
+
+function checkHeaders(argument: string, headers: TaskHeaders): string {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) throw invalid(argument, headers, 'must be an object')
+  let text: string
+  try {
+    text = JSON.stringify(headers)
+  } catch {
+    throw invalid(argument, '[circular]', 'must be JSON')
+  }
+  // JSON writes NUL and unpaired surrogates as escapes; they would fail, or change, when a database reads the JSON.
+  const json = text.replaceAll('\\\\', '')
+  if (json.includes('\\u0000')) throw invalid(argument, text, 'must not contain a NUL character (\\0)')
+  if (/\\ud[89a-f]/i.test(json)) throw invalid(argument, text, 'must not contain an unpaired surrogate: it is not valid Unicode')
+  checkStorable(argument, text, taskLimits.headersLength)
+  return text
+}

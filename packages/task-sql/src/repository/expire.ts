@@ -1,0 +1,48 @@
+import { checkDuration, checkInteger, invalid, taskLimits, taskReasons } from '@taskstream/task-api'
+import type { ExpireOptions, Expiry } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { toState } from './row.ts'
+
+const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
+
+export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
+  const { olderThanMs, then = 'expired', limit = 10_000 } = options
+  const { dialect, owner, now } = context
+  checkDuration('olderThanMs', olderThanMs)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
+  const deadline = dialect.plusMs(dialect.now(now()), sql`cast(${-olderThanMs} as bigint)`)
+  const rows = yield sql`
+    with dead (dead_topic, dead_sequence) as (${dialect.heldByDead(owner, deadline, limit)})
+    update ${dialect.tables.task} as t
+       set ${then === 'expired' ? markExpired(context) : makeReady(context)}
+      from dead
+     where t.topic = dead.dead_topic and t.sequence = dead.dead_sequence and t.state = 0
+    returning topic, state`
+  yield* dialect.tidy()
+  const states = rows.map((row) => toState(row['state']))
+  return {
+    expired: states.filter((state) => state === 'expired').length,
+    ready: states.filter((state) => state === 'ready').length,
+    failed: states.filter((state) => state === 'failed').length,
+    topics: [...new Set(rows.flatMap((row, index) => (states[index] === 'ready' ? String(row['topic']) : [])))],
+  }
+}
+
+/** Requirement 04 §36: the owner stays recorded. */
+function markExpired({ dialect }: Context): Statement {
+  return sql`state = 2, listed = ${dialect.false}, reason = ${reason('lease')}`
+}
+
+function makeReady({ dialect, now }: Context): Statement {
+  const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`
+  return sql`
+           state = case when ${exhausted} then 3 else 1 end,
+           listed = case when ${exhausted} then ${dialect.false} else ${dialect.true} end,
+           reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
+           completed = case when ${exhausted} then ${dialect.now(now())} end,
+           owner = case when ${exhausted} then t.owner end`
+}

@@ -1,0 +1,55 @@
+import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
+import { sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+
+/**
+ * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
+ * cannot deadlock.
+ *
+ * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
+ */
+export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
+  checkTopic(topic)
+  const sorted = [...tasks]
+  checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
+  for (const task of sorted) {
+    if (typeof task?.lease !== 'number' || !Number.isSafeInteger(task.sequence)) throw invalid('task', task, 'must be one that poll returned')
+    if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
+  }
+  sorted.sort((left, right) => left.sequence - right.sequence)
+  for (let index = 1; index < sorted.length; index++) {
+    const task = sorted[index]
+    if (task && task.sequence === sorted[index - 1]?.sequence) {
+      throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
+    }
+  }
+  return sorted
+}
+
+/**
+ * The fence: the row is held, by this owner, since that very poll. For the rows of `heldRows`. The plus keeps SQLite from walking its
+ * index of active rows once for each task instead of finding each by its sequence.
+ */
+export function fence(topic: string, owner: string): Statement {
+  return sql`t.topic = ${topic} and t.sequence = r.held_sequence and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`
+}
+
+/** The held tasks as rows `r`. Their columns have names of their own: a returning clause must be able to say `sequence`. */
+export function heldRows(dialect: Dialect, tasks: readonly HeldTask[], more: Parameters<Dialect['rows']>[0] = []): Statement {
+  return dialect.rows([
+    { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
+    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => lease) },
+    ...more,
+  ])
+}
+
+/** Splits tasks, in their order, by whether they are among `sequences`. */
+export function split(tasks: readonly HeldTask[], sequences: ReadonlySet<number>): { found: HeldTask[]; lost: HeldTask[] } {
+  if (sequences.size === tasks.length) return { found: [...tasks], lost: [] }
+  return {
+    found: tasks.filter(({ sequence }) => sequences.has(sequence)),
+    lost: tasks.filter(({ sequence }) => !sequences.has(sequence)),
+  }
+}

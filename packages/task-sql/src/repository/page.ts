@@ -1,0 +1,33 @@
+import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import type { PageOptions, TaskInfo } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { infoColumns, toTaskInfo } from './row.ts'
+
+export function* task({ dialect }: Context, topic: string, sequence: number): Verb<TaskInfo | undefined> {
+  checkTopic(topic)
+  checkInteger('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+  const [row] = yield sql`
+    select ${infoColumns(dialect)}
+      from ${dialect.tables.task} t
+     where t.topic = ${topic} and t.sequence = ${sequence}`
+  return row && toTaskInfo(topic, row)
+}
+
+export function* page({ dialect }: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
+  const { after, before, size = 100 } = options
+  checkTopic(topic)
+  checkInteger('size', size, 0, taskLimits.batchSize)
+  if (after !== undefined && before !== undefined) throw invalid('before', before, 'cannot be given together with after')
+  checkInteger(before === undefined ? 'after' : 'before', before ?? after ?? 0, 0, Number.MAX_SAFE_INTEGER)
+  if (size === 0) return []
+  const bound = before === undefined ? sql`t.sequence > ${after ?? 0}` : sql`t.sequence < ${before}`
+  const rows = yield sql`
+    select ${infoColumns(dialect)}
+      from ${dialect.tables.task} t
+     where t.topic = ${topic} and ${bound}
+     order by t.sequence ${raw(before === undefined ? 'asc' : 'desc')}
+     limit ${size}`
+  return rows.map((row) => toTaskInfo(topic, row))
+}

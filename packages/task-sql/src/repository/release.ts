@@ -1,0 +1,45 @@
+import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import type { Release, ReleaseOptions } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
+import { raw, sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { toNumber } from './row.ts'
+
+export function* release({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+  const { limit = 1000 } = options
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  const { task } = dialect.tables
+  const clock = now()
+  const before = yield* nextDueMs(dialect, topic, clock)
+  if (before === undefined) return { released: 0 }
+  if (before > 0) return { released: 0, nextDueMs: before }
+  // The longest overdue first, and what others are releasing is passed over.
+  const released = yield sql`
+    with free (free_topic, free_sequence) as (
+      select topic, sequence
+        from (select t.topic, t.sequence
+                from ${task} t
+               where t.topic = ${topic} and t.due <= ${dialect.now(clock)} and t.state = 4
+               order by t.due
+               limit ${limit}
+               ${dialect.lock('t', 'skip')}) due)
+    update ${task} as t
+       set state = 1, listed = ${dialect.true}, due = null, completed = null
+      from free
+     where t.topic = free.free_topic and t.sequence = free.free_sequence
+    returning sequence`
+  const after = yield* nextDueMs(dialect, topic, clock)
+  return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
+}
+
+function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {
+  const [next] = yield sql`
+    select ${dialect.epochMs(raw('t.due'))} as due, ${dialect.epochMs(dialect.now(clock))} as now
+      from ${dialect.tables.task} t
+     where t.topic = ${topic} and t.due is not null
+     order by t.due
+     limit 1`
+  return next && Math.max(0, toNumber(next['due']) - toNumber(next['now']))
+}

@@ -1,0 +1,91 @@
+import { hostname } from 'node:os'
+import { randomBytes } from 'node:crypto'
+import { checkText, taskLimits } from '@taskstream/task-api'
+import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
+import { run } from '../run.ts'
+import { migrate } from '../schema/migrate.ts'
+import type { Migration } from '../schema/migrate.ts'
+import type { SqlAdapter, Verb } from '../transaction.ts'
+import { complete } from './complete.ts'
+import type { Context } from './context.ts'
+import { count } from './count.ts'
+import { expire } from './expire.ts'
+import { handBack } from './hand-back.ts'
+import { hold } from './hold.ts'
+import { heartbeat, owners, register, unregister } from './owners.ts'
+import { page, task } from './page.ts'
+import { poll } from './poll.ts'
+import { push } from './push.ts'
+import { release } from './release.ts'
+import { initialize, topics } from './topics.ts'
+
+export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
+  /** What the database says: `postgres()` or `sqlite()`. */
+  readonly dialect: Dialect
+  /** How a transaction is handed a statement: `fromPg`, `fromBetterSqlite3`, `fromNodeSqlite`, or your own. */
+  readonly adapter: SqlAdapter<Transaction, E>
+  /** The owner's name, 1 to 200 characters; its incarnation is added. Default: host and process id. */
+  readonly owner?: string
+  /** Replaces the database's clock in every statement. For tests. */
+  readonly clock?: () => Date
+}
+
+/** A `TaskRepository` over SQL, with the migration of its tables. */
+export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
+  /**
+   * Brings the tables to this release, in one transaction of `transactions`. Does nothing where nothing is to be done, and may run
+   * in several processes at once.
+   *
+   * @throws TaskError SCHEMA_NEWER if a later release has been here: nothing was written
+   */
+  migrate(transactions: TransactionSource<Transaction>): Promise<Migration>
+}
+
+/**
+ * Ordered topics of tasks in your database.
+ *
+ * @throws TaskError ARGUMENT_INVALID if the owner's name is empty or too long
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+ * await tasks.migrate(pgTransactions(pool))
+ */
+export function sqlTaskRepository<Transaction, E extends Execution>(
+  options: SqlTaskRepositoryOptions<Transaction, E>,
+): SqlTaskRepository<Transaction, E> {
+  const { dialect, adapter, clock, owner: ownerName = `${hostname().slice(0, 180)}:${process.pid}` } = options
+  checkText('owner', ownerName, taskLimits.ownerNameLength)
+  const context: Context = {
+    dialect,
+    ownerName,
+    // The incarnation: a process that starts again under its old name must not be taken for its former self.
+    owner: `${ownerName}:${randomBytes(6).toString('hex')}`,
+    now: () => clock?.().getTime() ?? null,
+  }
+  const translate = (error: unknown): unknown => dialect.classify(error) ?? error
+  const bind =
+    <Arguments extends readonly unknown[], Result>(verb: (context: Context, ...args: Arguments) => Verb<Result>) =>
+    (transaction: Transaction, ...args: Arguments): Outcome<E, Result> =>
+      run(adapter, transaction, verb(context, ...args), translate)
+  return {
+    execution: adapter.execution,
+    owner: context.owner,
+    push: bind(push),
+    poll: bind(poll),
+    hold: bind(hold),
+    complete: bind(complete),
+    handBack: bind(handBack),
+    release: bind(release),
+    initialize: bind(initialize),
+    topics: bind(topics),
+    task: bind(task),
+    page: bind(page),
+    count: bind(count),
+    register: bind(register),
+    unregister: bind(unregister),
+    heartbeat: bind(heartbeat),
+    owners: bind(owners),
+    expire: bind(expire),
+    migrate: (transactions) => transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),
+  }
+}

@@ -1,0 +1,68 @@
+import type { MigrationStep } from '../dialect.ts'
+import type { PostgresTables } from '../dialects/postgres.ts'
+import { sql } from '../statement.ts'
+
+/**
+ * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
+ * mentions the state, so that polling and completing are HOT updates; three versions of a row fit its page (docs/decisions/hot-path.md).
+ */
+export function postgresMigrations(tables: PostgresTables): readonly MigrationStep[] {
+  const { task } = tables
+  return [
+    {
+      version: 1,
+      name: 'tables',
+      statements: [
+        sql`create sequence ${tables.sequence} as bigint minvalue 1 cache 1`,
+        sql`
+          create table ${task} (
+            sequence bigint not null default nextval('${tables.sequence}'::regclass),
+            created timestamptz not null default statement_timestamp(),
+            started timestamptz,
+            completed timestamptz,
+            due timestamptz,
+            deadline timestamptz,
+            attempt integer not null default 0,
+            tries integer not null default 0,
+            max_tries integer,
+            state smallint not null default 1 check (state between 0 and 8),
+            descent smallint not null default 1 check (descent between 1 and 6),
+            priority smallint not null default 0,
+            reason smallint,
+            listed boolean not null default false,
+            topic varchar(250) collate "C" not null,
+            identifier varchar(500) collate "C" not null,
+            owner varchar(250) collate "C",
+            reference varchar(500) collate "C",
+            external_id varchar(500) collate "C",
+            headers json,
+            input text,
+            output text,
+            primary key (topic, sequence)
+          ) with (fillfactor = 28, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05)`,
+        sql`create index task_listed on ${task} (topic, sequence) where listed`,
+        sql`create index task_due on ${task} (topic, due) where due is not null`,
+        sql`create unique index task_external_id on ${task} (topic, external_id) where external_id is not null`,
+        sql`
+          create table ${tables.topic} (
+            topic varchar(250) collate "C" primary key,
+            floor bigint not null default 0,
+            generation bigint not null default floor(random() * 9007199254740991)::bigint
+          ) with (fillfactor = 20)`,
+        sql`
+          create table ${tables.owner} (
+            owner varchar(250) collate "C" primary key,
+            name varchar(250) collate "C" not null,
+            heartbeat timestamptz not null default statement_timestamp()
+          ) with (fillfactor = 20)`,
+        sql`
+          create table ${tables.holding} (
+            chunk bigint not null,
+            topic varchar(250) collate "C" not null,
+            owner varchar(250) collate "C" not null
+          )`,
+        sql`create index task_holding_topic on ${tables.holding} (topic, owner, chunk)`,
+      ],
+    },
+  ]
+}

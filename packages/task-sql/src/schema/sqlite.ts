@@ -1,0 +1,44 @@
+import type { MigrationStep } from '../dialect.ts'
+import { raw } from '../statement.ts'
+
+/** Steps are kept for ever and never changed. Instants are epoch milliseconds, UTC. */
+export const sqliteMigrations: readonly MigrationStep[] = [
+  {
+    version: 1,
+    name: 'tables',
+    statements: [
+      raw(`
+        create table task (
+          sequence integer primary key autoincrement,
+          topic text not null,
+          identifier text not null,
+          state integer not null default 1 check (state between 0 and 8),
+          descent integer not null default 1 check (descent between 1 and 6),
+          reason integer,
+          listed integer not null default 0,
+          owner text,
+          attempt integer not null default 0,
+          tries integer not null default 0,
+          max_tries integer,
+          priority integer not null default 0,
+          created integer not null,
+          started integer,
+          completed integer,
+          due integer,
+          deadline integer,
+          reference text,
+          external_id text,
+          headers text,
+          input text,
+          output text
+        ) strict`),
+      // Ready and active rows only: polls read the ready ones in order, expiry the active ones, and history is in neither's way.
+      raw('create index task_open on task (topic, state, sequence) where state <= 1'),
+      raw('create index task_topic_sequence on task (topic, sequence)'),
+      raw('create index task_due on task (topic, due) where due is not null'),
+      raw('create unique index task_external_id on task (topic, external_id) where external_id is not null'),
+      raw('create table task_topic (topic text primary key) strict, without rowid'),
+      raw('create table task_owner (owner text primary key, name text not null, heartbeat integer not null) strict, without rowid'),
+    ],
+  },
+]

@@ -1,0 +1,57 @@
+/** What may be bound: every driver takes these as they are. */
+export type SqlValue = string | number | null
+
+/** SQL text kept apart from its values until an adapter renders it for one driver: values never become text. */
+export interface Statement {
+  /** One more text than there are values; a value stands between each two. */
+  readonly texts: readonly string[]
+  readonly values: readonly SqlValue[]
+}
+
+/**
+ * A statement of text and values. A nested statement is spliced in with its own values; everything else is a value.
+ *
+ * @example
+ * sql`select sequence from ${tables.task} where topic = ${topic}`
+ */
+export function sql(strings: TemplateStringsArray, ...inserts: readonly (SqlValue | Statement)[]): Statement {
+  const texts = [strings[0] ?? '']
+  const values: SqlValue[] = []
+  for (const [index, insert] of inserts.entries()) {
+    const after = strings[index + 1] ?? ''
+    if (isStatement(insert)) {
+      texts[texts.length - 1] += insert.texts[0] ?? ''
+      texts.push(...insert.texts.slice(1))
+      values.push(...insert.values)
+      texts[texts.length - 1] += after
+    } else {
+      values.push(insert)
+      texts.push(after)
+    }
+  }
+  return { texts, values }
+}
+
+/** Text that is SQL already: names and fragments of our own, never anything a caller gave. */
+export function raw(text: string): Statement {
+  return { texts: [text], values: [] }
+}
+
+/** The empty fragment. */
+export const nothing: Statement = raw('')
+
+/** Several fragments, separated. */
+export function join(statements: readonly Statement[], separator: string): Statement {
+  return statements.reduce((left, right, index) => (index === 0 ? right : sql`${left}${raw(separator)}${right}`), nothing)
+}
+
+/** The text with a placeholder for each value, counted from 1. */
+export function render(statement: Statement, placeholder: (position: number) => string): string {
+  let text = statement.texts[0] ?? ''
+  for (let position = 1; position < statement.texts.length; position++) text += placeholder(position) + statement.texts[position]
+  return text
+}
+
+function isStatement(value: SqlValue | Statement): value is Statement {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,30 @@
+import { TaskError } from '@taskstream/task-api'
+
+export interface OpenSqliteOptions {
+  /**
+   * `'full'` (default): a commit survives a power cut. `'normal'`: it survives a crash of the process, and a power cut may take
+   * the last commits, never their order; several times faster.
+   */
+  readonly synchronous?: 'full' | 'normal'
+  /** How long the driver itself waits, blocking the event loop, while another process writes; milliseconds. Default 50. */
+  readonly busyTimeoutMs?: number
+}
+
+/** What every connection needs: readers beside one writer, and a known promise about power cuts. */
+export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
+  const { synchronous = 'full', busyTimeoutMs = 50 } = options
+  // The timeout first: switching the journal's mode needs the lock.
+  database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
+  database.exec('pragma journal_mode = wal')
+  database.exec(`pragma synchronous = ${synchronous === 'normal' ? 'normal' : 'full'}`)
+  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
+}
+
+/** better-sqlite3 crashes the process on earlier versions, without an error that could be caught: ask before it is loaded. */
+export function checkNode(driver: string): void {
+  const needed = 22
+  const found = process.versions.node
+  if (Number.parseInt(found, 10) < needed) {
+    throw new TaskError('RUNTIME_UNSUPPORTED', `${driver} needs Node.js ${needed} or later, and this is ${found}: upgrade Node.js`, { found, needed })
+  }
+}
