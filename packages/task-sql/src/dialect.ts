@@ -68,6 +68,8 @@ export interface Dialect {
 
   /** Values as a table named `r` with these columns; any number of rows is the same text. */
   rows(columns: readonly RowColumn[]): Statement
+  /** Finds the row `t` of a topic and sequence by its primary key, whatever else the statement asks of it. */
+  at(topic: Statement, sequence: Statement): Statement
   /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
   beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */

@@ -54,6 +54,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     true: raw('true'),
     false: raw('false'),
     rows: unnest,
+    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
     beginPush: (topic, wake) => ({
       // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
       with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,

@@ -34,6 +34,8 @@ export function sqlite(): Dialect {
     true: raw('1'),
     false: raw('0'),
     rows,
+    // The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence.
+    at: (topic, sequence) => sql`t.sequence = ${sequence} and +t.topic = ${topic}`,
     beginPush: () => ({ with: nothing, from: nothing }),
     lock: () => nothing,
     affected,

@@ -60,6 +60,6 @@ function completeStatement(
            completed = ${dialect.now(now())},
            output = r.output,${outcome}
       from ${rows}
-     where ${fence(topic, owner)}
+     where ${fence(dialect, topic, owner)}
     returning sequence`
 }

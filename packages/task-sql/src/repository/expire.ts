@@ -20,7 +20,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     update ${dialect.tables.task} as t
        set ${then === 'expired' ? markExpired(context) : makeReady(context)}
       from dead
-     where t.topic = dead.dead_topic and t.sequence = dead.dead_sequence and t.state = 0
+     where ${dialect.at(raw('dead.dead_topic'), raw('dead.dead_sequence'))} and +t.state = 0
     returning topic, state`
   yield* dialect.tidy()
   const states = rows.map((row) => toState(row['state']))

@@ -15,7 +15,7 @@ export function* handBack({ dialect, owner }: Context, topic: string, tasks: Ite
            started = null,
            tries = t.tries - 1
       from ${heldRows(dialect, asked)}
-     where ${fence(topic, owner)}
+     where ${fence(dialect, topic, owner)}
     returning sequence`
   const sequences = yield* dialect.affected(
     update,

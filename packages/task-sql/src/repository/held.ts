@@ -1,7 +1,7 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 
 /**
@@ -28,12 +28,9 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   return sorted
 }
 
-/**
- * The fence: the row is held, by this owner, since that very poll. For the rows of `heldRows`. The plus keeps SQLite from walking its
- * index of active rows once for each task instead of finding each by its sequence.
- */
-export function fence(topic: string, owner: string): Statement {
-  return sql`t.topic = ${topic} and t.sequence = r.held_sequence and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`
+/** The fence: the row is held, by this owner, since that very poll. For the rows of `heldRows`. */
+export function fence(dialect: Dialect, topic: string, owner: string): Statement {
+  return sql`${dialect.at(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`
 }
 
 /** The held tasks as rows `r`. Their columns have names of their own: a returning clause must be able to say `sequence`. */

@@ -12,7 +12,7 @@ export function* hold({ dialect, owner }: Context, topic: string, tasks: Iterabl
   const rows = yield sql`
     select t.sequence
       from ${heldRows(dialect, asked)}
-      join ${dialect.tables.task} t on ${fence(topic, owner)}
+      join ${dialect.tables.task} t on ${fence(dialect, topic, owner)}
      order by t.sequence
      ${dialect.lock('t', 'wait')}`
   const { found, lost } = split(asked, new Set(rows.map((row) => toNumber(row['sequence']))))

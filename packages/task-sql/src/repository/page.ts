@@ -11,7 +11,7 @@ export function* task({ dialect }: Context, topic: string, sequence: number): Ve
   const [row] = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.tables.task} t
-     where t.topic = ${topic} and t.sequence = ${sequence}`
+     where ${dialect.at(sql`${topic}`, sql`${sequence}`)}`
   return row && toTaskInfo(topic, row)
 }
 

@@ -28,7 +28,7 @@ export function* release({ dialect, now }: Context, topic: string, options: Rele
     update ${task} as t
        set state = 1, listed = ${dialect.true}, due = null, completed = null
       from free
-     where t.topic = free.free_topic and t.sequence = free.free_sequence
+     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
     returning sequence`
   const after = yield* nextDueMs(dialect, topic, clock)
   return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
