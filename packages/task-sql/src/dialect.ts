@@ -1,4 +1,4 @@
-import type { TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskError } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
 import type { Row, Verb } from './transaction.ts'
 
@@ -15,6 +15,18 @@ export interface RowColumn {
   readonly name: string
   readonly type: 'text' | 'integer'
   readonly values: readonly (string | number | null)[]
+}
+
+/** Held tasks inside a statement on `task t`: which rows they are, and what each of them is given. */
+export interface HeldRows {
+  /** Follows the target of an update. */
+  readonly updateFrom: Statement
+  /** Follows `from task t`. */
+  readonly selectFrom: Statement
+  /** The fence: the row is held, by this owner, since that very poll. */
+  readonly where: Statement
+  /** The value of one of the columns for the row `t`. */
+  value(column: string): Statement
 }
 
 /** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
@@ -70,6 +82,8 @@ export interface Dialect {
   rows(columns: readonly RowColumn[]): Statement
   /** Finds the row `t` of a topic and sequence by its primary key, whatever else the statement asks of it. */
   at(topic: Statement, sequence: Statement): Statement
+  /** Held tasks, ordered by sequence, with more values for each: found one by one by their keys, whatever the statistics say. */
+  held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows
   /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
   beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */

@@ -1,9 +1,10 @@
-import type { Dialect, RowColumn, Tables } from '../dialect.ts'
+import type { Dialect, HeldRows, RowColumn, Tables } from '../dialect.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { checkText, invalid } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
@@ -54,6 +55,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     true: raw('true'),
     false: raw('false'),
     rows: unnest,
+    held,
     at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
     beginPush: (topic, wake) => ({
       // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
@@ -96,6 +98,33 @@ function unnest(columns: readonly RowColumn[]): Statement {
   const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
   const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
   return sql`unnest(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
+}
+
+/**
+ * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
+ * all tasks have in common is one value, and what differs is looked up in an object by sequence.
+ */
+function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
+  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(({ lease }) => lease) }, ...columns]
+  const value = (name: string): Statement => {
+    const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
+    const cast = raw(type === 'integer' ? 'int8' : 'text')
+    const common = values[0] ?? null
+    if (values.every((one) => one === common)) return sql`${common}::${cast}`
+    const bySequence = Object.fromEntries(tasks.map(({ sequence }, index) => [sequence, values[index]]))
+    return sql`(${JSON.stringify(bySequence)}::jsonb ->> t.sequence::text)::${cast}`
+  }
+  return {
+    updateFrom: nothing,
+    selectFrom: nothing,
+    where: sql`
+           t.topic = ${topic}
+       and t.sequence = any (${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])
+       and t.state = 0
+       and t.owner = ${owner}
+       and t.attempt = ${value('attempt')}`,
+    value,
+  }
 }
 
 /** An array in PostgreSQL's text notation. */

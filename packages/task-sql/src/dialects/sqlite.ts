@@ -1,5 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect, RowColumn, Tables } from '../dialect.ts'
+import type { HeldTask } from '@taskstream/task-api'
+import type { Claim, ClaimRequest, Dialect, HeldRows, RowColumn, Tables } from '../dialect.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -34,8 +35,8 @@ export function sqlite(): Dialect {
     true: raw('1'),
     false: raw('0'),
     rows,
-    // The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence.
-    at: (topic, sequence) => sql`t.sequence = ${sequence} and +t.topic = ${topic}`,
+    at,
+    held,
     beginPush: () => ({ with: nothing, from: nothing }),
     lock: () => nothing,
     affected,
@@ -54,11 +55,31 @@ export function sqlite(): Dialect {
   }
 }
 
+/** The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence. */
+function at(topic: Statement, sequence: Statement): Statement {
+  return sql`t.sequence = ${sequence} and +t.topic = ${topic}`
+}
+
 function rows(columns: readonly RowColumn[]): Statement {
   const count = columns[0]?.values.length ?? 0
   const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
   const list = columns.map(({ name }, index) => `value ->> ${index} as ${name}`).join(', ')
   return sql`(select ${raw(list)} from json_each(${JSON.stringify(values)})) as r`
+}
+
+/** Their columns have names of their own: a returning clause must be able to say `sequence`. */
+function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
+  const values = rows([
+    { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
+    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => lease) },
+    ...columns,
+  ])
+  return {
+    updateFrom: sql`from ${values}`,
+    selectFrom: sql`, ${values}`,
+    where: sql`${at(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`,
+    value: (column) => raw(`r.${column}`),
+  }
 }
 
 function* affected(update: Statement): Verb<ReadonlySet<number>> {

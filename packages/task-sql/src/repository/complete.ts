@@ -1,10 +1,10 @@
 import { stateNumber, TaskDecision, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
-import { raw, sql } from '../statement.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, fence, heldRows, split } from './held.ts'
+import { checkHeld, split } from './held.ts'
 
 const reasonTries = raw(String(taskReasons.indexOf('tries')))
 
@@ -40,26 +40,26 @@ function completeStatement(
   decisions: readonly TaskDecision[],
 ): Statement {
   const retries = decisions.some(({ retryAfterMs }) => retryAfterMs !== undefined)
-  const rows = heldRows(dialect, tasks, [
+  const rows = dialect.held(topic, owner, tasks, [
     { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
     ...(retries ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }] : []),
   ])
-  const exhausted = sql`r.delay is not null and t.tries >= t.max_tries`
+  const delay = retries ? rows.value('delay') : nothing
+  const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`
   const outcome = retries
     ? sql`
-           state = case when ${exhausted} then 3 else r.state end,
-           reason = case when ${exhausted} then ${reasonTries} end,
-           due = case when r.delay is not null and not coalesce(t.tries >= t.max_tries, ${dialect.false})
-                      then ${dialect.plusMs(dialect.now(now()), sql`r.delay`)} end`
+           state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
+           reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} end,
+           due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
     : sql`
-           state = r.state`
+           state = ${rows.value('state')}`
   return sql`
     update ${dialect.tables.task} as t
        set listed = ${dialect.false},
            completed = ${dialect.now(now())},
-           output = r.output,${outcome}
-      from ${rows}
-     where ${fence(dialect, topic, owner)}
+           output = ${rows.value('output')},${outcome}
+      ${rows.updateFrom}
+     where ${rows.where}
     returning sequence`
 }

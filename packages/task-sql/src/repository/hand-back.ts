@@ -2,11 +2,12 @@ import type { Completion, HeldTask } from '@taskstream/task-api'
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, fence, heldRows, split } from './held.ts'
+import { checkHeld, split } from './held.ts'
 
 export function* handBack({ dialect, owner }: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
   const asked = checkHeld(topic, tasks)
   if (asked.length === 0) return { completed: [], lost: [] }
+  const rows = dialect.held(topic, owner, asked, [])
   const update = sql`
     update ${dialect.tables.task} as t
        set state = 1,
@@ -14,8 +15,8 @@ export function* handBack({ dialect, owner }: Context, topic: string, tasks: Ite
            owner = null,
            started = null,
            tries = t.tries - 1
-      from ${heldRows(dialect, asked)}
-     where ${fence(dialect, topic, owner)}
+      ${rows.updateFrom}
+     where ${rows.where}
     returning sequence`
   const sequences = yield* dialect.affected(
     update,

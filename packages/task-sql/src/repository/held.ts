@@ -1,8 +1,5 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import type { Dialect } from '../dialect.ts'
-import { raw, sql } from '../statement.ts'
-import type { Statement } from '../statement.ts'
 
 /**
  * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
@@ -26,20 +23,6 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
     }
   }
   return sorted
-}
-
-/** The fence: the row is held, by this owner, since that very poll. For the rows of `heldRows`. */
-export function fence(dialect: Dialect, topic: string, owner: string): Statement {
-  return sql`${dialect.at(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`
-}
-
-/** The held tasks as rows `r`. Their columns have names of their own: a returning clause must be able to say `sequence`. */
-export function heldRows(dialect: Dialect, tasks: readonly HeldTask[], more: Parameters<Dialect['rows']>[0] = []): Statement {
-  return dialect.rows([
-    { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
-    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => lease) },
-    ...more,
-  ])
 }
 
 /** Splits tasks, in their order, by whether they are among `sequences`. */
