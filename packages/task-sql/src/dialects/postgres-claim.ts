@@ -1,5 +1,5 @@
 import type { Claim, ClaimRequest } from '../dialect.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { forget, learn, recall } from './postgres-floor.ts'
@@ -8,6 +8,12 @@ import type { PostgresTables } from './postgres.ts'
 
 /** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
 export const chunkBits = 13
+
+/**
+ * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.
+ * Told the truth, that hardly any row is, it would rather collect and sort a whole backlog.
+ */
+const ready = raw('coalesce(t.state = 1, false)')
 
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
@@ -72,29 +78,29 @@ function claimStatement(tables: PostgresTables, { topic, owner, size, now, colum
         from (select sequence
                 from ((select t.sequence
                          from ${task} t
-                        where t.topic = ${topic} and t.listed and t.state = 1
+                        where t.topic = ${topic} and t.listed and ${ready}
                         order by t.sequence
-                        limit ${size}::int8)
+                        limit (select size from room))
                       union all
                       (select t.sequence
                          from ${task} t
-                        where t.topic = ${topic} and not t.listed and t.state = 1 and t.sequence > (select floor from room)
+                        where t.topic = ${topic} and not t.listed and ${ready} and t.sequence > (select floor from room)
                         order by t.sequence
-                        limit ${size}::int8)) ready
+                        limit (select size from room))) ready
                order by sequence
-               limit ${size}::int8) first
-       where exists (select from ${task} t where t.topic = ${topic} and t.listed and t.state = 1)),
+               limit (select size from room)) first
+       where exists (select from ${task} t where t.topic = ${topic} and t.listed and ${ready})),
     again as materialized (
       select t.ctid as place
         from ${task} t
-       where t.topic = ${topic} and t.listed and t.state = 1 and t.sequence <= (select sequence from last)
+       where t.topic = ${topic} and t.listed and ${ready} and t.sequence <= (select sequence from last)
        order by t.sequence
        limit (select size from room)
          for update skip locked),
     fresh as materialized (
       select t.ctid as place
         from ${task} t
-       where t.topic = ${topic} and not t.listed and t.state = 1 and t.sequence > (select floor from room)
+       where t.topic = ${topic} and not t.listed and ${ready} and t.sequence > (select floor from room)
        order by t.sequence
        limit (select size - (select count(*) from again) from room)
          for update skip locked),
@@ -111,13 +117,13 @@ function claimStatement(tables: PostgresTables, { topic, owner, size, now, colum
       returning t.listed, ${columns}),
     noted as (
       insert into ${tables.holding} (topic, owner, chunk)
-      select ${topic}, ${owner}, chunk
+      select ${topic}, ${owner}, passed.chunk
         from (select min(sequence) >> ${chunkBits}::int as low, max(sequence) >> ${chunkBits}::int as high
                 from claimed
                where not listed) span,
-             generate_series(span.low, span.high) chunk
+             generate_series(span.low, span.high) passed (chunk)
        where not exists (
-             select from ${tables.holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = chunk))
+             select from ${tables.holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = passed.chunk))
     select c.*, null as status
       from claimed c
      union all
@@ -127,7 +133,7 @@ function claimStatement(tables: PostgresTables, { topic, owner, size, now, colum
                      coalesce((case when s.clean and s.low >= s.mark
                                     then coalesce((select t.sequence - 1
                                                      from ${task} t
-                                                    where t.topic = ${topic} and not t.listed and t.state = 1
+                                                    where t.topic = ${topic} and not t.listed and ${ready}
                                                       and t.sequence > s.floor and t.sequence <= ${known.pending?.bound ?? null}::int8
                                                     order by t.sequence
                                                     limit 1), ${known.pending?.bound ?? null}::int8) end)::text, '-'))
