@@ -1,0 +1,46 @@
+/** A: one partial index on READY, one on ACTIVE by owner. Nothing to remember, no HOT update. */
+import type { Claim, Layout } from './layout.ts'
+import { createTables, sequencesOf } from './layout.ts'
+import { complete, completeStatement, endless, pushStatement, resetStatement, run, sorted } from './statements.ts'
+
+const name = 'ready-index'
+const push = pushStatement(name, { xidFirst: false })
+const completion = completeStatement(name, { unlist: false })
+const reset = resetStatement(name, { list: false })
+const poll = {
+  name: `${name} poll`,
+  text: `
+    with f as materialized (
+      select ctid from task where topic = $1 and state = 1 and sequence > 0 and sequence <= ${endless}
+       order by sequence limit $2 for update skip locked)
+    update task as t
+       set state = 0, owner = $3, attempt = attempt + 1, tries = tries + 1, started = statement_timestamp()
+     where t.ctid = any(array(select ctid from f)) and t.state + 0 = 1
+    returning t.sequence, t.attempt, t.identifier, t.input`,
+}
+const expire = {
+  name: `${name} expire`,
+  text: `
+    with held as materialized (
+      select topic, sequence from task where state = 0 and owner = $2 and topic = $1 order by sequence for update)
+    update task as t set state = 1, owner = null, started = null
+      from held where t.topic = $1 and t.sequence = held.sequence
+    returning t.sequence`,
+}
+
+export const readyIndex: Layout = {
+  name,
+  note: 'index (topic, sequence) where READY, index (owner) where ACTIVE, fillfactor 70',
+  schema: [
+    ...createTables({ fillfactor: 70 }),
+    'create index task_ready on task (topic, sequence) where state = 1',
+    'create index task_active on task (owner) where state = 0',
+  ],
+  push: async (client, topic, identifiers, inputs) => sequencesOf(await run(client, push, [topic, identifiers, inputs])),
+  createPoller: (topic) => ({
+    poll: async (client, size, owner) => sorted((await run<Claim>(client, poll, [topic, size, owner])).rows),
+  }),
+  complete: (client, topic, owner, completions) => complete(client, completion, topic, owner, completions),
+  reset: async (client, topic, sequences) => sequencesOf(await run(client, reset, [topic, sequences])),
+  expire: async (client, topic, owner) => sequencesOf(await run(client, expire, [topic, owner])),
+}
