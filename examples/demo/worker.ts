@@ -1,0 +1,55 @@
+/** A worker of the demo: one process, one node, the audit's handler. It tells its parent what it holds, and goes on when told to. */
+import { once } from 'node:events'
+import { TaskDecision } from '@taskstream/task-api'
+import { TaskNode } from '@taskstream/task-processor'
+import { sql } from '@taskstream/task-sql'
+import { openDatabase } from './database.ts'
+import type { Location } from './database.ts'
+import { auditPackage } from './packages.ts'
+
+/** What a worker says: it holds so many tasks; so many of its completions took effect, and so many were refused. */
+export type WorkerMessage = { readonly holds: number } | { readonly completed: number; readonly refused: number }
+
+const say = (message: WorkerMessage): void => void process.send?.(message)
+const database = await openDatabase(JSON.parse(process.argv[2] ?? '') as Location)
+
+const node = new TaskNode({
+  repository: database.tasks,
+  transactions: database.transactions,
+  notifier: database.notifier,
+  // Short, so that the demo need not wait long for a dead worker's tasks.
+  heartbeatIntervalMs: 300,
+  leaseMs: 1_500,
+  maintenanceIntervalMs: 300,
+})
+
+node.process('audit', {
+  size: 16,
+  concurrency: 1,
+  handler: async (batch, { complete }) => {
+    say({ holds: batch.length })
+    // The parent's word; it may have other plans for us than to go on.
+    const [word] = (await once(process, 'message')) as [string]
+    if (word === 'sleep') process.kill(process.pid, 'SIGSTOP')
+    const audits = new Map<number, Awaited<ReturnType<typeof auditPackage>>>()
+    for (const { sequence, input = '' } of batch) audits.set(sequence, await auditPackage(input))
+    // In one transaction: the audit of what is still ours, and its completion.
+    await complete(async (transaction, held) => {
+      for (const { sequence, identifier, attempt } of held) {
+        const { licence, files, bytes, hash } = audits.get(sequence)!
+        await database.execute(
+          transaction,
+          sql`insert into ${database.audit} (package, licence, files, bytes, hash, attempt)
+              values (${identifier}, ${licence}, ${files}, ${bytes}, ${hash}, ${attempt})`,
+        )
+      }
+      return new Map(held.map((task) => [task, TaskDecision.success()]))
+    })
+  },
+  listener: { onComplete: ({ completion }) => say({ completed: completion.completed.length, refused: completion.lost.length }) },
+})
+
+await node.start()
+process.on('message', (message) => {
+  if (message === 'stop') void node.stop().then(() => database[Symbol.asyncDispose]()).then(() => process.disconnect())
+})
