@@ -2,8 +2,9 @@ import type { Claim, ClaimRequest } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { forget, learn, recall } from './postgres-floor.ts'
+import { forget, learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
+import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from './postgres.ts'
 
 /** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
@@ -35,6 +36,8 @@ const persistEvery = 8192
 export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) => Verb<Claim> {
   const floors = new Map<string, TopicFloor>()
   return function* claim(request): Verb<Claim> {
+    const { pending } = recall(floors, request.topic)
+    if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
     const rows = yield claimStatement(tables, request, known)
     const status = rows.find((row) => row['status'] !== null)

@@ -10,9 +10,14 @@ export interface TopicFloor {
   readonly next: Settling | undefined
 }
 
-interface Settling {
+/** Waits to settle. */
+export interface Settling {
   readonly mark: string
   readonly bound: number
+  /** When the waiting began, by this process's clock. */
+  readonly since: number
+  /** Transactions that may have pushed up to the bound, where that has been looked into. */
+  readonly holders?: readonly string[]
 }
 
 /** What one poll reports. */
@@ -40,11 +45,17 @@ export function learn(floors: Map<string, TopicFloor>, topic: string, asked: Top
   const current = recall(floors, topic)
   const known = current.generation === report.generation ? current : { ...unknown, generation: report.generation }
   const settled = report.settled !== undefined && known.pending !== undefined && known.pending.mark === asked.pending?.mark
-  const latest = report.mark === undefined ? known.next : { mark: report.mark, bound: report.bound }
+  const latest = report.mark === undefined ? known.next : { mark: report.mark, bound: report.bound, since: performance.now() }
   const floor = Math.max(known.floor, report.floor, report.settled ?? 0)
   // Two pairs are enough: one that is waited for, and the latest, which takes its place.
   const pending = settled || known.pending === undefined ? latest : known.pending
   const learned = { generation: report.generation, floor, pending, next: pending === latest ? undefined : latest }
   floors.set(topic, learned)
   return learned
+}
+
+/** Replaces the pair that is waited for, unless it has settled meanwhile. */
+export function replacePending(floors: Map<string, TopicFloor>, topic: string, before: Settling, after: Settling): void {
+  const known = floors.get(topic)
+  if (known?.pending === before) floors.set(topic, { ...known, pending: after })
 }

@@ -23,6 +23,8 @@ export interface PostgresOptions {
 export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
+  /** The task table's name as a value, for the catalogue. */
+  readonly taskName: string
 }
 
 /**
@@ -84,6 +86,7 @@ function tablesOf(schema: string): PostgresTables {
     migration: table('task_migration'),
     sequence: table('task_sequence'),
     holding: table('task_holding'),
+    taskName: `${quote(schema)}.task`,
   }
 }
 

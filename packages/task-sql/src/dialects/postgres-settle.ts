@@ -1,0 +1,32 @@
+import { sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Settling } from './postgres-floor.ts'
+import type { PostgresTables } from './postgres.ts'
+
+/** A pair that has not settled for so long is looked into, and again after as long. Costs two reads of the lock table. */
+const patienceMs = 100
+
+/**
+ * Settles a pair that some long transaction keeps from settling by its id, if that transaction has nothing to do with tasks:
+ * a report that writes for an hour must not make polls read all that was done in that hour.
+ *
+ * Whoever has pushed and not ended holds a lock on the table, taken before the first sequence was drawn. So when everybody who
+ * held one after the bound was drawn has ended, everything up to the bound is visible: to the next statement, not to this one,
+ * whose snapshot may be older than their commits.
+ */
+export function* settleByLocks(tables: PostgresTables, pending: Settling): Verb<Settling> {
+  if (performance.now() - pending.since < patienceMs) return pending
+  const pushing = sql`
+    select l.virtualtransaction
+      from pg_locks l
+     where l.locktype = 'relation'
+       and l.relation = ${tables.taskName}::regclass
+       and l.database = (select d.oid from pg_database d where d.datname = current_database())
+       and l.mode = 'RowExclusiveLock'
+       and l.pid is distinct from pg_backend_pid()`
+  const rows = yield pushing
+  const holders = new Set(rows.map((row) => String(row['virtualtransaction'])))
+  const remaining = pending.holders?.filter((holder) => holders.has(holder)) ?? [...holders]
+  // Every snapshot's xmin is beyond transaction 0: the pair counts as settled from the next statement on.
+  return remaining.length === 0 ? { ...pending, mark: '0' } : { ...pending, holders: remaining, since: performance.now() }
+}
