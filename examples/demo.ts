@@ -54,7 +54,13 @@ await refusal.promise
 await crew.stop()
 bar.stop()
 
-const proof = { engine: location.location.engine, pushed: packages.length, ...(await readProof(database)), refused: crew.refused, ms: Math.round(performance.now() - began) }
+const proof = {
+  engine: location.location.engine,
+  pushed: packages.length,
+  ...(await readProof(database)),
+  refused: crew.refused,
+  ms: Math.round(performance.now() - began),
+}
 showLicences(await readLicences(database))
 const kept = showProof(proof)
 if (options.json) console.log(JSON.stringify(proof))

@@ -2,7 +2,13 @@
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Row, SqlAdapter, SqlTaskRepository, Statement } from '@taskstream/task-sql'
-import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteListener, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import {
+  fromBetterSqlite3,
+  openBetterSqlite3,
+  sqlite,
+  sqliteListener,
+  sqliteTransactions,
+} from '@taskstream/task-sql/better-sqlite3'
 import { fromPg, pgListener, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
 
@@ -22,7 +28,8 @@ export interface DemoDatabase<Transaction> extends AsyncDisposable {
 }
 
 export async function openDatabase(location: Location): Promise<DemoDatabase<never>> {
-  const database = location.engine === 'sqlite' ? await openSqlite(location.file) : await openPostgres(location.url, location.schema)
+  const database =
+    location.engine === 'sqlite' ? await openSqlite(location.file) : await openPostgres(location.url, location.schema)
   return database as DemoDatabase<never>
 }
 

@@ -27,7 +27,10 @@ async function preparePostgres(url: string): Promise<{ location: Location } & As
   await client.connect()
   const { rowCount } = await client.query('select from information_schema.schemata where schema_name = $1', [schema])
   await client.end()
-  if (rowCount) throw new Error(`There is a schema "${schema}" already: is another demo running? Otherwise drop it: drop schema ${schema} cascade`)
+  if (rowCount)
+    throw new Error(
+      `There is a schema "${schema}" already: is another demo running? Otherwise drop it: drop schema ${schema} cascade`,
+    )
   return {
     location: { engine: 'postgres', url, schema },
     [Symbol.asyncDispose]: async () => {

@@ -26,7 +26,11 @@ export function progressBar(total: number): SingleBar {
 }
 
 export function showLicences(rows: readonly LicenceRow[]): void {
-  const table = new Table({ head: ['licence', 'packages', 'files', 'MiB'], colAligns: ['left', 'right', 'right', 'right'], style: { head: [], border: [] } })
+  const table = new Table({
+    head: ['licence', 'packages', 'files', 'MiB'],
+    colAligns: ['left', 'right', 'right', 'right'],
+    style: { head: [], border: [] },
+  })
   for (const { licence, packages, files, bytes } of rows) table.push([licence, packages, files, (bytes / 1024 ** 2).toFixed(1)])
   console.error(table.toString())
 }

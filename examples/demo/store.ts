@@ -6,7 +6,10 @@ import type { LicenceRow, Proof } from './report.ts'
 type Database<Transaction> = Pick<DemoDatabase<Transaction>, 'audit' | 'execute' | 'transactions'>
 
 /** No unique key: nothing but the transaction keeps a package from being audited twice. */
-export async function createAudit<Transaction>({ audit, execute }: Database<Transaction>, transaction: Transaction): Promise<void> {
+export async function createAudit<Transaction>(
+  { audit, execute }: Database<Transaction>,
+  transaction: Transaction,
+): Promise<void> {
   await execute(
     transaction,
     sql`create table ${audit} (package text, licence text, files integer, bytes bigint, hash text, attempt integer)`,

@@ -51,5 +51,9 @@ node.process('audit', {
 
 await node.start()
 process.on('message', (message) => {
-  if (message === 'stop') void node.stop().then(() => database[Symbol.asyncDispose]()).then(() => process.disconnect())
+  if (message === 'stop')
+    void node
+      .stop()
+      .then(() => database[Symbol.asyncDispose]())
+      .then(() => process.disconnect())
 })

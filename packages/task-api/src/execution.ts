@@ -8,4 +8,6 @@ export type Outcome<E extends Execution, Result> = E extends 'sync' ? Result : P
  * Runs `work` in a transaction of its own: committed when `work` returns, rolled back when it throws.
  * One line per driver; the processor opens transactions in no other way.
  */
-export type TransactionSource<Transaction> = <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => Promise<Result>
+export type TransactionSource<Transaction> = <Result>(
+  work: (transaction: Transaction) => Result | Promise<Result>,
+) => Promise<Result>

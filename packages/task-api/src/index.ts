@@ -5,7 +5,16 @@ export { TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
 export type { TaskExplanation } from './task-decision.ts'
 export { TaskError, isTaskError, taskErrorCodes } from './task-error.ts'
 export type { TaskErrorCode } from './task-error.ts'
-export { checkDuration, checkInstant, checkInteger, checkStorable, checkText, checkTopic, invalid, taskLimits } from './task-limits.ts'
+export {
+  checkDuration,
+  checkInstant,
+  checkInteger,
+  checkStorable,
+  checkText,
+  checkTopic,
+  invalid,
+  taskLimits,
+} from './task-limits.ts'
 export { isCompleted, mergeResults, stateNumber, stateOf, taskReasons, taskResults, taskStates } from './task-state.ts'
 export type { TaskReason, TaskResult, TaskState } from './task-state.ts'
 export type { TaskSink } from './task-sink.ts'

@@ -101,7 +101,9 @@ export class TaskDecision {
   /** The same decision with one more explanation; nothing given, or given before, changes nothing. */
   include(explanation?: unknown): TaskDecision {
     const added = explain(explanation).filter((one) => !this.explanations.includes(one))
-    return added.length === 0 ? this : new TaskDecision(this.result, [...this.explanations, ...added], this.continued, this.retryAfterMs)
+    return added.length === 0
+      ? this
+      : new TaskDecision(this.result, [...this.explanations, ...added], this.continued, this.retryAfterMs)
   }
 
   /**
@@ -160,7 +162,8 @@ function explain(explanation: unknown): TaskExplanation[] {
 }
 
 function describe(explanation: TaskExplanation): string {
-  const text = typeof explanation === 'string' ? explanation : (explanation.stack ?? `${explanation.name}: ${explanation.message}`)
+  const text =
+    typeof explanation === 'string' ? explanation : (explanation.stack ?? `${explanation.name}: ${explanation.message}`)
   // What a handler says must never be the reason that its decision cannot be stored.
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

@@ -8,7 +8,10 @@ export function run<Transaction, E extends Execution, Result>(
   verb: Verb<Result>,
   translate: (error: unknown) => unknown,
 ): Outcome<E, Result> {
-  const outcome = adapter.execution === 'sync' ? runSync(adapter, transaction, verb, translate) : runAsync(adapter, transaction, verb, translate)
+  const outcome =
+    adapter.execution === 'sync'
+      ? runSync(adapter, transaction, verb, translate)
+      : runAsync(adapter, transaction, verb, translate)
   return outcome as Outcome<E, Result>
 }
 

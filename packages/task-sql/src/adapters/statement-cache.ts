@@ -2,7 +2,10 @@
 const capacity = 200
 
 /** Prepared statements by connection and text: preparing costs SQLite more than most statements do. */
-export function statementCache<Database extends { prepare(text: string): Prepared }, Prepared>(): (database: Database, text: string) => Prepared {
+export function statementCache<Database extends { prepare(text: string): Prepared }, Prepared>(): (
+  database: Database,
+  text: string,
+) => Prepared {
   const databases = new WeakMap<Database, Map<string, Prepared>>()
   return (database, text) => {
     let statements = databases.get(database)

@@ -2,7 +2,7 @@ import type { Claim, ClaimRequest } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { forget, learn, recall, replacePending } from './postgres-floor.ts'
+import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from './postgres.ts'
@@ -31,25 +31,25 @@ const persistEvery = 8192
  * snapshot's xmin has reached the mark, every transaction with a sequence up to the bound has ended and is visible, and the
  * floor may rise to just below the first row up to the bound that is still ready there. Rows that others have taken but not
  * committed still read as ready, and hold it. Only a transaction that had written nothing before may do this: it would not
- * see its own earlier claims as ready, and might yet roll them back.
+ * see its own earlier claims as ready, and might yet roll them back. And only at READ COMMITTED, where the snapshot is not older
+ * than what was learned before it.
+ *
+ * What a process has learned holds for one history of the database: a topic's generation, and the server's starts. A crash may
+ * take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
+ * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them.
  */
 export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) => Verb<Claim> {
   const floors = new Map<string, TopicFloor>()
-  return function* claim(request): Verb<Claim> {
+  return function* (request): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
     const rows = yield claimStatement(tables, request, known)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], topicKnown: false, ownerKnown: false }
-    const [ownerKnown, generation, persisted, floor, bound, clean, mark, settled] = String(status['status']).split(' ')
-    if (known.floor > Number(bound)) {
-      // The database knows fewer sequences than we do: it was restored to an earlier time. What was learned is of another history.
-      forget(floors, request.topic)
-      return yield* claim(request)
-    }
+    const [ownerKnown, history = '', persisted, floor, bound, clean, mark, settled] = String(status['status']).split(' ')
     const now = learn(floors, request.topic, known, {
-      generation: generation ?? '',
+      history,
       floor: Number(floor),
       settled: settled === '-' ? undefined : Number(settled),
       mark: mark === '-' ? undefined : mark,
@@ -60,19 +60,25 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
   }
 }
 
-function claimStatement(tables: PostgresTables, { topic, owner, size, now, columns }: ClaimRequest, known: TopicFloor): Statement {
+function claimStatement(
+  tables: PostgresTables,
+  { topic, owner, size, now, columns }: ClaimRequest,
+  known: TopicFloor,
+): Statement {
   const { task } = tables
   return sql`
     with start as materialized (
-      select pg_current_xact_id_if_assigned() is null as clean,
+      select pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
              pg_snapshot_xmin(pg_current_snapshot()) as low,
              (select last_value from ${tables.sequence}) as bound,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
-             p.generation,
+             h.history,
              p.floor as persisted,
-             case when p.generation = ${known.generation}::int8 then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
-             case when p.generation = ${known.generation}::int8 then ${known.pending?.mark ?? null}::xid8 end as mark
-        from ${tables.topic} p
+             case when h.history = ${known.history} then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
+             case when h.history = ${known.history} then ${known.pending?.mark ?? null}::xid8 end as mark
+        from ${tables.topic} p,
+             lateral (select concat_ws('/', p.generation, extract(epoch from pg_postmaster_start_time()),
+                                       extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as history) h
        where p.topic = ${topic}),
     room as materialized (
       select case when registered then ${size}::int8 else 0 end as size, floor from start),
@@ -131,7 +137,7 @@ function claimStatement(tables: PostgresTables, { topic, owner, size, now, colum
       from claimed c
      union all
     select empty.*,
-           concat_ws(' ', s.registered, s.generation, s.persisted, s.floor, s.bound, s.clean,
+           concat_ws(' ', s.registered, s.history, s.persisted, s.floor, s.bound, s.clean,
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then coalesce((select t.sequence - 1
@@ -145,13 +151,13 @@ function claimStatement(tables: PostgresTables, { topic, owner, size, now, colum
 }
 
 /** Whoever is persisting the same topic's floor at this moment does it for us too. */
-function persistFloor(tables: PostgresTables, topic: string, { generation, floor }: TopicFloor): Statement {
+function persistFloor(tables: PostgresTables, topic: string, { history, floor }: TopicFloor): Statement {
   return sql`
     update ${tables.topic} p
        set floor = ${floor}::int8
       from (select topic
               from ${tables.topic}
-             where topic = ${topic} and generation = ${generation}::int8 and floor < ${floor}::int8
+             where topic = ${topic} and generation = ${history.split('/')[0] ?? ''}::int8 and floor < ${floor}::int8
                for no key update skip locked) free
      where p.topic = free.topic`
 }

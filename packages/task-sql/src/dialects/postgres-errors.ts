@@ -17,7 +17,12 @@ export function classifyPostgresError(error: unknown): TaskError | undefined {
   if (!(error instanceof Error) || error instanceof TaskError) return undefined
   const code = String((error as { code?: unknown }).code ?? '')
   if (code === '25P02') {
-    return new TaskError('TRANSACTION_CLOSED', 'The transaction was aborted by an earlier error: roll it back', {}, { cause: error })
+    return new TaskError(
+      'TRANSACTION_CLOSED',
+      'The transaction was aborted by an earlier error: roll it back',
+      {},
+      { cause: error },
+    )
   }
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
@@ -26,7 +31,11 @@ export function classifyPostgresError(error: unknown): TaskError | undefined {
   if (/^Client was closed|^Client has already been|^Cannot use a pool after/.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
   }
-  if (connectionCodes.has(code) || code.startsWith('08') || /^Connection terminated|not queryable|timeout expired/.test(error.message)) {
+  if (
+    connectionCodes.has(code) ||
+    code.startsWith('08') ||
+    /^Connection terminated|not queryable|timeout expired/.test(error.message)
+  ) {
     return new TaskError(
       'DATABASE_UNAVAILABLE',
       `The database went away: what the transaction wrote is gone unless its commit was under way (${error.message})`,

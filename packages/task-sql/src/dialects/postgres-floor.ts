@@ -1,7 +1,7 @@
 /** What this process knows of a topic's floor. Every value in it was true when it was learned, and stays true. */
 export interface TopicFloor {
-  /** Tells one initialisation of the topic in one database from every other: what was learned of one means nothing to another. */
-  readonly generation: string
+  /** Tells apart the databases, initialisations of the topic and starts of the server: what was learned in one is void in another. */
+  readonly history: string
   /** No fresh row at or below it is ready, or ever will be. */
   readonly floor: number
   /** When every transaction older than `mark` has ended, everything up to `bound` is visible. */
@@ -22,7 +22,7 @@ export interface Settling {
 
 /** What one poll reports. */
 export interface FloorReport {
-  readonly generation: string
+  readonly history: string
   readonly floor: number
   readonly bound: number
   readonly mark: string | undefined
@@ -30,26 +30,22 @@ export interface FloorReport {
   readonly settled: number | undefined
 }
 
-const unknown: TopicFloor = { generation: '0', floor: 0, pending: undefined, next: undefined }
+const unknown: TopicFloor = { history: '', floor: 0, pending: undefined, next: undefined }
 
 export function recall(floors: ReadonlyMap<string, TopicFloor>, topic: string): TopicFloor {
   return floors.get(topic) ?? unknown
 }
 
-export function forget(floors: Map<string, TopicFloor>, topic: string): void {
-  floors.delete(topic)
-}
-
 /** Takes up what a poll reported, whatever other polls have reported since it was sent. */
 export function learn(floors: Map<string, TopicFloor>, topic: string, asked: TopicFloor, report: FloorReport): TopicFloor {
   const current = recall(floors, topic)
-  const known = current.generation === report.generation ? current : { ...unknown, generation: report.generation }
+  const known = current.history === report.history ? current : { ...unknown, history: report.history }
   const settled = report.settled !== undefined && known.pending !== undefined && known.pending.mark === asked.pending?.mark
   const latest = report.mark === undefined ? known.next : { mark: report.mark, bound: report.bound, since: performance.now() }
   const floor = Math.max(known.floor, report.floor, report.settled ?? 0)
   // Two pairs are enough: one that is waited for, and the latest, which takes its place.
   const pending = settled || known.pending === undefined ? latest : known.pending
-  const learned = { generation: report.generation, floor, pending, next: pending === latest ? undefined : latest }
+  const learned = { history: report.history, floor, pending, next: pending === latest ? undefined : latest }
   floors.set(topic, learned)
   return learned
 }

@@ -87,7 +87,10 @@ async function silence(client: PgListenClient, pingMs: number, signal: AbortSign
   while (!signal.aborted) {
     try {
       await delay(pingMs, undefined, { signal, ref: false })
-      const answered = client.query('select 1').then(() => true, () => false)
+      const answered = client.query('select 1').then(
+        () => true,
+        () => false,
+      )
       const late = delay(pingMs, false, { signal, ref: false })
       if (!(await Promise.race([answered, late]))) return
     } catch {

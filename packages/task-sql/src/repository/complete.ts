@@ -18,7 +18,8 @@ export function* complete(
   if (tasks.length === 0) return { completed: [], lost: [] }
   const ordered = tasks.map((task) => {
     const decision = decisions.get(task)
-    if (!(decision instanceof TaskDecision)) throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
+    if (!(decision instanceof TaskDecision))
+      throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
     return decision
   })
   const update = completeStatement(context, topic, tasks, ordered)
@@ -28,7 +29,11 @@ export function* complete(
   )
   const { found, lost } = split(tasks, sequences)
   if (options.strict && lost.length > 0) {
-    throw new TaskError('TASK_LOST', `${lost.length} of ${tasks.length} tasks are no longer held, the first is ${taskToString(lost[0]!)}`, { lost })
+    throw new TaskError(
+      'TASK_LOST',
+      `${lost.length} of ${tasks.length} tasks are no longer held, the first is ${taskToString(lost[0]!)}`,
+      { lost },
+    )
   }
   return { completed: found, lost }
 }
@@ -43,7 +48,9 @@ function completeStatement(
   const rows = dialect.held(topic, owner, tasks, [
     { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
-    ...(retries ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }] : []),
+    ...(retries
+      ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
+      : []),
   ])
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`

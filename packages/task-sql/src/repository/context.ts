@@ -12,9 +12,15 @@ export interface Context {
 }
 
 export function topicUnknown(topic: string): TaskError {
-  return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, { topic })
+  return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
+    topic,
+  })
 }
 
 export function ownerUnknown(owner: string): TaskError {
-  return new TaskError('OWNER_UNKNOWN', `Owner "${owner}" is not registered, or was removed as dead: call register(transaction)`, { owner })
+  return new TaskError(
+    'OWNER_UNKNOWN',
+    `Owner "${owner}" is not registered, or was removed as dead: call register(transaction)`,
+    { owner },
+  )
 }

@@ -5,7 +5,10 @@ import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { toNumber, toState } from './row.ts'
 
-export function* count({ dialect }: Context, options: CountOptions = {}): Verb<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>> {
+export function* count(
+  { dialect }: Context,
+  options: CountOptions = {},
+): Verb<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>> {
   const { topic } = options
   if (topic !== undefined) checkTopic(topic)
   const rows = yield sql`

@@ -1,12 +1,4 @@
-import {
-  checkDuration,
-  checkInstant,
-  checkInteger,
-  checkStorable,
-  checkText,
-  invalid,
-  taskLimits,
-} from '@taskstream/task-api'
+import { checkDuration, checkInstant, checkInteger, checkStorable, checkText, invalid, taskLimits } from '@taskstream/task-api'
 import type { TaskCreation, TaskHeaders } from '@taskstream/task-api'
 
 /** A creation as it is stored: checked, with what is blank made absent. */
@@ -30,7 +22,8 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
   const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
   checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
-  if (given.due !== undefined && given.delayMs !== undefined) throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
+  if (given.due !== undefined && given.delayMs !== undefined)
+    throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
   if (given.due !== undefined) checkInstant(`${at}due`, given.due)
   if (given.delayMs !== undefined) checkDuration(`${at}delayMs`, given.delayMs)
   if (given.externalId !== undefined) checkText(`${at}externalId`, given.externalId, taskLimits.externalIdLength)
@@ -68,7 +61,8 @@ function optionalText(argument: string, value: string | undefined, maximum: numb
 }
 
 function checkHeaders(argument: string, headers: TaskHeaders): string {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) throw invalid(argument, headers, 'must be an object')
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw invalid(argument, headers, 'must be an object')
   let text: string
   try {
     text = JSON.stringify(headers)

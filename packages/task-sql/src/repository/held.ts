@@ -12,7 +12,8 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   const sorted = [...tasks]
   checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
   for (const task of sorted) {
-    if (typeof task?.lease !== 'number' || !Number.isSafeInteger(task.sequence)) throw invalid('task', task, 'must be one that poll returned')
+    if (typeof task?.lease !== 'number' || !Number.isSafeInteger(task.sequence))
+      throw invalid('task', task, 'must be one that poll returned')
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
   sorted.sort((left, right) => left.sequence - right.sequence)

@@ -22,7 +22,8 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
 }
 
 export function* heartbeat({ dialect, owner, now }: Context): Verb<void> {
-  const beaten = yield sql`update ${dialect.tables.owner} set heartbeat = ${dialect.now(now())} where owner = ${owner} returning owner`
+  const beaten =
+    yield sql`update ${dialect.tables.owner} set heartbeat = ${dialect.now(now())} where owner = ${owner} returning owner`
   if (beaten.length === 0) throw ownerUnknown(owner)
 }
 

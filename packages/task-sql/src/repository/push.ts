@@ -20,7 +20,9 @@ export function* push(
   checkInteger('the number of creations', list.length, 0, taskLimits.batchSize)
   if (list.length === 0) return []
   const checked = list.map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
-  const inserted = yield checked.every(({ plain }) => plain) ? insertPlain(context, topic, checked) : insertAny(context, topic, checked)
+  const inserted = yield checked.every(({ plain }) => plain)
+    ? insertPlain(context, topic, checked)
+    : insertAny(context, topic, checked)
   // Sequences ascend in the order of the rows given, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
@@ -48,7 +50,11 @@ function insertAny({ dialect, now }: Context, topic: string, creations: readonly
   const { task, topic: topics } = dialect.tables
   const waits = ({ suspended, dueMs, delayMs }: CheckedCreation): boolean => suspended || dueMs !== null || (delayMs ?? 0) > 0
   const start = dialect.beginPush(topic, !creations.every(waits))
-  const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({ name, type: 'text', values: creations.map(pick) })
+  const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({
+    name,
+    type: 'text',
+    values: creations.map(pick),
+  })
   const integer = (name: string, pick: (creation: CheckedCreation) => number | null): RowColumn => ({
     name,
     type: 'integer',
@@ -110,8 +116,10 @@ function toPushedTasks(
   const created = new Set(duplicates && inserted.map((row) => row['external_id']))
   let next = 0
   return creations.map(({ identifier, externalId }) => {
-    const first = externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
-    if (first) return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
+    const first =
+      externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
+    if (first)
+      return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
     return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: 'created' }
   })
 }

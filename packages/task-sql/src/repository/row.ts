@@ -56,7 +56,9 @@ export function toTaskInfo(topic: string, row: Row): TaskInfo {
 export function toNumber(value: unknown): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number)) {
-    throw new TaskError('NUMBER_UNSAFE', `The database holds ${String(value)}, which is beyond 2^53 and cannot be read exactly`, { value })
+    throw new TaskError('NUMBER_UNSAFE', `The database holds ${String(value)}, which is beyond 2^53 and cannot be read exactly`, {
+      value,
+    })
   }
   return number
 }
@@ -78,7 +80,11 @@ function optionalFields(row: Row): OptionalFields {
   return fields
 }
 
-function present<Key extends string, Value>(key: Key, value: unknown, convert: (value: unknown) => Value): { [K in Key]?: Value } {
+function present<Key extends string, Value>(
+  key: Key,
+  value: unknown,
+  convert: (value: unknown) => Value,
+): { [K in Key]?: Value } {
   return value === null || value === undefined ? {} : ({ [key]: convert(value) } as { [K in Key]?: Value })
 }
 

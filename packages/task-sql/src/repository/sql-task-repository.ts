@@ -86,6 +86,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     heartbeat: bind(heartbeat),
     owners: bind(owners),
     expire: bind(expire),
-    migrate: (transactions) => transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),
+    migrate: (transactions) =>
+      transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),
   }
 }

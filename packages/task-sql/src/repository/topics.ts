@@ -7,7 +7,8 @@ import type { Context } from './context.ts'
 export function* initialize({ dialect }: Context, topic: string): Verb<boolean> {
   checkTopic(topic)
   yield* checkSchema(dialect)
-  const added = yield sql`insert into ${dialect.tables.topic} (topic) values (${topic}) on conflict (topic) do nothing returning topic`
+  const added =
+    yield sql`insert into ${dialect.tables.topic} (topic) values (${topic}) on conflict (topic) do nothing returning topic`
   return added.length > 0
 }
 

@@ -31,7 +31,10 @@ export function* checkSchema(dialect: Dialect): Verb<void> {
   const known = knownVersion(dialect)
   if (found > known) throw newer(found, known)
   if (found < known) {
-    throw new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, { found, known })
+    throw new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, {
+      found,
+      known,
+    })
   }
 }
 
@@ -45,8 +48,12 @@ function knownVersion(dialect: Dialect): number {
 }
 
 function newer(found: number, known: number): TaskError {
-  return new TaskError('SCHEMA_NEWER', `The schema is at version ${found}, this release knows ${known}: upgrade @taskstream/task-sql`, {
-    found,
-    known,
-  })
+  return new TaskError(
+    'SCHEMA_NEWER',
+    `The schema is at version ${found}, this release knows ${known}: upgrade @taskstream/task-sql`,
+    {
+      found,
+      known,
+    },
+  )
 }

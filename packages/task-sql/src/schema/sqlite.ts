@@ -38,7 +38,9 @@ export const sqliteMigrations: readonly MigrationStep[] = [
       raw('create index task_due on task (topic, due) where due is not null'),
       raw('create unique index task_external_id on task (topic, external_id) where external_id is not null'),
       raw('create table task_topic (topic text primary key) strict, without rowid'),
-      raw('create table task_owner (owner text primary key, name text not null, heartbeat integer not null) strict, without rowid'),
+      raw(
+        'create table task_owner (owner text primary key, name text not null, heartbeat integer not null) strict, without rowid',
+      ),
     ],
   },
 ]

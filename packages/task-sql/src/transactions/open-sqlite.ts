@@ -25,6 +25,10 @@ export function checkNode(driver: string): void {
   const needed = 22
   const found = process.versions.node
   if (Number.parseInt(found, 10) < needed) {
-    throw new TaskError('RUNTIME_UNSUPPORTED', `${driver} needs Node.js ${needed} or later, and this is ${found}: upgrade Node.js`, { found, needed })
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      `${driver} needs Node.js ${needed} or later, and this is ${found}: upgrade Node.js`,
+      { found, needed },
+    )
   }
 }

@@ -27,7 +27,8 @@ export function pgTransactions<Client extends PgPoolClient>(pool: PgPool<Client>
       const result = await work(client)
       const { command } = (await client.query('commit', []).catch(rethrow)) as { command?: string }
       // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
-      if (command === 'ROLLBACK') throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
+      if (command === 'ROLLBACK')
+        throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
       return result
     } catch (error) {
       // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.

@@ -48,7 +48,12 @@ async function begin(database: { exec(text: string): unknown }, busyTimeoutMs: n
       const known = sqlite().classify(error)
       if (!isTaskError(known, 'DATABASE_BUSY')) throw known ?? error
       if (performance.now() > end) {
-        throw new TaskError('DATABASE_BUSY', `Another process kept the SQLite file locked for ${busyTimeoutMs} ms`, { busyTimeoutMs }, { cause: error })
+        throw new TaskError(
+          'DATABASE_BUSY',
+          `Another process kept the SQLite file locked for ${busyTimeoutMs} ms`,
+          { busyTimeoutMs },
+          { cause: error },
+        )
       }
       await delay(pauseMs * (0.5 + Math.random()))
     }
