@@ -1,1 +1,12 @@
-export {}
+export type { Activity, TaskListener } from './listener.ts'
+export { localNotifier } from './local-notifier.ts'
+export type { LocalNotifier } from './local-notifier.ts'
+export { exponential } from './retry-policy.ts'
+export type { ExponentialOptions, RetryPolicy } from './retry-policy.ts'
+export { stopOnSignal } from './stop-on-signal.ts'
+export type { StopOnSignalOptions } from './stop-on-signal.ts'
+export { eachTask } from './task-handler.ts'
+export type { Decisions, HandlerContext, SingleHandler, TaskHandler } from './task-handler.ts'
+export type { ProcessOptions, StopOptions, StopReport, TaskManager } from './task-manager.ts'
+export { TaskNode } from './task-node.ts'
+export type { TaskNodeOptions } from './task-node.ts'

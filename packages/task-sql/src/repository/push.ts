@@ -49,7 +49,11 @@ function insertPlain({ dialect, now }: Context, topic: string, creations: readon
 function insertAny({ dialect, now }: Context, topic: string, creations: readonly CheckedCreation[]): Statement {
   const { task, topic: topics } = dialect.tables
   const waits = ({ suspended, dueMs, delayMs }: CheckedCreation): boolean => suspended || dueMs !== null || (delayMs ?? 0) > 0
-  const start = dialect.beginPush(topic, !creations.every(waits))
+  // A task that is due later wakes listeners too: they must not sleep past it.
+  const start = dialect.beginPush(
+    topic,
+    creations.some(({ suspended }) => !suspended),
+  )
   const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({
     name,
     type: 'text',

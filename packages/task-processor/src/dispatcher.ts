@@ -1,0 +1,43 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import { isTaskError } from '@taskstream/task-api'
+import { pauseMs } from './retry-policy.ts'
+import type { Wake } from './wake.ts'
+
+const firstPauseMs = 50
+const longestPauseMs = 5_000
+
+/** Opens every transaction that the processor has. */
+export class Dispatcher<Transaction> {
+  readonly #transactions: TransactionSource<Transaction>
+
+  constructor(transactions: TransactionSource<Transaction>) {
+    this.#transactions = transactions
+  }
+
+  once<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
+    return this.#transactions(work)
+  }
+
+  /**
+   * Goes on until the database answers, or `signal` is aborted: what is held must be let go of in some way, or it would stay held for
+   * as long as its owner lives. After a commit whose outcome is unknown the fence tells: what was completed is reported as lost.
+   */
+  async persist<Result>(
+    work: (transaction: Transaction) => Result | Promise<Result>,
+    { signal, wake, onRetry }: { readonly signal: AbortSignal; readonly wake: Wake; readonly onRetry: (error: unknown) => void },
+  ): Promise<Result> {
+    for (let count = 1; ; count++) {
+      try {
+        return await this.#transactions(work)
+      } catch (error) {
+        if (signal.aborted || !isUnavailable(error)) throw error
+        onRetry(error)
+        await wake.sleep(wake.version, pauseMs(count, firstPauseMs, 2, longestPauseMs, 0.5))
+      }
+    }
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return isTaskError(error, 'DATABASE_UNAVAILABLE') || isTaskError(error, 'DATABASE_BUSY')
+}

@@ -1,0 +1,61 @@
+import type { Execution, Expiry, TaskRepository } from '@taskstream/task-api'
+import type { Dispatcher } from './dispatcher.ts'
+import { Condition } from './listener.ts'
+import type { SafeListener } from './listener.ts'
+
+/** Tasks expired in one transaction; a dead owner's thousands go in several. */
+const chunkSize = 1_000
+
+export interface MaintenanceOptions<Transaction> {
+  readonly repository: TaskRepository<Transaction, Execution>
+  readonly dispatcher: Dispatcher<Transaction>
+  readonly listener: SafeListener
+  readonly intervalMs: number
+  readonly leaseMs: number
+  /** Tasks of these topics are ready again. */
+  readonly onReady: (topics: readonly string[]) => void
+}
+
+/** Takes the tasks of dead owners from them, now and then; every node does, and any one is enough. */
+export class Maintenance<Transaction> {
+  readonly #options: MaintenanceOptions<Transaction>
+  readonly #condition: Condition
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: MaintenanceOptions<Transaction>) {
+    this.#options = options
+    this.#condition = new Condition(options.listener, 'maintenance')
+  }
+
+  start(): void {
+    const run = (): void => {
+      this.#running ??= this.#run().finally(() => (this.#running = undefined))
+    }
+    run()
+    this.#timer = setInterval(run, this.#options.intervalMs)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { repository, dispatcher, leaseMs, onReady } = this.#options
+    try {
+      for (let more = true; more && !this.#stopped; ) {
+        const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
+          repository.expire(transaction, { olderThanMs: leaseMs, then: 'ready', limit: chunkSize }),
+        )
+        if (topics.length > 0) onReady(topics)
+        more = expired + ready + failed >= chunkSize
+      }
+      this.#condition.worked()
+    } catch (error) {
+      this.#condition.failed(error)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { StopOptions, StopReport } from './task-manager.ts'
+
+export interface StopOnSignalOptions extends StopOptions {
+  /** Default SIGTERM and SIGINT. */
+  readonly signals?: readonly NodeJS.Signals[]
+  /** Called with what became of the tasks; the process may end then. */
+  readonly onStopped?: (report: StopReport) => void
+}
+
+/**
+ * Stops a node in phases when the process is asked to end; asked a second time, the process ends at once.
+ *
+ * @returns gives the signals back when disposed
+ * @example
+ * using _ = stopOnSignal(node, { graceMs: 20_000 })
+ */
+export function stopOnSignal(node: { stop(options: StopOptions): Promise<StopReport> }, options: StopOnSignalOptions = {}): Disposable {
+  const { signals = ['SIGTERM', 'SIGINT'], onStopped, ...stopOptions } = options
+  let asked = false
+  const stop = (signal: NodeJS.Signals): void => {
+    if (asked) {
+      // As the signal would have ended it without us.
+      release()
+      process.kill(process.pid, signal)
+      return
+    }
+    asked = true
+    void node.stop(stopOptions).then((report) => {
+      release()
+      onStopped?.(report)
+    })
+  }
+  const release = (): void => {
+    for (const signal of signals) process.off(signal, stop)
+  }
+  for (const signal of signals) process.on(signal, stop)
+  return { [Symbol.dispose]: release }
+}

@@ -1,0 +1,64 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask } from '@taskstream/task-api'
+
+/** What is decided of each task of a batch. */
+export type Decisions = ReadonlyMap<HeldTask, TaskDecision>
+
+/** What a handler is given beside its tasks. */
+export interface HandlerContext<Transaction> {
+  readonly topic: string
+  /**
+   * Aborted when the tasks should be let go of: `reason` is a TaskError, LEASE_LOST when others may have taken them over, or SHUTDOWN
+   * when the node is stopping and its grace is over. A courtesy: what is committed in the end is decided by the repository.
+   */
+  readonly signal: AbortSignal
+  /**
+   * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
+   * those tasks and no others, and returns their decisions. All or nothing. At most once; the batch is completed then.
+   */
+  complete(decide: (transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>): Promise<Completion>
+  /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */
+  failed(task: HeldTask, error: unknown): TaskDecision
+}
+
+/**
+ * Handles a batch, outside any transaction: returns decisions, or completes by `context.complete`. What it throws fails every task of
+ * the batch, or retries it by the policy; a task without a decision fails.
+ */
+export type TaskHandler<Transaction> = (
+  batch: readonly HeldTask[],
+  context: HandlerContext<Transaction>,
+) => Decisions | void | Promise<Decisions | void>
+
+/** Handles one task. Nothing returned is a success; what is thrown is the task's alone. */
+export type SingleHandler<Transaction> = (
+  task: HeldTask,
+  context: HandlerContext<Transaction>,
+) => TaskDecision | void | Promise<TaskDecision | void>
+
+const success = TaskDecision.success()
+
+/**
+ * A handler of single tasks, one after the other in their order.
+ *
+ * @example
+ * handler: eachTask(async (task, { signal }) => { await send(task.input, { signal }) })
+ */
+export function eachTask<Transaction>(handle: SingleHandler<Transaction>): TaskHandler<Transaction> {
+  return async (batch, context) => {
+    const decisions = new Map<HeldTask, TaskDecision>()
+    for (const task of batch) {
+      // What is left of an aborted batch is not begun: it is handed back.
+      context.signal.throwIfAborted()
+      try {
+        const outcome = handle(task, context)
+        // Not awaited when there is nothing to wait for: a batch of a thousand synchronous tasks is one turn.
+        decisions.set(task, (outcome instanceof Promise ? await outcome : outcome) ?? success)
+      } catch (error) {
+        context.signal.throwIfAborted()
+        decisions.set(task, context.failed(task, error))
+      }
+    }
+    return decisions
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkInteger, checkTopic, TaskError, taskLimits } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { Batch, BatchEnvironment } from './batch.ts'
+import { PollLoop } from './poll-loop.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import type { TaskHandler } from './task-handler.ts'
+
+export interface ProcessOptions<Transaction> {
+  readonly handler: TaskHandler<Transaction>
+  /** Tasks of a batch, 1 to 10 000. Default 100. */
+  readonly size?: number
+  /**
+   * Batches held at a time, 1 to 100. Default 2: one is polled while another is handled. With 1, batches follow each other strictly.
+   */
+  readonly concurrency?: number
+  /** What becomes of a task whose handler throws. Default: it fails. */
+  readonly retry?: RetryPolicy
+  /**
+   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 if the node has a notifier, which
+   * wakes it earlier, and 1 000 if not.
+   */
+  readonly idleMs?: number
+}
+
+/** What became of the tasks that were held when a stop began. */
+export interface StopReport {
+  /** Completed, before their time was up. */
+  readonly finished: readonly HeldTask[]
+  /** Handed back, undone: ready again, with their try refunded. */
+  readonly returned: readonly HeldTask[]
+  /** Neither: the database could not be reached, or they were lost before. When the owner is dead they are taken from it. */
+  readonly abandoned: readonly HeldTask[]
+}
+
+export interface StopOptions {
+  /** How long handlers may go on, in milliseconds. Default 10 000. */
+  readonly graceMs?: number
+  /** How long they may take to let go once they are asked to, in milliseconds. Default 2 000. */
+  readonly abortMs?: number
+}
+
+/** Processes one topic: made by `TaskNode.process`. */
+export class TaskManager<Transaction> {
+  readonly topic: string
+  readonly #loop: PollLoop<Transaction>
+
+  constructor(environment: BatchEnvironment<Transaction>, options: ProcessOptions<Transaction>, defaultIdleMs: number, mayPoll: () => boolean) {
+    const { size = 100, concurrency = 2, idleMs = defaultIdleMs } = options
+    checkTopic(environment.topic)
+    checkInteger('size', size, 1, taskLimits.pollSize)
+    checkInteger('concurrency', concurrency, 1, 100)
+    checkInteger('idleMs', idleMs, 1, 86_400_000)
+    this.topic = environment.topic
+    this.#loop = new PollLoop(environment, { size, concurrency, idleMs }, mayPoll)
+  }
+
+  /** Whether it polls. */
+  get isActive(): boolean {
+    return this.#loop.running
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** There may be work. Never lost, whatever the manager is doing. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Asks the handlers of what is held to let go. */
+  abort(reason: TaskError): void {
+    for (const batch of this.#loop.batches) batch.abort(reason)
+  }
+
+  /** Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. */
+  async stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<StopReport> {
+    const drained = this.#loop.drain()
+    // A poll under way may still bring a batch, which has its grace as well.
+    const batches = new Set(this.#loop.batches)
+    await within(graceMs, this.#ended(drained, batches))
+    if (this.#loop.batches.size > 0) {
+      this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
+      await within(abortMs, this.#ended(drained, batches))
+      const stuck = [...this.#loop.batches]
+      await within(abortMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
+      for (const batch of stuck) batch.giveUp()
+    }
+    for (const batch of this.#loop.batches) batches.add(batch)
+    return report([...batches])
+  }
+
+  async #ended(drained: Promise<void>, batches: Set<Batch<Transaction>>): Promise<void> {
+    await drained
+    for (const batch of this.#loop.batches) batches.add(batch)
+    await Promise.all([...batches].map((batch) => batch.ended))
+  }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([work, delay(ms, undefined, { signal: timer.signal }).catch(() => {})])
+  timer.abort()
+}
+
+function report<Transaction>(batches: readonly Batch<Transaction>[]): StopReport {
+  const finished = batches.flatMap((batch) => batch.finished)
+  const returned = batches.flatMap((batch) => batch.returned)
+  const settled = new Set([...finished, ...returned])
+  return { finished, returned, abandoned: batches.flatMap((batch) => batch.tasks.filter((task) => !settled.has(task))) }
+}
