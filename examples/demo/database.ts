@@ -30,7 +30,7 @@ export interface DemoDatabase<Transaction> extends AsyncDisposable {
 export async function openDatabase(location: Location): Promise<DemoDatabase<never>> {
   const database =
     location.engine === 'sqlite' ? await openSqlite(location.file) : await openPostgres(location.url, location.schema)
-  return database as DemoDatabase<never>
+  return database as unknown as DemoDatabase<never>
 }
 
 async function openSqlite(file: string): Promise<DemoDatabase<Awaited<ReturnType<typeof openBetterSqlite3>>>> {

@@ -21,6 +21,10 @@ const node = new TaskNode({
   heartbeatIntervalMs: 300,
   leaseMs: 1_500,
   maintenanceIntervalMs: 300,
+  listener: {
+    onComplete: ({ completion }) => say({ completed: completion.completed.length, refused: completion.lost.length }),
+    onError: ({ activity, error }) => console.error(`worker ${process.pid}: ${activity} failed:`, error),
+  },
 })
 
 node.process('audit', {
@@ -46,7 +50,6 @@ node.process('audit', {
       return new Map(held.map((task) => [task, TaskDecision.success()]))
     })
   },
-  listener: { onComplete: ({ completion }) => say({ completed: completion.completed.length, refused: completion.lost.length }) },
 })
 
 await node.start()
