@@ -1,0 +1,159 @@
+/** What a suite is given: one engine, empty, with as many real connections as it asks for. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOptions, Statement } from '@taskstream/task-sql'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+
+/** A transaction of whatever driver: the suite never looks inside. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one place where a suite is kept from knowing its driver
+export type AnyTransaction = any
+
+export type Tasks = SqlTaskRepository<AnyTransaction, Execution>
+
+/** One connection, whose transactions are begun and ended by hand, so that several can be interleaved. */
+export interface Session {
+  readonly transaction: AnyTransaction
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** Closes the connection, as a client that goes away. */
+  close(): Promise<void>
+}
+
+export interface Subject extends AsyncDisposable {
+  readonly engine: 'postgres' | 'sqlite'
+  /** How another process opens the same database. */
+  readonly location: { readonly subject: string; readonly at: string }
+  /** How many transactions can write at the same time: 1 on SQLite. */
+  readonly writers: number
+  /** How many connections can be open: 1 in memory. */
+  readonly connections: number
+  /** A repository with an owner of its own; not registered yet. */
+  tasks(options?: Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'clock'>): Tasks
+  /** Commits what `work` does, on a connection that the subject keeps. */
+  readonly transactions: TransactionSource<AnyTransaction>
+  session(): Promise<Session>
+  /** A statement of the suite's own. */
+  execute(transaction: AnyTransaction, statement: Statement): Promise<readonly Row[]>
+}
+
+/** What the vitest project names. */
+export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-memory'
+
+/** Whether this project's engine can run here; where it cannot, the global setup says why. */
+export const canRun: boolean = !subjectName.startsWith('postgres') || process.env['TASKSTREAM_POSTGRES_SERVER'] !== undefined
+
+/** An empty database with migrated tables. */
+export async function openSubject(): Promise<Subject> {
+  const subject = await (subjectName.startsWith('postgres') ? createPostgres() : createSqlite())
+  await subject.tasks().migrate(subject.transactions)
+  return subject
+}
+
+async function createPostgres(): Promise<Subject> {
+  const server = process.env['TASKSTREAM_POSTGRES_SERVER'] ?? ''
+  const name = `taskstream_test_${randomBytes(6).toString('hex')}`
+  await once(server, `create database ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return openPostgres(url.href, () => once(server, `drop database ${name} with (force)`))
+}
+
+async function once(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+/** An existing PostgreSQL database, as a worker process opens it. */
+export async function openPostgres(url: string, remove: () => Promise<void> = async () => {}): Promise<Subject> {
+  const pool = new pg.Pool({ connectionString: url, max: 10 })
+  pool.on('error', () => {})
+  const transactions = pgTransactions(pool) as TransactionSource<AnyTransaction>
+  const open: pg.Client[] = []
+  return {
+    engine: 'postgres',
+    location: { subject: 'postgres-18', at: url },
+    writers: Infinity,
+    connections: Infinity,
+    transactions,
+    tasks: repositories(postgres(), fromPg as SqlAdapter<AnyTransaction, 'async'>),
+    execute: async (transaction, statement) => fromPg.execute(transaction as pg.PoolClient, statement),
+    session: async () => {
+      const client = new pg.Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      open.push(client)
+      return {
+        transaction: client,
+        begin: async () => void (await client.query('begin')),
+        commit: async () => void (await client.query('commit')),
+        rollback: async () => void (await client.query('rollback')),
+        close: () => client.end(),
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(open.map((client) => client.end()))
+      await pool.end()
+      await remove()
+    },
+  }
+}
+
+async function createSqlite(): Promise<Subject> {
+  if (subjectName === 'sqlite-memory') return openSqlite(subjectName, ':memory:')
+  const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
+  return openSqlite(subjectName, join(folder, 'tasks.db'), () => rmSync(folder, { recursive: true, force: true }))
+}
+
+/** A SQLite file, as a worker process opens it too. */
+export async function openSqlite(subject: string, file: string, remove: () => void = () => {}): Promise<Subject> {
+  // No power cut is part of any test, and a commit without a sync is many times faster.
+  const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
+  const open = (): Promise<AnyTransaction> => (subject === 'node-sqlite' ? openNodeSqlite(file, settings) : openBetterSqlite3(file, settings))
+  const adapter: SqlAdapter<AnyTransaction, 'sync'> = subject === 'node-sqlite' ? fromNodeSqlite : fromBetterSqlite3
+  const database = await open()
+  const opened = [database]
+  return {
+    engine: 'sqlite',
+    location: { subject, at: file },
+    writers: 1,
+    connections: file === ':memory:' ? 1 : Infinity,
+    transactions: sqliteTransactions(database as { exec(text: string): unknown }),
+    tasks: repositories(sqlite(), adapter),
+    execute: async (transaction, statement) => adapter.execute(transaction, statement),
+    session: async () => {
+      const connection = file === ':memory:' ? database : await open()
+      if (connection !== database) opened.push(connection)
+      return {
+        transaction: connection,
+        begin: async () => connection.exec('begin immediate'),
+        commit: async () => connection.exec('commit'),
+        rollback: async () => connection.exec('rollback'),
+        close: async () => connection.close(),
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const connection of opened) {
+        try {
+          connection.close()
+        } catch {
+          // A test closed it already.
+        }
+      }
+      remove()
+    },
+  }
+}
+
+function repositories<E extends Execution>(dialect: Dialect, adapter: SqlAdapter<AnyTransaction, E>): Subject['tasks'] {
+  return (options = {}) => sqlTaskRepository({ dialect, adapter, ...options }) as unknown as Tasks
+}

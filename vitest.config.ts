@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config'
+
+/** Every engine runs the same suite; the name is what `--project` takes, and what a suite is told. */
+const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
+
+/** The packages' sources, without a build. */
+const ssr = { resolve: { conditions: ['@taskstream/source'] } }
+
+export default defineConfig({
+  ssr,
+  test: {
+    globalSetup: ['test/databases/global-setup.ts'],
+    // Two cores: more workers only wait for each other.
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    projects: [
+      { ssr, test: { name: 'unit', include: ['test/unit/*.test.ts'], testTimeout: 60_000 } },
+      ...subjects.map((subject) => ({
+        ssr,
+        test: {
+          name: subject,
+          env: { TASKSTREAM_SUBJECT: subject },
+          include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      })),
+    ],
+  },
+})
