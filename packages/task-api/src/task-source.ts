@@ -78,6 +78,14 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
   /** Makes held tasks ready again, undone and in their old place, and refunds the try. For a worker that stops. */
   handBack(transaction: Transaction, topic: string, tasks: Iterable<HeldTask>): Outcome<E, Completion>
 
+  /**
+   * Makes ready again what this owner holds in a topic other than what it knows of: after a poll whose commit went unanswered,
+   * when nobody else polls the topic for this owner.
+   *
+   * @returns how many tasks there were
+   */
+  reclaim(transaction: Transaction, topic: string, known: Iterable<HeldTask>): Outcome<E, number>
+
   /** Makes due tasks of a topic ready. Poll loops do it before they poll; it costs nothing where no task waits. */
   release(transaction: Transaction, topic: string, options?: ReleaseOptions): Outcome<E, Release>
 }

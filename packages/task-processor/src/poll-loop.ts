@@ -24,6 +24,8 @@ export class PollLoop<Transaction> {
   readonly #mayPoll: () => boolean
   readonly #wake = new Wake()
   readonly #polling: Condition
+  /** A poll has failed: it may have been committed all the same, and would hold tasks that nobody knows of. */
+  #uncertain = false
   #draining = false
   #ended: Promise<void> | undefined
 
@@ -65,6 +67,7 @@ export class PollLoop<Transaction> {
       }
       try {
         if (performance.now() >= releaseAt) releaseAt = performance.now() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
+        if (this.#uncertain) await this.#reclaim()
         const tasks = await this.#poll()
         this.#polling.worked()
         if (tasks.length > 0) {
@@ -88,9 +91,19 @@ export class PollLoop<Transaction> {
     return pauseMs(Math.min(empty, 40), 5, 2, this.#settings.idleMs, 0.25)
   }
 
-  #poll(): Promise<HeldTask[]> {
+  async #poll(): Promise<HeldTask[]> {
     const { dispatcher, repository, topic } = this.#environment
-    return dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, { size: this.#settings.size }))
+    this.#uncertain = true
+    const tasks = await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, { size: this.#settings.size }))
+    this.#uncertain = false
+    return tasks
+  }
+
+  async #reclaim(): Promise<void> {
+    const { dispatcher, repository, topic } = this.#environment
+    const known = [...this.batches].flatMap((batch) => batch.tasks)
+    await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, known))
+    this.#uncertain = false
   }
 
   #release(): Promise<Release> {

@@ -93,9 +93,9 @@ export interface Dialect {
 
   /** Takes the first ready tasks of a topic in order, passing over what others are taking. The strategy is the dialect's own. */
   claim(request: ClaimRequest): Verb<Claim>
-  /** Selects topic and sequence of tasks that are held by dead owners, without reading history. */
-  heldByDead(owner: string, deadline: Statement, limit: number): Statement
-  /** Tidies what `claim` left for `heldByDead` to find. Runs after every expiry. */
+  /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. */
+  heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
+  /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>
 
   /** The named error for a driver's error, if it is one that callers should tell apart. */

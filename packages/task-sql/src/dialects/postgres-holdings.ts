@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { chunkBits } from './postgres-claim.ts'
 import type { PostgresTables } from './postgres.ts'
@@ -8,37 +8,30 @@ import type { PostgresTables } from './postgres.ts'
 const tidySize = 64
 
 /**
- * Finding what dead owners hold, without an index on owner or state: through the chunks that their polls noted, and among the
+ * Finding what an owner holds, without an index on owner or state: through the chunks that its polls noted, and among the
  * listed rows.
  */
-export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldByDead' | 'tidy'> {
+export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy' | 'tidy'> {
   return {
-    heldByDead: (owner, deadline, limit) => sql`
+    heldBy: (condition, limit) => sql`
       select topic, sequence
         from (select topic, sequence
                 from (select t.topic, t.sequence
-                        from (select distinct h.topic, h.owner, h.chunk
-                                from ${tables.holding} h
-                               where h.owner <> ${owner}
-                                 and not exists (
-                                     select from ${tables.owner} o where o.owner = h.owner and o.heartbeat >= ${deadline})) dead
+                        from (select distinct h.topic, h.owner, h.chunk from ${tables.holding} h where ${condition(raw('h.owner'))}) noted
                         join ${tables.task} t
-                          on t.topic = dead.topic
-                         and t.sequence >= dead.chunk << ${chunkBits}::int
-                         and t.sequence < (dead.chunk + 1) << ${chunkBits}::int
+                          on t.topic = noted.topic
+                         and t.sequence >= noted.chunk << ${chunkBits}::int
+                         and t.sequence < (noted.chunk + 1) << ${chunkBits}::int
                          and t.state = 0
-                         and t.owner = dead.owner
+                         and t.owner = noted.owner
                          and not t.listed
                        limit ${limit}::int8
-                         for update of t skip locked) noted
+                         for update of t skip locked) fresh
                union all
               select topic, sequence
                 from (select t.topic, t.sequence
                         from ${tables.task} t
-                       where t.listed
-                         and t.state = 0
-                         and t.owner <> ${owner}
-                         and not exists (select from ${tables.owner} o where o.owner = t.owner and o.heartbeat >= ${deadline})
+                       where t.listed and t.state = 0 and ${condition(raw('t.owner'))}
                        limit ${limit}::int8
                          for update of t skip locked) listed) held
        limit ${limit}::int8`,

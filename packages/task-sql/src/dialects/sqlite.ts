@@ -41,12 +41,11 @@ export function sqlite(): Dialect {
     lock: () => nothing,
     affected,
     claim,
-    heldByDead: (owner, deadline, limit) => sql`
+    heldBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
         join ${tables.task} t on t.topic = p.topic and t.state = 0
-       where t.owner <> ${owner}
-         and not exists (select 1 from ${tables.owner} o where o.owner = t.owner and o.heartbeat >= ${deadline})
+       where ${condition(raw('t.owner'))}
        limit ${limit}`,
     tidy: function* () {
       // Nothing is noted: the index of active rows is exact.

@@ -15,8 +15,11 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
   const deadline = dialect.plusMs(dialect.now(now()), sql`cast(${-olderThanMs} as bigint)`)
+  const dead = (holder: Statement): Statement => sql`
+    ${holder} <> ${owner}
+    and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
   const rows = yield sql`
-    with dead (dead_topic, dead_sequence) as (${dialect.heldByDead(owner, deadline, limit)})
+    with dead (dead_topic, dead_sequence) as (${dialect.heldBy(dead, limit)})
     update ${dialect.tables.task} as t
        set ${then === 'expired' ? markExpired(context) : makeReady(context)}
       from dead

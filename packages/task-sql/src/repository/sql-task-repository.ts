@@ -17,6 +17,7 @@ import { heartbeat, owners, register, unregister } from './owners.ts'
 import { page, task } from './page.ts'
 import { poll } from './poll.ts'
 import { push } from './push.ts'
+import { reclaim } from './reclaim.ts'
 import { release } from './release.ts'
 import { initialize, topics } from './topics.ts'
 
@@ -75,6 +76,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     hold: bind(hold),
     complete: bind(complete),
     handBack: bind(handBack),
+    reclaim: bind(reclaim),
     release: bind(release),
     initialize: bind(initialize),
     topics: bind(topics),
