@@ -1,0 +1,144 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, Holding, TaskInfo, TaskLease } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, openSubject } from '../subject.ts'
+import type { Subject, Tasks } from '../subject.ts'
+
+describe.skipIf(!canRun)('complete', () => {
+  let subject: Subject
+  let tasks: Tasks
+  let rival: Tasks
+  let topic = ''
+  let count = 0
+  beforeAll(async () => {
+    subject = await openSubject()
+    tasks = subject.tasks()
+    rival = subject.tasks()
+    await subject.transactions(async (transaction) => {
+      await tasks.register(transaction)
+      await rival.register(transaction)
+    })
+  })
+  afterAll(() => subject[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    topic = `complete-${count++}`
+    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+  })
+  const held = async (...identifiers: string[]): Promise<HeldTask[]> => {
+    await subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+    return subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size: identifiers.length }))
+  }
+  const complete = (by: Tasks, decisions: ReadonlyMap<HeldTask, TaskDecision>, strict = false): Promise<Completion> =>
+    subject.transactions<Completion>((transaction) => by.complete(transaction, topic, decisions, { strict }))
+  const info = (task: HeldTask): Promise<TaskInfo | undefined> =>
+    subject.transactions<TaskInfo | undefined>((transaction) => tasks.task(transaction, topic, task.sequence))
+
+  test('stores each decision as a state, with its message as the output', async () => {
+    const [a, b, c, d] = await held('a', 'b', 'c', 'd')
+    const decisions = new Map([
+      [a!, TaskDecision.success('done "well", {ok}\n')],
+      [b!, TaskDecision.failure(new Error('broken'))],
+      [c!, TaskDecision.suspension()],
+      [d!, TaskDecision.filter('gone')],
+    ])
+    const { completed, lost } = await complete(tasks, decisions)
+    expect([completed, lost]).toEqual([[a, b, c, d], []])
+    expect(await info(a!)).toMatchObject({ state: 'succeeded', output: 'done "well", {ok}\n', owner: tasks.owner, completed: expect.any(Date) })
+    expect(await info(b!)).toMatchObject({ state: 'failed', output: expect.stringContaining('Error: broken') })
+    expect(await info(c!)).toMatchObject({ state: 'suspended' })
+    expect((await info(c!))?.output).toBeUndefined()
+    expect(await info(d!)).toMatchObject({ state: 'filtered', output: 'gone' })
+  })
+
+  test('of nothing writes nothing', async () => {
+    expect(await complete(tasks, new Map())).toEqual({ completed: [], lost: [] })
+  })
+
+  test('that rolls back leaves the tasks held', async () => {
+    const [a] = await held('a')
+    await subject
+      .transactions(async (transaction) => {
+        await tasks.complete(transaction, topic, new Map([[a!, TaskDecision.success()]]))
+        throw new Error('no')
+      })
+      .catch(() => {})
+    expect(await info(a!)).toMatchObject({ state: 'active' })
+    expect((await complete(tasks, new Map([[a!, TaskDecision.success()]]))).completed).toEqual([a])
+  })
+
+  test('reports a task that another owner has taken up as lost, and completes the rest', async () => {
+    const [a, b] = await held('a', 'b')
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!]))
+    const [taken] = await subject.transactions<HeldTask[]>((transaction) => rival.poll(transaction, topic))
+    const decisions = new Map([a!, b!].map((task) => [task, TaskDecision.success('late')]))
+    expect(await complete(tasks, decisions)).toEqual({ completed: [b], lost: [a] })
+    expect(await info(a!)).toMatchObject({ state: 'active', owner: rival.owner, attempt: 2 })
+    expect((await complete(rival, new Map([[taken!, TaskDecision.success('mine')]]))).completed).toEqual([taken])
+    expect(await info(a!)).toMatchObject({ state: 'succeeded', output: 'mine' })
+  })
+
+  test('refuses an earlier attempt of the same owner', async () => {
+    const [a] = await held('a')
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!]))
+    const [again] = await subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic))
+    expect((await complete(tasks, new Map([[a!, TaskDecision.failure('stale')]]))).lost).toEqual([a])
+    expect((await complete(tasks, new Map([[again!, TaskDecision.success()]]))).completed).toEqual([again])
+    // And a batch of different attempts is told apart task by task.
+    const [b, c] = await held('b', 'c')
+    const stale: HeldTask = { ...c!, lease: 7 as TaskLease }
+    const mixed = new Map([b!, stale].map((task) => [task, TaskDecision.success()]))
+    expect(await complete(tasks, mixed)).toEqual({ completed: [b], lost: [stale] })
+  })
+
+  test('reports a second completion as lost, and keeps the first', async () => {
+    const [a] = await held('a')
+    await complete(tasks, new Map([[a!, TaskDecision.success('first')]]))
+    expect((await complete(tasks, new Map([[a!, TaskDecision.failure('second')]]))).lost).toEqual([a])
+    expect(await info(a!)).toMatchObject({ state: 'succeeded', output: 'first' })
+  })
+
+  test('throws TASK_LOST under strict, and nothing is completed when the caller rolls back', async () => {
+    const [a, b] = await held('a', 'b')
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!]))
+    const decisions = new Map([a!, b!].map((task) => [task, TaskDecision.success()]))
+    await expect(complete(tasks, decisions, true)).rejects.toMatchObject({ code: 'TASK_LOST', data: { lost: [a] } })
+    expect(await info(b!)).toMatchObject({ state: 'active' })
+  })
+
+  test('in two steps hands over what is still held, and then loses none of it', async () => {
+    const [a, b, c] = await held('a', 'b', 'c')
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [b!]))
+    await subject.transactions(async (transaction) => {
+      const holding = await tasks.hold(transaction, topic, [c!, a!, b!])
+      expect(holding).toEqual({ held: [a, c], lost: [b] } satisfies Holding)
+      const decisions = new Map(holding.held.map((task) => [task, TaskDecision.success()]))
+      expect((await tasks.complete(transaction, topic, decisions)).completed).toEqual([a, c])
+    })
+  })
+
+  test('of a retry suspends until it is due, keeps the place in order, and fails when no tries are left', async () => {
+    await subject.transactions((transaction) => tasks.push(transaction, topic, [{ identifier: 'a', maxTries: 2 }, 'b']))
+    const next = async (): Promise<HeldTask> => {
+      const [task] = await subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic))
+      return task!
+    }
+    const first = await next()
+    await complete(tasks, new Map([[first, TaskDecision.retry({ afterMs: 0 }, 'once more')]]))
+    expect(await info(first)).toMatchObject({ state: 'suspended', due: expect.any(Date), output: 'once more' })
+    await subject.transactions((transaction) => tasks.release(transaction, topic))
+    const second = await next()
+    expect(second).toMatchObject({ identifier: 'a', attempt: 2, tries: 2 })
+    await complete(tasks, new Map([[second, TaskDecision.retry({ afterMs: 0 })]]))
+    expect(await info(second)).toMatchObject({ state: 'failed', reason: 'tries' })
+    expect((await info(second))?.due).toBeUndefined()
+    expect(await next()).toMatchObject({ identifier: 'b' })
+  })
+
+  test('takes a batch of a thousand with outputs of their own', async () => {
+    const batch = await held(...Array.from({ length: 1_000 }, (_, index) => `t${index}`))
+    const decisions = new Map(batch.map((task) => [task, TaskDecision.success(`out ${task.identifier}`)]))
+    expect((await complete(tasks, decisions)).completed).toHaveLength(1_000)
+    const page = await subject.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic, { size: 1_000 }))
+    expect(page.every(({ identifier, output, state }) => output === `out ${identifier}` && state === 'succeeded')).toBe(true)
+  })
+})

@@ -1,0 +1,164 @@
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, openSubject } from '../subject.ts'
+import type { Subject, Tasks } from '../subject.ts'
+
+const names = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier }) => identifier)
+
+describe.skipIf(!canRun)('poll', () => {
+  let subject: Subject
+  let tasks: Tasks
+  let rival: Tasks
+  let topic = ''
+  let count = 0
+  beforeAll(async () => {
+    subject = await openSubject()
+    tasks = subject.tasks()
+    rival = subject.tasks()
+    await subject.transactions(async (transaction) => {
+      await tasks.register(transaction)
+      await rival.register(transaction)
+    })
+  })
+  afterAll(() => subject[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    topic = `poll-${count++}`
+    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+  })
+  const push = (...identifiers: string[]): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+  const poll = (by: Tasks, size: number): Promise<HeldTask[]> =>
+    subject.transactions<HeldTask[]>((transaction) => by.poll(transaction, topic, { size }))
+
+  test('takes the first ready tasks in the order they were pushed, each once', async () => {
+    await push('a', 'b', 'c')
+    expect(names(await poll(tasks, 2))).toEqual(['a', 'b'])
+    expect(names(await poll(rival, 2))).toEqual(['c'])
+    expect(await poll(tasks, 2)).toEqual([])
+  })
+
+  test('takes one task unless asked for more, and none if asked for none', async () => {
+    await push('a', 'b')
+    expect(await poll(tasks, 0)).toEqual([])
+    expect(names(await subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic)))).toEqual(['a'])
+  })
+
+  test('gives what was pushed, and counts attempts and tries', async () => {
+    const creation = {
+      identifier: 'a',
+      input: 'in {"}, \\ put',
+      reference: 'ref',
+      externalId: `x-${topic}`,
+      priority: 7,
+      maxTries: 3,
+      headers: { trace: ['1', null], deep: { n: 1.5 } },
+    }
+    await subject.transactions((transaction) => tasks.push(transaction, topic, creation))
+    const [first] = await poll(tasks, 1)
+    expect(first).toMatchObject({ topic, attempt: 1, tries: 1, ...creation })
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, first ? [first] : []))
+    expect((await poll(tasks, 1))[0]).toMatchObject({ attempt: 2, tries: 1, ...creation })
+  })
+
+  test('sees nothing of a push that rolls back', async () => {
+    await subject
+      .transactions(async (transaction) => {
+        await tasks.push(transaction, topic, 'a')
+        throw new Error('no')
+      })
+      .catch(() => {})
+    expect(await poll(tasks, 1)).toEqual([])
+  })
+
+  test('that rolls back leaves its tasks ready, also to the same repository', async () => {
+    await push('a', 'b', 'c', 'd')
+    await subject
+      .transactions(async (transaction) => {
+        expect(names(await tasks.poll(transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+        expect(names(await tasks.poll(transaction, topic, { size: 1 }))).toEqual(['c'])
+        throw new Error('no')
+      })
+      .catch(() => {})
+    expect(names(await poll(tasks, 10))).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('keeps topics apart', async () => {
+    const other = `${topic}-other`
+    await subject.transactions((transaction) => tasks.initialize(transaction, other))
+    await subject.transactions((transaction) => tasks.push(transaction, other, 'theirs'))
+    await push('ours')
+    expect(names(await poll(tasks, 10))).toEqual(['ours'])
+  })
+
+  test('is refused to an owner that is not registered, and takes nothing', async () => {
+    await push('a')
+    const stranger = subject.tasks()
+    const error: unknown = await poll(stranger, 1).catch((thrown: unknown) => thrown)
+    expect(isTaskError(error, 'OWNER_UNKNOWN')).toBe(true)
+    expect(String(error)).toContain('register')
+    expect(names(await poll(tasks, 1))).toEqual(['a'])
+  })
+
+  test('is refused for a topic that was never initialised', async () => {
+    const polling = subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, 'never'))
+    await expect(polling).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN', data: { topic: 'never' } })
+    await expect(polling).rejects.toThrow(/initialize/)
+  })
+
+  test('takes every task of many, in order, however many polls it needs', async () => {
+    const identifiers = Array.from({ length: 5_000 }, (_, index) => String(index))
+    await push(...identifiers)
+    const seen: string[] = []
+    for (let batch = await poll(tasks, 700); batch.length > 0; batch = await poll(tasks, 700)) {
+      seen.push(...names(batch))
+      const decisions = new Map(batch.map((task) => [task, TaskDecision.success()]))
+      await subject.transactions((transaction) => tasks.complete(transaction, topic, decisions))
+    }
+    expect(seen).toEqual(identifiers)
+  })
+
+  test('puts a task that comes back where its sequence belongs', async () => {
+    await push('a', 'b', 'c', 'd', 'e')
+    const [a, b, c] = await poll(tasks, 3)
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [b!]))
+    expect(names(await poll(tasks, 2))).toEqual(['b', 'd'])
+    await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!, c!]))
+    await push('f')
+    expect(names(await poll(tasks, 10))).toEqual(['a', 'c', 'e', 'f'])
+  })
+
+  test('prefers a fresh task to a later one that came back', async () => {
+    await subject.transactions((transaction) => tasks.push(transaction, topic, ['a', { identifier: 'b', delayMs: 1 }, 'c']))
+    // The delayed one becomes ready while the first is still waiting.
+    const released = async (): Promise<number> =>
+      (await subject.transactions<{ released: number }>((transaction) => tasks.release(transaction, topic))).released
+    await expect.poll(released, { interval: 2 }).toBe(1)
+    expect(names(await poll(tasks, 1))).toEqual(['a'])
+    expect(names(await poll(tasks, 1))).toEqual(['b'])
+    expect(names(await poll(tasks, 1))).toEqual(['c'])
+  })
+
+  test.skipIf(process.env['TASKSTREAM_SUBJECT'] !== 'postgres-18')('passes over what another transaction is polling, without waiting', async () => {
+    await push('a', 'b', 'c')
+    const [one, two] = [await subject.session(), await subject.session()]
+    await one.begin()
+    await two.begin()
+    expect(names(await tasks.poll(one.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['c'])
+    await one.rollback()
+    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+    await two.commit()
+    expect(await poll(tasks, 3)).toEqual([])
+  })
+
+  test('reclaims what an unanswered poll has taken, and nothing else', async () => {
+    await push('a', 'b', 'c', 'd')
+    const known = await poll(tasks, 1)
+    await poll(tasks, 1) // the answer never came
+    const theirs = await poll(rival, 1)
+    const reclaimed = await subject.transactions((transaction) => tasks.reclaim(transaction, topic, known))
+    expect(reclaimed).toBe(1)
+    expect(names(await poll(tasks, 10))).toEqual(['b', 'd'])
+    expect(names(theirs)).toEqual(['c'])
+  })
+})
