@@ -1,5 +1,5 @@
 import { TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask, Holding, TaskInfo, TaskLease } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskInfo, TaskLease } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
 import type { Subject, Tasks } from '../subject.ts'
@@ -110,7 +110,7 @@ describe.skipIf(!canRun)('complete', () => {
     await subject.transactions((transaction) => tasks.handBack(transaction, topic, [b!]))
     await subject.transactions(async (transaction) => {
       const holding = await tasks.hold(transaction, topic, [c!, a!, b!])
-      expect(holding).toEqual({ held: [a, c], lost: [b] } satisfies Holding)
+      expect(holding).toEqual({ held: [a, c], lost: [b] })
       const decisions = new Map(holding.held.map((task) => [task, TaskDecision.success()]))
       expect((await tasks.complete(transaction, topic, decisions)).completed).toEqual([a, c])
     })

@@ -77,8 +77,8 @@ export class Batch<Transaction> {
   /** Makes what is still held ready again. Whatever the handler may decide later is refused. */
   async handBack(): Promise<void> {
     if (this.#completion) return
-    const { topic, repository, dispatcher, listener } = this.#environment
-    const { completed } = await dispatcher.once<Completion>((transaction) => repository.handBack(transaction, topic, this.tasks))
+    const { topic, repository, listener } = this.#environment
+    const { completed } = await this.#persist<Completion>((transaction) => repository.handBack(transaction, topic, this.tasks))
     this.#returned = completed
     const lost = this.tasks.filter((task) => !completed.includes(task))
     if (lost.length > 0 && !this.#completion) listener.onLost({ topic, tasks: lost })
@@ -131,7 +131,7 @@ export class Batch<Transaction> {
     try {
       if (this.#abort.signal.aborted) {
         // Not the task's fault.
-        await this.#persist(() => this.handBack())
+        await this.handBack()
         return
       }
       listener.onError({ activity: 'handle', topic, error })

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
@@ -19,17 +20,25 @@ export function sqliteTransactions<Database extends { exec(text: string): unknow
   options: SqliteTransactionsOptions = {},
 ): TransactionSource<Database> {
   const { busyTimeoutMs = 10_000 } = options
+  const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
+    if (inside.getStore()?.open) {
+      // It would wait for the transaction that waits for it.
+      return Promise.reject(new TaskError('LIFECYCLE', 'A transaction was asked for inside another on the same SQLite connection: use the one there is'))
+    }
     const turn = last.then(async () => {
       await begin(database, busyTimeoutMs)
+      const transaction = { open: true }
       try {
-        const result = await work(database)
+        const result = await inside.run(transaction, async () => work(database))
         database.exec('commit')
         return result
       } catch (error) {
         rollback(database)
         throw error
+      } finally {
+        transaction.open = false
       }
     })
     last = turn.catch(() => {})

@@ -1,0 +1,227 @@
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskCount, TaskInfo, TaskState } from '@taskstream/task-api'
+import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task-processor'
+import type { TaskListener } from '@taskstream/task-processor'
+import { sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, openSubject } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+
+describe.skipIf(!canRun)('a node', () => {
+  let subject: Subject
+  let tasks: Tasks
+  let topic = ''
+  let count = 0
+  beforeAll(async () => {
+    subject = await openSubject()
+    await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier text)`))
+  })
+  afterAll(() => subject[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    topic = `node-${count++}`
+    tasks = subject.tasks()
+    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+  })
+
+  const push = (...identifiers: string[]): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+  const states = async (): Promise<Record<string, number>> => {
+    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction, { topic }))
+    return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count }]) => [state, count]))
+  }
+  const nodeOf = (listener: TaskListener = {}, repository: Tasks = tasks): TaskNode<AnyTransaction> =>
+    new TaskNode({ repository, transactions: subject.transactions, heartbeatIntervalMs: 50, leaseMs: 10_000, maintenanceIntervalMs: 20, listener })
+
+  test('handles every task once, in order, and completes it', async () => {
+    const identifiers = Array.from({ length: 250 }, (_, index) => String(index))
+    await push(...identifiers)
+    const handled: string[] = []
+    await using node = nodeOf()
+    node.process(topic, { size: 20, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 250 })
+    expect(handled).toEqual(identifiers)
+  })
+
+  test('is woken by a notifier, and finds what is pushed while it sleeps', async () => {
+    const notifier = localNotifier()
+    const handled = Promise.withResolvers<string>()
+    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier })
+    node.process(topic, { idleMs: 86_400_000, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    await node.start()
+    await push('a')
+    notifier.notify(topic)
+    expect(await handled.promise).toBe('a')
+  })
+
+  test('fails a task whose handler throws, and no other', async () => {
+    await push('a', 'b', 'c')
+    await using node = nodeOf()
+    node.process(topic, {
+      handler: eachTask(({ identifier }) => {
+        if (identifier === 'b') throw new Error('broken')
+        return TaskDecision.filter()
+      }),
+    })
+    await node.start()
+    await expect.poll(states).toEqual({ failed: 1, filtered: 2 })
+  })
+
+  test('retries by its policy until the tries are used up', async () => {
+    await push('a')
+    const attempts: number[] = []
+    await using node = nodeOf()
+    node.process(topic, {
+      retry: exponential({ tries: 3, firstMs: 1 }),
+      handler: eachTask(({ attempt }) => {
+        attempts.push(attempt)
+        throw new Error('again')
+      }),
+    })
+    await node.start()
+    await expect.poll(states).toEqual({ failed: 1 })
+    expect(attempts).toEqual([1, 2, 3])
+  })
+
+  test("commits a handler's own writes with the completion, or neither", async () => {
+    await push('good', 'bad')
+    const completions: Completion[] = []
+    await using node = nodeOf({ onComplete: ({ completion }) => completions.push(completion) })
+    node.process(topic, {
+      size: 1,
+      concurrency: 1,
+      handler: async (_, { complete }) => {
+        await complete(async (transaction, held) => {
+          for (const { identifier } of held) await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+          if (held[0]?.identifier === 'bad') throw new Error('after the write')
+          return new Map(held.map((task) => [task, TaskDecision.success()]))
+        })
+      },
+    })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
+    const effects = await subject.transactions((transaction) => subject.execute(transaction, sql`select identifier from effect`))
+    expect(effects).toEqual([{ identifier: 'good' }])
+  })
+
+  test('fails what has no decision, and the whole batch for a decision of a stranger', async () => {
+    await push('a', 'b')
+    await using node = nodeOf()
+    node.process(topic, { size: 2, handler: ([first]) => new Map([[first!, TaskDecision.success()]]) })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
+    await node.stop()
+
+    topic = `${topic}-stranger`
+    await using other = nodeOf({}, (tasks = subject.tasks()))
+    other.process(topic, { handler: (batch) => new Map([[{ ...batch[0]! }, TaskDecision.success()]]) })
+    await other.start()
+    await push('c')
+    await expect.poll(states).toEqual({ failed: 1 })
+    const [info] = await subject.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic))
+    expect(info?.output).toContain('not of the batch')
+  })
+
+  test('takes up the tasks of an owner that left', async () => {
+    await push('a', 'b')
+    const dead = subject.tasks()
+    await subject.transactions(async (transaction) => {
+      await dead.register(transaction)
+      await dead.poll(transaction, topic, { size: 2 })
+      await dead.unregister(transaction)
+    })
+    await using node = nodeOf()
+    node.process(topic, { handler: eachTask(({ attempt }) => TaskDecision.success(String(attempt))) })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 2 })
+  })
+
+  test('asks handlers to let go when it is stopped, and hands back what they leave', async () => {
+    await push('a', 'b', 'c')
+    const began = Promise.withResolvers<void>()
+    let reason: unknown
+    const node = nodeOf()
+    node.process(topic, {
+      size: 3,
+      handler: async (_, { signal }) => {
+        began.resolve()
+        const aborted = Promise.withResolvers<never>()
+        signal.addEventListener('abort', () => aborted.reject((reason = signal.reason) as Error))
+        await aborted.promise
+      },
+    })
+    await node.start()
+    await began.promise
+    const { finished, returned, abandoned } = await node.stop({ graceMs: 1 })
+    expect(reason).toBeInstanceOf(TaskError)
+    expect(reason).toMatchObject({ code: 'SHUTDOWN' })
+    expect([finished, returned.map(({ identifier }) => identifier), abandoned]).toEqual([[], ['a', 'b', 'c'], []])
+    expect(await states()).toEqual({ ready: 3 })
+    const owners = await subject.transactions((transaction) => subject.tasks().owners(transaction, 1_000_000))
+    expect(owners).not.toContainEqual(expect.objectContaining({ owner: node.owner }))
+  })
+
+  test('hands back what a handler keeps that ignores being asked, and refuses its late decision', async () => {
+    await push('a')
+    const began = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const lost = Promise.withResolvers<readonly HeldTask[]>()
+    const node = nodeOf({ onLost: ({ tasks: gone }) => lost.resolve(gone) })
+    node.process(topic, {
+      handler: eachTask(async () => {
+        began.resolve()
+        await goOn.promise
+        return TaskDecision.success('too late')
+      }),
+    })
+    await node.start()
+    await began.promise
+    const { returned } = await node.stop({ graceMs: 1, abortMs: 50 })
+    expect(returned.map(({ identifier }) => identifier)).toEqual(['a'])
+    goOn.resolve()
+    expect((await lost.promise).map(({ identifier }) => identifier)).toEqual(['a'])
+    expect(await states()).toEqual({ ready: 1 })
+  })
+
+  test('lets what is held finish within its grace', async () => {
+    await push('a')
+    const began = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const node = nodeOf()
+    node.process(topic, {
+      handler: eachTask(async () => {
+        began.resolve()
+        await goOn.promise
+      }),
+    })
+    await node.start()
+    await began.promise
+    const stopping = node.stop()
+    goOn.resolve()
+    expect((await stopping).finished.map(({ identifier }) => identifier)).toEqual(['a'])
+    expect(await states()).toEqual({ succeeded: 1 })
+  })
+
+  test('refuses to be started twice, to process a topic twice, and a lease too short for its beat', async () => {
+    await using node = nodeOf()
+    node.process(topic, { handler: eachTask(() => {}) })
+    expect(() => node.process(topic, { handler: eachTask(() => {}) })).toThrow(expect.objectContaining({ code: 'LIFECYCLE' }))
+    await node.start()
+    await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    const options = { repository: tasks, transactions: subject.transactions, heartbeatIntervalMs: 100, leaseMs: 200 }
+    expect(() => new TaskNode(options)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+  })
+
+  test('survives a listener that throws', async () => {
+    await push('a')
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+    await using node = nodeOf({
+      onStart: () => {
+        throw new Error('listener')
+      },
+    })
+    node.process(topic, { handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 1 })
+    expect((await warned).message).toContain('onStart threw')
+  })
+})
