@@ -1,0 +1,22 @@
+/** What a worker of the kill tests is told. */
+import type { Subject } from '../subject.ts'
+
+/** Every moment between two statements of a worker's life. */
+export const moments = [
+  'before the poll begins',
+  'the poll has begun',
+  'tasks are claimed',
+  'the poll is committed',
+  'the completion has begun',
+  'tasks are locked',
+  'the effect is written',
+  'tasks are completed',
+  'the completion is committed',
+] as const
+export type Moment = (typeof moments)[number]
+
+export interface Orders {
+  readonly location: Subject['location']
+  /** Where and in which round to die; without it the worker lives. */
+  readonly death?: { readonly moment: Moment; readonly round: number }
+}
