@@ -90,6 +90,12 @@ describe.skipIf(!canRun)('complete', () => {
     expect(await complete(tasks, mixed)).toEqual({ completed: [b], lost: [stale] })
   })
 
+  test('refuses another owner, whatever it knows of the task', async () => {
+    const [a] = await held('a')
+    expect((await complete(rival, new Map([[a!, TaskDecision.success('stolen')]]))).lost).toEqual([a])
+    expect((await complete(tasks, new Map([[a!, TaskDecision.success()]]))).completed).toEqual([a])
+  })
+
   test('reports a second completion as lost, and keeps the first', async () => {
     const [a] = await held('a')
     await complete(tasks, new Map([[a!, TaskDecision.success('first')]]))

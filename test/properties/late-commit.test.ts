@@ -67,6 +67,31 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
     expect(names(await poll())).toEqual(['late'])
   })
 
+  test('a pusher that draws its sequence long before it writes is waited for', async () => {
+    // A slow writer between drawing a sequence and having written: were its transaction id drawn only then, nobody could know of it.
+    const gate = await subject.session()
+    await gate.begin()
+    await subject.execute(gate.transaction, raw('select pg_advisory_xact_lock(4711)'))
+    await subject.transactions(async (transaction) => {
+      await subject.execute(
+        transaction,
+        raw(`create function taskstream.wait() returns trigger language plpgsql as $$
+             begin if new.identifier = 'slow' then perform pg_advisory_xact_lock(4711); end if; return new; end $$`),
+      )
+      await subject.execute(transaction, raw('create trigger wait before insert on taskstream.task for each row execute function taskstream.wait()'))
+    })
+    await late.begin()
+    const pushing = Promise.resolve(tasks.push(late.transaction, topic, 'slow'))
+    const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted`
+    await expect.poll(() => subject.transactions((transaction) => subject.execute(transaction, waiting)), { interval: 1 }).toHaveLength(1)
+    await drain()
+    await gate.commit()
+    await pushing
+    await late.commit()
+    await subject.transactions((transaction) => subject.execute(transaction, raw('drop trigger wait on taskstream.task')))
+    expect(names(await poll())).toEqual(['slow'])
+  })
+
   test('one that rolls back leaves nothing, and holds nothing up', async () => {
     await late.begin()
     await tasks.push(late.transaction, topic, 'never')
