@@ -1,0 +1,68 @@
+/** What the tests of a verb share: a registered repository, a topic of their own, and shorthands on committed transactions. */
+import type { HeldTask, PushedTask, TaskCount, TaskCreation, TaskError, TaskInfo, TaskState } from '@taskstream/task-api'
+import { openSubject } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+
+export interface Fixture extends AsyncDisposable {
+  readonly subject: Subject
+  readonly tasks: Tasks
+  /** The topic of the test that is running. */
+  readonly topic: string
+  /** Makes a new topic the current one. */
+  nextTopic(): Promise<void>
+  /** A registered owner of its own. */
+  owner(name?: string): Promise<Tasks>
+  push(...creations: (string | TaskCreation)[]): Promise<PushedTask[]>
+  poll(size?: number, by?: Tasks): Promise<HeldTask[]>
+  page(): Promise<TaskInfo[]>
+  /** How many tasks are in which state. */
+  states(): Promise<Record<string, number>>
+  commit<Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result>
+}
+
+export async function openFixture(clock?: () => Date): Promise<Fixture> {
+  const subject = await openSubject()
+  const { transactions } = subject
+  const tasks = subject.tasks(clock ? { clock } : {})
+  await transactions((transaction) => tasks.register(transaction))
+  let count = 0
+  const fixture: Fixture = {
+    subject,
+    tasks,
+    get topic() {
+      return `topic-${count}`
+    },
+    nextTopic: async () => {
+      count++
+      await transactions((transaction) => tasks.initialize(transaction, fixture.topic))
+    },
+    owner: async (name) => {
+      const other = subject.tasks({ ...(name === undefined ? {} : { owner: name }), ...(clock ? { clock } : {}) })
+      await transactions((transaction) => other.register(transaction))
+      return other
+    },
+    push: (...creations) => transactions<PushedTask[]>((transaction) => tasks.push(transaction, fixture.topic, creations)),
+    poll: (size = 100, by = tasks) => transactions<HeldTask[]>((transaction) => by.poll(transaction, fixture.topic, { size })),
+    page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, fixture.topic)),
+    states: async () => {
+      const { topic } = fixture
+      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction, { topic }))
+      return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
+    },
+    commit: (work) => transactions(work),
+    [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+  }
+  await fixture.nextTopic()
+  return fixture
+}
+
+export const names = (tasks: readonly { readonly identifier: string }[]): string[] => tasks.map(({ identifier }) => identifier)
+
+/** The code of the error that something throws, at once or later; or what it returned. */
+export async function codeOf(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (error) {
+    return (error as TaskError).code ?? error
+  }
+}

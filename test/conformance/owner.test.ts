@@ -1,0 +1,139 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Expiry, HeldTask, TaskOwner } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+const start = Date.UTC(2026, 0, 1)
+
+describe.skipIf(!canRun)('owners', () => {
+  let it: Fixture
+  let now = start
+  beforeAll(async () => void (it = await openFixture(() => new Date(now))))
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await it.nextTopic()
+    // The owners of the test before are dead, and their tasks are out of the way.
+    await pass(1_000_000)
+    await expire()
+  })
+
+  const beat = (tasks: Tasks): Promise<void> => it.commit((transaction) => tasks.heartbeat(transaction))
+  const expire = (options: Partial<Parameters<Tasks['expire']>[1]> = {}): Promise<Expiry> =>
+    it.commit<Expiry>((transaction) => it.tasks.expire(transaction, { olderThanMs: 1_000, ...options }))
+  /** Lets time pass, in which only the repository under test gives signs of life. */
+  const pass = async (ms: number): Promise<void> => {
+    now += ms
+    await beat(it.tasks)
+  }
+
+  test('register once, and each repository is an owner of its own even under one name', async () => {
+    const [one, two] = [it.subject.tasks({ owner: 'shop' }), it.subject.tasks({ owner: 'shop' })]
+    expect(one.owner).toMatch(/^shop:/)
+    expect(one.owner).not.toBe(two.owner)
+    expect(await it.commit((transaction) => one.register(transaction))).toBe(true)
+    expect(await it.commit((transaction) => one.register(transaction))).toBe(false)
+  })
+
+  test('are seen by others for as long as they beat', async () => {
+    const other = await it.owner()
+    const seen = (): Promise<TaskOwner[]> => it.commit<TaskOwner[]>((transaction) => it.tasks.owners(transaction, 1_000))
+    expect(await seen()).toContainEqual({ owner: other.owner, heartbeat: new Date(now) })
+    expect((await seen()).map(({ owner }) => owner)).not.toContain(it.tasks.owner)
+    now += 1_500
+    expect((await seen()).map(({ owner }) => owner)).not.toContain(other.owner)
+    await beat(other)
+    expect((await seen()).map(({ owner }) => owner)).toContain(other.owner)
+  })
+
+  test('that were never registered, or have left, cannot beat', async () => {
+    const other = it.subject.tasks()
+    expect(await codeOf(() => beat(other))).toBe('OWNER_UNKNOWN')
+    await it.commit((transaction) => other.register(transaction))
+    expect(await it.commit((transaction) => other.unregister(transaction))).toBe(true)
+    expect(await it.commit((transaction) => other.unregister(transaction))).toBe(false)
+    expect(await codeOf(() => beat(other))).toBe('OWNER_UNKNOWN')
+  })
+
+  test('that fall silent lose their tasks, which are expired and keep their owner', async () => {
+    const other = await it.owner()
+    await it.push('a', 'b')
+    await it.poll(1, other)
+    const [mine] = await it.poll(1)
+    expect(await expire()).toMatchObject({ expired: 0 })
+    await pass(2_000)
+    expect(await expire()).toEqual({ expired: 1, ready: 0, failed: 0, topics: [] })
+    expect(await it.page()).toMatchObject([
+      { identifier: 'a', state: 'expired', owner: other.owner, reason: 'lease' },
+      { identifier: 'b', state: 'active', owner: it.tasks.owner },
+    ])
+    expect(mine?.identifier).toBe('b')
+  })
+
+  test('that beat in time keep their tasks, and nobody expires its own', async () => {
+    const other = await it.owner()
+    await it.push('a', 'b')
+    await it.poll(1, other)
+    await it.poll(1)
+    now += 10_000
+    await beat(other)
+    expect(await expire({ then: 'ready' })).toMatchObject({ ready: 0 })
+    expect(await it.states()).toEqual({ active: 2 })
+  })
+
+  test('that die give tasks back while tries are left, and fail them otherwise', async () => {
+    const other = await it.owner()
+    await it.push({ identifier: 'a', maxTries: 1 }, { identifier: 'b', maxTries: 2 }, 'c')
+    const [, b] = await it.poll(3, other)
+    await pass(2_000)
+    expect(await expire({ then: 'ready' })).toEqual({ expired: 0, ready: 2, failed: 1, topics: [it.topic] })
+    expect(await it.page()).toMatchObject([
+      { identifier: 'a', state: 'failed', reason: 'tries' },
+      { identifier: 'b', state: 'ready', reason: 'lease' },
+      { identifier: 'c', state: 'ready' },
+    ])
+    const again = await it.poll()
+    expect(again.map(({ identifier, attempt }) => [identifier, attempt])).toEqual([
+      ['b', 2],
+      ['c', 2],
+    ])
+    // The dead owner wakes up, and is refused.
+    const late = await it.commit((transaction) => other.complete(transaction, it.topic, new Map([[b!, TaskDecision.success()]])))
+    expect(late).toEqual({ completed: [], lost: [b] })
+  })
+
+  test('that have left count as dead at once', async () => {
+    const other = await it.owner()
+    await it.push('a')
+    await it.poll(1, other)
+    await it.commit((transaction) => other.unregister(transaction))
+    expect(await expire({ olderThanMs: 86_400_000, then: 'ready' })).toMatchObject({ ready: 1 })
+  })
+
+  test('of a former self are dead at once where the new one is exclusive', async () => {
+    const former = await it.owner('sole')
+    await it.push('a')
+    await it.poll(1, former)
+    const present = it.subject.tasks({ owner: 'sole', clock: () => new Date(now) })
+    await it.commit((transaction) => present.register(transaction, { exclusive: true }))
+    expect(await it.commit((transaction) => present.expire(transaction, { olderThanMs: 86_400_000, then: 'ready' }))).toMatchObject({ ready: 1 })
+  })
+
+  test('lose tasks that came back to them as well, in every topic, so many at a time', async () => {
+    const other = await it.owner()
+    await it.push('a', 'b')
+    const batch = await it.poll(2, other)
+    await it.commit((transaction) => other.handBack(transaction, it.topic, batch))
+    expect(names(await it.poll(2, other))).toEqual(['a', 'b'])
+    await it.nextTopic()
+    await it.push('c')
+    const [c] = await it.commit<HeldTask[]>((transaction) => other.poll(transaction, it.topic))
+    expect(c?.identifier).toBe('c')
+    await pass(2_000)
+    expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 2 })
+    expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 1 })
+    expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 0 })
+  })
+})
