@@ -1,0 +1,31 @@
+/** The README's code is a file that runs, and the demo proves what it says, as a user would run it. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const run = (...args: string[]): Promise<{ stdout: string }> =>
+  promisify(execFile)(process.execPath, ['--conditions=@taskstream/source', ...args], { cwd: root, timeout: 100_000 })
+
+test('the first steps of the README are examples/first-steps.ts', async () => {
+  const example = readFileSync(join(root, 'examples', 'first-steps.ts'), 'utf8')
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${example}\`\`\``)
+  const { stdout } = await run('examples/first-steps.ts')
+  expect(stdout).toBe("sending inv-1 to a@example.org\n[ 'inv-1 succeeded: sent' ]\n")
+})
+
+describe.each([
+  ['sqlite', []],
+  ['postgres', ['--postgres']],
+])('the demo on %s', (engine, options) => {
+  test.skipIf(engine === 'postgres' && !process.env['TASKSTREAM_POSTGRES_SERVER'])('audits every package once, and shows tasks recovered and completions refused', async () => {
+    const { stdout } = await run('examples/demo.ts', '--json', ...options)
+    const proof = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, number>
+    expect(proof).toMatchObject({ engine, duplicates: 0, audited: proof['pushed'] })
+    expect(proof['pushed']).toBeGreaterThan(100)
+    expect(proof['recovered']).toBeGreaterThan(0)
+    expect(proof['refused']).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,78 @@
+import { TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
+import type { Task } from '@taskstream/task-api'
+import { describe, expect, test } from 'vitest'
+
+const { success, failure, suspension, filter, retry } = TaskDecision
+
+describe('a decision', () => {
+  test('continues only after a success, unless it is told otherwise', () => {
+    expect([success(), failure(), suspension(), filter()].map(({ continued }) => continued)).toEqual([true, false, false, false])
+    expect(filter().withContinuation(true).continued).toBe(true)
+    expect(success().withContinuation(false)).toMatchObject({ result: 'success', continued: false })
+  })
+
+  test('of two takes the weightier result, both explanations, and continues if both do', () => {
+    const merged = success('sent').merge(filter('stale')).merge(failure(new Error('broken')))
+    expect(merged).toMatchObject({ result: 'failure', continued: false })
+    expect(merged.toMessage()).toMatch(/^sent\nstale\nError: broken\n +at /)
+    const order = [failure(), suspension(), filter(), success()]
+    for (const [index, one] of order.entries()) {
+      for (const other of order.slice(index)) {
+        expect(one.merge(other).result).toBe(one.result)
+        expect(other.merge(one).result).toBe(one.result)
+      }
+    }
+  })
+
+  test('says a thing once, however often it is merged or included', () => {
+    const error = new Error('broken')
+    expect(failure(error).merge(failure(error)).explanations).toEqual([error])
+    expect(success('a').include('a').include(undefined).include('').include('b').explanations).toEqual(['a', 'b'])
+  })
+
+  test('of two waits takes the longer, and one without an end is the longest', () => {
+    expect(retry({ afterMs: 5 }).merge(retry({ afterMs: 9 })).retryAfterMs).toBe(9)
+    expect(retry({ afterMs: 5 }).merge(suspension()).retryAfterMs).toBeUndefined()
+    expect(retry({ afterMs: 5 }).merge(success()).retryAfterMs).toBe(5)
+    expect(retry({ afterMs: 5 }).merge(failure())).toMatchObject({ result: 'failure', retryAfterMs: undefined })
+  })
+
+  test('refuses a wait that is none', () => {
+    for (const afterMs of [-1, 0.5, Number.NaN, Infinity]) {
+      expect(() => retry({ afterMs })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID', data: { argument: 'afterMs', value: afterMs } }))
+    }
+  })
+
+  test('can be stored whatever a handler says, and never at any length', () => {
+    expect(success().toMessage()).toBeUndefined()
+    expect(failure('a\0b\ud800').toMessage()).toBe('a\ufffdb\ufffd')
+    expect(failure(42).toMessage()).toBe('42')
+    expect(success('x'.repeat(100_000)).toMessage()).toHaveLength(65_536)
+  })
+
+  test('is the same as another that would be stored alike', () => {
+    expect(success('a').isSameAs(success('a'))).toBe(true)
+    expect(success('a').isSameAs(success('b'))).toBe(false)
+    expect(suspension().isSameAs(retry({ afterMs: 1 }))).toBe(false)
+  })
+
+  test('is carried out of code by an error', () => {
+    expect(toDecision(new TaskDecisionError(filter('gone')))).toMatchObject({ result: 'filter', explanations: ['gone'] })
+    expect(toDecision(new Error('x'))).toMatchObject({ result: 'failure' })
+    expect(toDecision('text')).toMatchObject({ result: 'failure', explanations: ['text'] })
+  })
+})
+
+describe('maps of decisions', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((identifier, sequence): Task => ({ topic: 't', identifier, sequence })) as [Task, Task, Task]
+
+  test('are combined if they share no task', () => {
+    expect([...TaskDecision.combine(new Map([[a, success()]]), new Map([[b, filter()]])).keys()]).toEqual([a, b])
+    expect(() => TaskDecision.combine(new Map([[a, success()]]), new Map([[a, filter()]]))).toThrow(expect.objectContaining({ code: 'TASK_DUPLICATE' }))
+  })
+
+  test('are merged where they share tasks', () => {
+    const merged = TaskDecision.merge(new Map([[a, success()], [b, success()]]), new Map([[b, filter()], [c, failure()]]))
+    expect([...merged].map(([task, { result }]) => [task.identifier, result])).toEqual([['b', 'filter']])
+  })
+})
