@@ -9,5 +9,8 @@ const bin = join(root, 'node_modules', '.bin')
 for (const name of readdirSync(join(root, 'packages'))) {
   const folder = join('packages', name)
   execFileSync(join(bin, 'publint'), ['run', folder, '--pack', 'npm', '--strict'], { cwd: root, stdio: 'inherit' })
-  execFileSync(join(bin, 'attw'), ['--pack', folder, '--profile', 'esm-only', '--format', 'ascii'], { cwd: root, stdio: 'inherit' })
+  execFileSync(join(bin, 'attw'), ['--pack', folder, '--profile', 'esm-only', '--format', 'ascii'], {
+    cwd: root,
+    stdio: 'inherit',
+  })
 }

@@ -118,7 +118,8 @@ async function createSqlite(): Promise<Subject> {
 export async function openSqlite(subject: string, file: string, remove: () => void = () => {}): Promise<Subject> {
   // No power cut is part of any test, and a commit without a sync is many times faster.
   const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
-  const open = (): Promise<AnyTransaction> => (subject === 'node-sqlite' ? openNodeSqlite(file, settings) : openBetterSqlite3(file, settings))
+  const open = (): Promise<AnyTransaction> =>
+    subject === 'node-sqlite' ? openNodeSqlite(file, settings) : openBetterSqlite3(file, settings)
   const adapter: SqlAdapter<AnyTransaction, 'sync'> = subject === 'node-sqlite' ? fromNodeSqlite : fromBetterSqlite3
   const database = await open()
   const opened = [database]

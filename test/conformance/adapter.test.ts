@@ -64,27 +64,33 @@ describe.skipIf(!canRun)('a transaction of the caller', () => {
     expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
   })
 
-  test.skipIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')('on a synchronous driver is synchronous: what a verb returns is a value', async () => {
-    const { transaction } = session
-    transaction.exec('begin immediate')
-    const pushed = tasks.push(transaction, 'mail', 'c')
-    expect(Array.isArray(pushed)).toBe(true)
-    transaction.exec('rollback')
-    expect((await seen()).tasks).toEqual(['a succeeded'])
-  })
+  test.skipIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
+    'on a synchronous driver is synchronous: what a verb returns is a value',
+    async () => {
+      const { transaction } = session
+      transaction.exec('begin immediate')
+      const pushed = tasks.push(transaction, 'mail', 'c')
+      expect(Array.isArray(pushed)).toBe(true)
+      transaction.exec('rollback')
+      expect((await seen()).tasks).toEqual(['a succeeded'])
+    },
+  )
 
-  test.runIf(['sqlite-memory', 'sqlite-file'].includes(process.env['TASKSTREAM_SUBJECT'] ?? ''))("is better-sqlite3's own db.transaction, too", async () => {
-    const database = session.transaction
-    const pushAnd = (fail: boolean): unknown =>
-      database.transaction(() => {
-        database.prepare('insert into invoice (id) values (?)').run('d')
-        const pushed = tasks.push(database, 'mail', 'd')
-        if (fail) throw new Error('no')
-        return pushed
-      })()
-    expect(() => pushAnd(true)).toThrow('no')
-    expect((await seen()).tasks).toEqual(['a succeeded'])
-    expect(pushAnd(false)).toMatchObject([{ identifier: 'd', outcome: 'created' }])
-    expect(await seen()).toEqual({ invoices: ['a', 'b', 'd'], tasks: ['a succeeded', 'd ready'] })
-  })
+  test.runIf(['sqlite-memory', 'sqlite-file'].includes(process.env['TASKSTREAM_SUBJECT'] ?? ''))(
+    "is better-sqlite3's own db.transaction, too",
+    async () => {
+      const database = session.transaction
+      const pushAnd = (fail: boolean): unknown =>
+        database.transaction(() => {
+          database.prepare('insert into invoice (id) values (?)').run('d')
+          const pushed = tasks.push(database, 'mail', 'd')
+          if (fail) throw new Error('no')
+          return pushed
+        })()
+      expect(() => pushAnd(true)).toThrow('no')
+      expect((await seen()).tasks).toEqual(['a succeeded'])
+      expect(pushAnd(false)).toMatchObject([{ identifier: 'd', outcome: 'created' }])
+      expect(await seen()).toEqual({ invoices: ['a', 'b', 'd'], tasks: ['a succeeded', 'd ready'] })
+    },
+  )
 })

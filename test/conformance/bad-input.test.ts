@@ -9,7 +9,12 @@ import { codeOf, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
 
 const long = (length: number): string => 'x'.repeat(length)
-const badTexts = { 'is empty': '', 'has an unpaired surrogate': 'a\ud800', 'has a NUL': 'a\0b', 'is no text': 7 as unknown as string }
+const badTexts = {
+  'is empty': '',
+  'has an unpaired surrogate': 'a\ud800',
+  'has a NUL': 'a\0b',
+  'is no text': 7 as unknown as string,
+}
 const badNumbers = [-1, 0.5, Number.NaN, Infinity, Number.MAX_SAFE_INTEGER, '1' as unknown as number, null as unknown as number]
 
 describe.skipIf(!canRun)('bad input', () => {
@@ -25,34 +30,45 @@ describe.skipIf(!canRun)('bad input', () => {
 
   /** Every refusal is checked for its code, for what it names, and for leaving everything as it was. */
   const refused = async (argument: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
-    const error = (await it.commit(async (transaction) => await work(transaction)).then(
-      (value) => expect.fail(`was taken, and answered ${JSON.stringify(value)}`),
-      (thrown: unknown) => thrown,
-    )) as TaskError
+    const error = (await it
+      .commit(async (transaction) => await work(transaction))
+      .then(
+        (value) => expect.fail(`was taken, and answered ${JSON.stringify(value)}`),
+        (thrown: unknown) => thrown,
+      )) as TaskError
     expect(error).toMatchObject({ name: 'TaskError', code: 'ARGUMENT_INVALID', data: { argument } })
     expect(error.message).toContain(argument)
     expect(await it.states()).toEqual({ active: 1, ready: 1 })
   }
 
-  test.for(Object.entries({ ...badTexts, 'is too long': long(251) }))('a topic that %s is refused by every verb', async ([, topic]) => {
-    await refused('topic', (transaction) => it.tasks.initialize(transaction, topic))
-    await refused('topic', (transaction) => it.tasks.push(transaction, topic, 'a'))
-    await refused('topic', (transaction) => it.tasks.poll(transaction, topic))
-    await refused('topic', (transaction) => it.tasks.complete(transaction, topic, new Map()))
-    await refused('topic', (transaction) => it.tasks.hold(transaction, topic, []))
-    await refused('topic', (transaction) => it.tasks.handBack(transaction, topic, []))
-    await refused('topic', (transaction) => it.tasks.reclaim(transaction, topic, []))
-    await refused('topic', (transaction) => it.tasks.release(transaction, topic))
-    await refused('topic', (transaction) => it.tasks.task(transaction, topic, 1))
-    await refused('topic', (transaction) => it.tasks.page(transaction, topic))
-    await refused('topic', (transaction) => it.tasks.count(transaction, { topic }))
-  })
+  test.for(Object.entries({ ...badTexts, 'is too long': long(251) }))(
+    'a topic that %s is refused by every verb',
+    async ([, topic]) => {
+      await refused('topic', (transaction) => it.tasks.initialize(transaction, topic))
+      await refused('topic', (transaction) => it.tasks.push(transaction, topic, 'a'))
+      await refused('topic', (transaction) => it.tasks.poll(transaction, topic))
+      await refused('topic', (transaction) => it.tasks.complete(transaction, topic, new Map()))
+      await refused('topic', (transaction) => it.tasks.hold(transaction, topic, []))
+      await refused('topic', (transaction) => it.tasks.handBack(transaction, topic, []))
+      await refused('topic', (transaction) => it.tasks.reclaim(transaction, topic, []))
+      await refused('topic', (transaction) => it.tasks.release(transaction, topic))
+      await refused('topic', (transaction) => it.tasks.task(transaction, topic, 1))
+      await refused('topic', (transaction) => it.tasks.page(transaction, topic))
+      await refused('topic', (transaction) => it.tasks.count(transaction, { topic }))
+    },
+  )
 
-  test.for(Object.entries({ ...badTexts, 'is too long': long(501) }))('an identifier or external id that %s is refused', async ([, text]) => {
-    const push = (creation: TaskCreation): ((transaction: AnyTransaction) => unknown) => (transaction) => it.tasks.push(transaction, it.topic, creation)
-    await refused('identifier', push({ identifier: text }))
-    await refused('externalId', push({ identifier: 'a', externalId: text }))
-  })
+  test.for(Object.entries({ ...badTexts, 'is too long': long(501) }))(
+    'an identifier or external id that %s is refused',
+    async ([, text]) => {
+      const push =
+        (creation: TaskCreation): ((transaction: AnyTransaction) => unknown) =>
+        (transaction) =>
+          it.tasks.push(transaction, it.topic, creation)
+      await refused('identifier', push({ identifier: text }))
+      await refused('externalId', push({ identifier: 'a', externalId: text }))
+    },
+  )
 
   test('anything else in a creation that cannot be stored is refused, and named by its place', async () => {
     const bad: [string, object][] = [
@@ -82,11 +98,15 @@ describe.skipIf(!canRun)('bad input', () => {
   })
 
   test('sizes, limits and durations outside their range are refused', async () => {
-    for (const size of [...badNumbers, 10_001]) await refused('size', (transaction) => it.tasks.poll(transaction, it.topic, { size }))
+    for (const size of [...badNumbers, 10_001])
+      await refused('size', (transaction) => it.tasks.poll(transaction, it.topic, { size }))
     for (const size of badNumbers) await refused('size', (transaction) => it.tasks.page(transaction, it.topic, { size }))
-    for (const limit of [...badNumbers, 0]) await refused('limit', (transaction) => it.tasks.release(transaction, it.topic, { limit }))
-    for (const limit of [...badNumbers, 0]) await refused('limit', (transaction) => it.tasks.expire(transaction, { olderThanMs: 1, limit }))
-    for (const olderThanMs of badNumbers) await refused('olderThanMs', (transaction) => it.tasks.expire(transaction, { olderThanMs }))
+    for (const limit of [...badNumbers, 0])
+      await refused('limit', (transaction) => it.tasks.release(transaction, it.topic, { limit }))
+    for (const limit of [...badNumbers, 0])
+      await refused('limit', (transaction) => it.tasks.expire(transaction, { olderThanMs: 1, limit }))
+    for (const olderThanMs of badNumbers)
+      await refused('olderThanMs', (transaction) => it.tasks.expire(transaction, { olderThanMs }))
     for (const withinMs of badNumbers) await refused('withinMs', (transaction) => it.tasks.owners(transaction, withinMs))
     for (const sequence of [-1, 0.5, Number.NaN, 2 ** 53]) {
       await refused('sequence', (transaction) => it.tasks.task(transaction, it.topic, sequence))
@@ -109,14 +129,20 @@ describe.skipIf(!canRun)('bad input', () => {
     const done = TaskDecision.success()
     const twice = new Map([held, { ...held }].map((task) => [task, done]))
     expect(await codeOf(() => it.commit((transaction) => it.tasks.complete(transaction, it.topic, twice)))).toBe('TASK_DUPLICATE')
-    expect(await codeOf(() => it.commit((transaction) => it.tasks.hold(transaction, it.topic, [held, held])))).toBe('TASK_DUPLICATE')
-    expect(await codeOf(() => it.commit((transaction) => it.tasks.handBack(transaction, it.topic, [held, held])))).toBe('TASK_DUPLICATE')
+    expect(await codeOf(() => it.commit((transaction) => it.tasks.hold(transaction, it.topic, [held, held])))).toBe(
+      'TASK_DUPLICATE',
+    )
+    expect(await codeOf(() => it.commit((transaction) => it.tasks.handBack(transaction, it.topic, [held, held])))).toBe(
+      'TASK_DUPLICATE',
+    )
     const other = { ...held, topic: 'other' }
     await refused('task', (transaction) => it.tasks.complete(transaction, it.topic, new Map([[other, done]])))
     const never = { topic: it.topic, sequence: 1, identifier: 'a' } as HeldTask
     await refused('task', (transaction) => it.tasks.complete(transaction, it.topic, new Map([[never, done]])))
     const word = 'success' as unknown as TaskDecision
-    await expect(it.commit((transaction) => it.tasks.complete(transaction, it.topic, new Map([[held, word]])))).rejects.toMatchObject({ code: 'ARGUMENT_INVALID' })
+    await expect(
+      it.commit((transaction) => it.tasks.complete(transaction, it.topic, new Map([[held, word]]))),
+    ).rejects.toMatchObject({ code: 'ARGUMENT_INVALID' })
     expect(await it.states()).toEqual({ active: 1, ready: 1 })
   })
 
@@ -127,29 +153,41 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await codeOf(async () => await it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
   })
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')('a transaction that an earlier error has aborted is named as one', async () => {
-    const session = await it.subject.session()
-    await session.begin()
-    await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
-    expect(await codeOf(() => it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
-    await session.rollback()
-    // And one that is committed all the same does not read as committed.
-    const swallowed = it.commit(async (transaction) => {
-      await it.tasks.push(transaction, it.topic, 'a')
-      await it.subject.execute(transaction, raw('select 1 / 0')).catch(() => {})
-    })
-    await expect(swallowed).rejects.toMatchObject({ code: 'TRANSACTION_CLOSED' })
-    expect(await it.states()).toEqual({ active: 1, ready: 1 })
-  })
+  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
+    'a transaction that an earlier error has aborted is named as one',
+    async () => {
+      const session = await it.subject.session()
+      await session.begin()
+      await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
+      expect(await codeOf(() => it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
+      await session.rollback()
+      // And one that is committed all the same does not read as committed.
+      const swallowed = it.commit(async (transaction) => {
+        await it.tasks.push(transaction, it.topic, 'a')
+        await it.subject.execute(transaction, raw('select 1 / 0')).catch(() => {})
+      })
+      await expect(swallowed).rejects.toMatchObject({ code: 'TRANSACTION_CLOSED' })
+      expect(await it.states()).toEqual({ active: 1, ready: 1 })
+    },
+  )
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')('a database that goes away in the middle of a batch leaves nothing half done', async () => {
-    const session = await it.subject.session()
-    await session.begin()
-    await it.tasks.push(session.transaction, it.topic, Array.from({ length: 1_000 }, (_, index) => `t${index}`))
-    const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
-    await it.commit((transaction) => it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)))
-    const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
-    expect(['DATABASE_UNAVAILABLE', 'TRANSACTION_CLOSED']).toContain(code)
-    expect(await it.states()).toEqual({ active: 1, ready: 1 })
-  })
+  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
+    'a database that goes away in the middle of a batch leaves nothing half done',
+    async () => {
+      const session = await it.subject.session()
+      await session.begin()
+      await it.tasks.push(
+        session.transaction,
+        it.topic,
+        Array.from({ length: 1_000 }, (_, index) => `t${index}`),
+      )
+      const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
+      await it.commit((transaction) =>
+        it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)),
+      )
+      const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
+      expect(['DATABASE_UNAVAILABLE', 'TRANSACTION_CLOSED']).toContain(code)
+      expect(await it.states()).toEqual({ active: 1, ready: 1 })
+    },
+  )
 })

@@ -35,7 +35,15 @@ describe.skipIf(!canRun)('looking at topics', () => {
     const find = (topic: string, sequence: number): Promise<TaskInfo | undefined> =>
       it.commit<TaskInfo | undefined>((transaction) => it.tasks.task(transaction, topic, sequence))
     const info = await find(it.topic, a!.sequence)
-    expect(info).toMatchObject({ identifier: 'a', input: 'x', headers: { tags: ['y'] }, state: 'ready', descent: 'ready', attempt: 0, tries: 0 })
+    expect(info).toMatchObject({
+      identifier: 'a',
+      input: 'x',
+      headers: { tags: ['y'] },
+      state: 'ready',
+      descent: 'ready',
+      attempt: 0,
+      tries: 0,
+    })
     expect(Math.abs(info!.created.getTime() - Date.now())).toBeLessThan(3_600_000)
     expect(await find(it.topic, a!.sequence + 1)).toBeUndefined()
     expect(await find(`${it.topic}-other`, a!.sequence)).toBeUndefined()
@@ -74,7 +82,9 @@ describe.skipIf(!canRun)('looking at topics', () => {
     )
     expect(counts.get(empty)).toEqual(new Map())
     expect(await it.commit<Counts>((transaction) => it.tasks.count(transaction, { topic: 'unknown' }))).toEqual(new Map())
-    expect([...(await it.commit<Counts>((transaction) => it.tasks.count(transaction, { topic: it.topic }))).keys()]).toEqual([it.topic])
+    expect([...(await it.commit<Counts>((transaction) => it.tasks.count(transaction, { topic: it.topic }))).keys()]).toEqual([
+      it.topic,
+    ])
   })
 })
 
@@ -89,7 +99,11 @@ describe.skipIf(!canRun)('tasks that wait', () => {
 
   test('are released when they are due, and it is known when the next one is', async () => {
     expect(await release()).toEqual({ released: 0 })
-    await it.push({ identifier: 'later', delayMs: 2_000 }, { identifier: 'soon', delayMs: 1_000 }, { identifier: 'never', suspended: true })
+    await it.push(
+      { identifier: 'later', delayMs: 2_000 },
+      { identifier: 'soon', delayMs: 1_000 },
+      { identifier: 'never', suspended: true },
+    )
     expect(await release()).toEqual({ released: 0, nextDueMs: 1_000 })
     now += 999
     expect(await release()).toEqual({ released: 0, nextDueMs: 1 })
@@ -103,7 +117,11 @@ describe.skipIf(!canRun)('tasks that wait', () => {
   })
 
   test('are released so many at a time, the longest overdue first, and polled in the order they were pushed', async () => {
-    await it.push({ identifier: 'a', due: new Date(now + 30) }, { identifier: 'b', due: new Date(now + 20) }, { identifier: 'c', due: new Date(now + 10) })
+    await it.push(
+      { identifier: 'a', due: new Date(now + 30) },
+      { identifier: 'b', due: new Date(now + 20) },
+      { identifier: 'c', due: new Date(now + 10) },
+    )
     now += 100
     expect(await release(2)).toEqual({ released: 2, nextDueMs: 0 })
     expect(names(await it.poll())).toEqual(['b', 'c'])
@@ -121,7 +139,9 @@ describe.skipIf(!canRun)('tasks that wait', () => {
   test('for a retry are due so long after the completion, by the clock of the database', async () => {
     await it.push('a')
     const [a] = await it.poll()
-    await it.commit((transaction) => it.tasks.complete(transaction, it.topic, new Map([[a!, TaskDecision.retry({ afterMs: 500 })]])))
+    await it.commit((transaction) =>
+      it.tasks.complete(transaction, it.topic, new Map([[a!, TaskDecision.retry({ afterMs: 500 })]])),
+    )
     const [info] = await it.page()
     expect(info).toMatchObject({ state: 'suspended', due: new Date(now + 500) })
     now += 500
@@ -135,7 +155,8 @@ describe.skipIf(!canRun)('tasks that wait', () => {
   test('handed back are ready at once, without an owner, with their try refunded and their attempt counted', async () => {
     await it.push('a', 'b')
     const [a, b] = (await it.poll()) as [HeldTask, HeldTask]
-    const handBack = (...tasks: HeldTask[]): Promise<unknown> => it.commit((transaction) => it.tasks.handBack(transaction, it.topic, tasks))
+    const handBack = (...tasks: HeldTask[]): Promise<unknown> =>
+      it.commit((transaction) => it.tasks.handBack(transaction, it.topic, tasks))
     expect(await handBack(a)).toEqual({ completed: [a], lost: [] })
     const [info] = await it.page()
     expect(info).toMatchObject({ state: 'ready', attempt: 1, tries: 0 })

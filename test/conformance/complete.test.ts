@@ -43,7 +43,12 @@ describe.skipIf(!canRun)('complete', () => {
     ])
     const { completed, lost } = await complete(tasks, decisions)
     expect([completed, lost]).toEqual([[a, b, c, d], []])
-    expect(await info(a!)).toMatchObject({ state: 'succeeded', output: 'done "well", {ok}\n', owner: tasks.owner, completed: expect.any(Date) })
+    expect(await info(a!)).toMatchObject({
+      state: 'succeeded',
+      output: 'done "well", {ok}\n',
+      owner: tasks.owner,
+      completed: expect.any(Date),
+    })
     expect(await info(b!)).toMatchObject({ state: 'failed', output: expect.stringContaining('Error: broken') })
     expect(await info(c!)).toMatchObject({ state: 'suspended' })
     expect((await info(c!))?.output).toBeUndefined()

@@ -46,7 +46,9 @@ export async function openFixture(clock?: () => Date): Promise<Fixture> {
     page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, fixture.topic)),
     states: async () => {
       const { topic } = fixture
-      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction, { topic }))
+      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+        tasks.count(transaction, { topic }),
+      )
       return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
     },
     commit: (work) => transactions(work),

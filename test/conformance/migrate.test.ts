@@ -32,20 +32,23 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_OLDER')
   })
 
-  test.runIf(subjectName === 'postgres-18')('of ten processes at once applies each step once, in a schema of the user\'s choice', async () => {
-    await using subject = await openSubject()
-    const { at } = subject.location
-    const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
-    try {
-      const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
-      expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
-      const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
-      expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
-      expect(migrations.every(({ to }) => to === 1)).toBe(true)
-    } finally {
-      await Promise.all(pools.map((pool) => pool.end()))
-    }
-  })
+  test.runIf(subjectName === 'postgres-18')(
+    "of ten processes at once applies each step once, in a schema of the user's choice",
+    async () => {
+      await using subject = await openSubject()
+      const { at } = subject.location
+      const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
+      try {
+        const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
+        expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
+        const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
+        expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
+        expect(migrations.every(({ to }) => to === 1)).toBe(true)
+      } finally {
+        await Promise.all(pools.map((pool) => pool.end()))
+      }
+    },
+  )
 
   test.runIf(subjectName === 'sqlite-file')('of ten connections to one file at once applies each step once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))

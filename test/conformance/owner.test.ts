@@ -118,7 +118,9 @@ describe.skipIf(!canRun)('owners', () => {
     await it.poll(1, former)
     const present = it.subject.tasks({ owner: 'sole', clock: () => new Date(now) })
     await it.commit((transaction) => present.register(transaction, { exclusive: true }))
-    expect(await it.commit((transaction) => present.expire(transaction, { olderThanMs: 86_400_000, then: 'ready' }))).toMatchObject({ ready: 1 })
+    expect(
+      await it.commit((transaction) => present.expire(transaction, { olderThanMs: 86_400_000, then: 'ready' })),
+    ).toMatchObject({ ready: 1 })
   })
 
   test('lose tasks that came back to them as well, in every topic, so many at a time', async () => {

@@ -26,7 +26,8 @@ describe.skipIf(!canRun)('poll', () => {
     topic = `poll-${count++}`
     await subject.transactions((transaction) => tasks.initialize(transaction, topic))
   })
-  const push = (...identifiers: string[]): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+  const push = (...identifiers: string[]): Promise<unknown> =>
+    subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
   const poll = (by: Tasks, size: number): Promise<HeldTask[]> =>
     subject.transactions<HeldTask[]>((transaction) => by.poll(transaction, topic, { size }))
 
@@ -138,18 +139,21 @@ describe.skipIf(!canRun)('poll', () => {
     expect(names(await poll(tasks, 1))).toEqual(['c'])
   })
 
-  test.skipIf(process.env['TASKSTREAM_SUBJECT'] !== 'postgres-18')('passes over what another transaction is polling, without waiting', async () => {
-    await push('a', 'b', 'c')
-    const [one, two] = [await subject.session(), await subject.session()]
-    await one.begin()
-    await two.begin()
-    expect(names(await tasks.poll(one.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
-    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['c'])
-    await one.rollback()
-    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
-    await two.commit()
-    expect(await poll(tasks, 3)).toEqual([])
-  })
+  test.skipIf(process.env['TASKSTREAM_SUBJECT'] !== 'postgres-18')(
+    'passes over what another transaction is polling, without waiting',
+    async () => {
+      await push('a', 'b', 'c')
+      const [one, two] = [await subject.session(), await subject.session()]
+      await one.begin()
+      await two.begin()
+      expect(names(await tasks.poll(one.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+      expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['c'])
+      await one.rollback()
+      expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+      await two.commit()
+      expect(await poll(tasks, 3)).toEqual([])
+    },
+  )
 
   test('reclaims what an unanswered poll has taken, and nothing else', async () => {
     await push('a', 'b', 'c', 'd')

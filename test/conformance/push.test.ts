@@ -36,7 +36,21 @@ describe.skipIf(!canRun)('push', () => {
   })
 
   test('keeps every character of identifiers and inputs', async () => {
-    const texts = [`'; drop table task; --`, '"quoted"', 'back\\slash\\', '{braces,}', 'NULL', '{}', '[]', 'tab\tnewline\nreturn\r', 'æøå 漢字 🎉', "it's", '$1 ? :1', ' ', '%_']
+    const texts = [
+      `'; drop table task; --`,
+      '"quoted"',
+      'back\\slash\\',
+      '{braces,}',
+      'NULL',
+      '{}',
+      '[]',
+      'tab\tnewline\nreturn\r',
+      'æøå 漢字 🎉',
+      "it's",
+      '$1 ? :1',
+      ' ',
+      '%_',
+    ]
     await it.push(...texts.map((text) => ({ identifier: text, input: `<${text}>` })))
     const polled = await it.poll()
     expect(polled.map(({ identifier, input }) => [identifier, input])).toEqual(texts.map((text) => [text, `<${text}>`]))
@@ -57,7 +71,12 @@ describe.skipIf(!canRun)('push', () => {
 
   test('sets aside what is pushed suspended or due later, and nothing else', async () => {
     const due = new Date(Date.now() + 3_600_000)
-    await it.push({ identifier: 'a', suspended: true }, { identifier: 'b', due }, { identifier: 'c', delayMs: 3_600_000 }, { identifier: 'd', delayMs: 0 })
+    await it.push(
+      { identifier: 'a', suspended: true },
+      { identifier: 'b', due },
+      { identifier: 'c', delayMs: 3_600_000 },
+      { identifier: 'd', delayMs: 0 },
+    )
     expect(names(await it.poll())).toEqual(['d'])
     const infos = await it.page()
     expect(infos.map(({ state }) => state)).toEqual(['suspended', 'suspended', 'suspended', 'active'])
@@ -90,23 +109,28 @@ describe.skipIf(!canRun)('push', () => {
   test('still finds an external id when its task is done', async () => {
     const [first] = await it.push({ identifier: 'a', externalId: 'only' })
     await it.poll()
-    expect(await it.push({ identifier: 'a', externalId: 'only' })).toMatchObject([{ outcome: 'duplicate', sequence: first?.sequence }])
+    expect(await it.push({ identifier: 'a', externalId: 'only' })).toMatchObject([
+      { outcome: 'duplicate', sequence: first?.sequence },
+    ])
   })
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')('of an external id that a rival is pushing waits for the outcome', async () => {
-    const creation = { identifier: 'a', externalId: 'rival' }
-    for (const [end, outcome] of [
-      ['rollback', 'created'],
-      ['commit', 'duplicate'],
-    ] as const) {
-      await it.nextTopic()
-      const rival = await it.subject.session()
-      await rival.begin()
-      await it.tasks.push(rival.transaction, it.topic, creation)
-      const pushing = it.push(creation)
-      await rival[end]()
-      expect(await pushing).toMatchObject([{ outcome }])
-      expect(await it.states()).toEqual({ ready: 1 })
-    }
-  })
+  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
+    'of an external id that a rival is pushing waits for the outcome',
+    async () => {
+      const creation = { identifier: 'a', externalId: 'rival' }
+      for (const [end, outcome] of [
+        ['rollback', 'created'],
+        ['commit', 'duplicate'],
+      ] as const) {
+        await it.nextTopic()
+        const rival = await it.subject.session()
+        await rival.begin()
+        await it.tasks.push(rival.transaction, it.topic, creation)
+        const pushing = it.push(creation)
+        await rival[end]()
+        expect(await pushing).toMatchObject([{ outcome }])
+        expect(await it.states()).toEqual({ ready: 1 })
+      }
+    },
+  )
 })

@@ -2,7 +2,21 @@
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, chmodSync, chownSync, constants, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -46,11 +60,15 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }
   const bin = root ? traversable(binaries, folder) : binaries
   writeFileSync(join(folder, 'owner'), String(process.pid))
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'], {
-    ...identity,
-    cwd: '/',
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    {
+      ...identity,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
   const port = await freePort()
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
@@ -64,7 +82,11 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const connection = { host: socket, port, user: 'postgres', database: 'postgres' }
 
   const launch = async (): Promise<ChildProcess> => {
-    const server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
+    const server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+      ...identity,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     writeFileSync(join(folder, 'server'), String(server.pid))
     let log = ''
     await new Promise<void>((resolve, reject) => {
@@ -155,7 +177,10 @@ async function findBinaries(): Promise<string> {
     const { postgres } = (await import(platform)) as { postgres: string }
     return dirname(postgres)
   } catch (cause) {
-    throw new Error(`No PostgreSQL binaries for ${process.platform}-${process.arch}: the optional package ${platform} is not installed`, { cause })
+    throw new Error(
+      `No PostgreSQL binaries for ${process.platform}-${process.arch}: the optional package ${platform} is not installed`,
+      { cause },
+    )
   }
 }
 

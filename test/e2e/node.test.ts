@@ -23,13 +23,23 @@ describe.skipIf(!canRun)('a node', () => {
     await subject.transactions((transaction) => tasks.initialize(transaction, topic))
   })
 
-  const push = (...identifiers: string[]): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+  const push = (...identifiers: string[]): Promise<unknown> =>
+    subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
   const states = async (): Promise<Record<string, number>> => {
-    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction, { topic }))
+    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      tasks.count(transaction, { topic }),
+    )
     return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count }]) => [state, count]))
   }
   const nodeOf = (listener: TaskListener = {}, repository: Tasks = tasks): TaskNode<AnyTransaction> =>
-    new TaskNode({ repository, transactions: subject.transactions, heartbeatIntervalMs: 50, leaseMs: 10_000, maintenanceIntervalMs: 20, listener })
+    new TaskNode({
+      repository,
+      transactions: subject.transactions,
+      heartbeatIntervalMs: 50,
+      leaseMs: 10_000,
+      maintenanceIntervalMs: 20,
+      listener,
+    })
 
   test('handles every task once, in order, and completes it', async () => {
     const identifiers = Array.from({ length: 250 }, (_, index) => String(index))
@@ -91,7 +101,8 @@ describe.skipIf(!canRun)('a node', () => {
       concurrency: 1,
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
-          for (const { identifier } of held) await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+          for (const { identifier } of held)
+            await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
           if (held[0]?.identifier === 'bad') throw new Error('after the write')
           return new Map(held.map((task) => [task, TaskDecision.success()]))
         })

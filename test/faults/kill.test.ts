@@ -35,7 +35,9 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')(`workers killed ${ki
     const start = (): void => {
       const death = deaths.pop()
       const orders: Orders = { location: subject.location, ...(death ? { death } : {}) }
-      const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(orders)], { execArgv: ['--conditions=@taskstream/source'] })
+      const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(orders)], {
+        execArgv: ['--conditions=@taskstream/source'],
+      })
       workers.add(worker)
       let owner = ''
       worker.once('message', (message: { owner: string }) => (owner = message.owner))
@@ -67,11 +69,15 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')(`workers killed ${ki
 
     expect(failures).toEqual([])
     expect(await countStates(subject, tasks)).toEqual({ succeeded: pushed.length })
-    const effects = await subject.transactions((transaction) => subject.execute(transaction, sql`select identifier, count(*) as count from effect group by identifier`))
+    const effects = await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`select identifier, count(*) as count from effect group by identifier`),
+    )
     expect(effects.filter(({ count }) => Number(count) !== 1)).toEqual([])
     expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(pushed.toSorted())
     expect([...killed.keys()].toSorted()).toEqual(moments.toSorted())
-    console.log(`${subjectName}: ${total()} kills, ${pushed.length} tasks, seed ${seed}; ${moments.map((moment) => `${moment}: ${killed.get(moment)}`).join(', ')}`)
+    console.log(
+      `${subjectName}: ${total()} kills, ${pushed.length} tasks, seed ${seed}; ${moments.map((moment) => `${moment}: ${killed.get(moment)}`).join(', ')}`,
+    )
   })
 })
 
@@ -92,6 +98,8 @@ async function bury(subject: Subject, tasks: Tasks, owners: readonly string[]): 
 }
 
 async function countStates(subject: Subject, tasks: Tasks): Promise<Record<string, number>> {
-  const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction, { topic: 'work' }))
+  const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+    tasks.count(transaction, { topic: 'work' }),
+  )
   return Object.fromEntries([...(counts.get('work') ?? [])].map(([state, { count }]) => [state, count]))
 }

@@ -17,7 +17,9 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a worker that sleep
       await tasks.push(transaction, 'work', ['a', 'b'])
       await subject.execute(transaction, sql`create table effect (identifier text)`)
     })
-    const sleeper = fork(new URL('sleeper.ts', import.meta.url), [JSON.stringify(subject.location)], { execArgv: ['--conditions=@taskstream/source'] })
+    const sleeper = fork(new URL('sleeper.ts', import.meta.url), [JSON.stringify(subject.location)], {
+      execArgv: ['--conditions=@taskstream/source'],
+    })
     const [{ owner, holds }] = (await once(sleeper, 'message')) as [{ owner: string; holds: number }]
     expect(holds).toBe(2)
     sleeper.kill('SIGSTOP')
@@ -27,7 +29,8 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a worker that sleep
       await subject.execute(transaction, sql`delete from ${owners} where owner = ${owner}`)
       expect(await tasks.expire(transaction, { olderThanMs: 1_000_000, then: 'ready' })).toMatchObject({ ready: 2 })
       const batch = (await tasks.poll(transaction, 'work', { size: 2 })) as HeldTask[]
-      for (const { identifier } of batch) await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+      for (const { identifier } of batch)
+        await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
       await tasks.complete(transaction, 'work', new Map(batch.map((task) => [task, TaskDecision.success('ours')])))
     })
 
@@ -36,7 +39,9 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a worker that sleep
     const [report] = await once(sleeper, 'message')
     await once(sleeper, 'exit')
     expect(report).toEqual({ held: 0, lost: 2, completed: 0, refused: 2 })
-    const effects = await subject.transactions((transaction) => subject.execute(transaction, sql`select identifier from effect order by identifier`))
+    const effects = await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`select identifier from effect order by identifier`),
+    )
     expect(effects).toEqual([{ identifier: 'a' }, { identifier: 'b' }])
   })
 })

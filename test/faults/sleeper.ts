@@ -7,7 +7,9 @@ import { openPostgres, openSqlite } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 
 const location = JSON.parse(process.argv[2] ?? '{}') as Subject['location']
-const subject = location.subject.startsWith('postgres') ? await openPostgres(location.at) : await openSqlite(location.subject, location.at)
+const subject = location.subject.startsWith('postgres')
+  ? await openPostgres(location.at)
+  : await openSqlite(location.subject, location.at)
 const tasks = subject.tasks()
 const batch = await subject.transactions<HeldTask[]>(async (transaction) => {
   await tasks.register(transaction)
@@ -18,7 +20,8 @@ await once(process, 'message')
 
 const { held, lost } = await subject.transactions<Holding>(async (transaction) => {
   const holding = (await tasks.hold(transaction, 'work', batch)) as Holding
-  for (const { identifier } of holding.held) await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+  for (const { identifier } of holding.held)
+    await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
   return holding
 })
 // And once more without asking first.

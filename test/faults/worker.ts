@@ -7,9 +7,10 @@ import { openPostgres, openSqlite } from '../subject.ts'
 import type { Session } from '../subject.ts'
 import type { Moment, Orders } from './orders.ts'
 
-
 const { location, death } = JSON.parse(process.argv[2] ?? '{}') as Orders
-const subject = location.subject.startsWith('postgres') ? await openPostgres(location.at) : await openSqlite(location.subject, location.at)
+const subject = location.subject.startsWith('postgres')
+  ? await openPostgres(location.at)
+  : await openSqlite(location.subject, location.at)
 const tasks = subject.tasks()
 await subject.transactions((transaction) => tasks.register(transaction))
 process.send?.({ owner: tasks.owner })

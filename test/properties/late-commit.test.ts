@@ -25,10 +25,14 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
     topic = `late-${count++}`
     await subject.transactions((transaction) => tasks.initialize(transaction, topic))
   })
-  const push = (...identifiers: string[]): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
-  const poll = (size = 100): Promise<HeldTask[]> => subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size }))
+  const push = (...identifiers: string[]): Promise<unknown> =>
+    subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
+  const poll = (size = 100): Promise<HeldTask[]> =>
+    subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size }))
   const floor = async (): Promise<number> => {
-    const [row] = await subject.transactions((transaction) => subject.execute(transaction, sql`select floor from taskstream.task_topic where topic = ${topic}`))
+    const [row] = await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`select floor from taskstream.task_topic where topic = ${topic}`),
+    )
     return Number(row?.['floor'])
   }
   /** Pushes, polls and completes so many tasks, far beyond what makes polls move the floor and persist it. */
@@ -36,7 +40,9 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
     for (let done = 0; done < total; done += 1_000) {
       await push(...Array.from({ length: 1_000 }, (_, index) => `x${done + index}`))
       const batch = await poll(1_000)
-      await subject.transactions((transaction) => tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success()]))))
+      await subject.transactions((transaction) =>
+        tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success()]))),
+      )
     }
   }
 
@@ -78,12 +84,17 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
         raw(`create function taskstream.wait() returns trigger language plpgsql as $$
              begin if new.identifier = 'slow' then perform pg_advisory_xact_lock(4711); end if; return new; end $$`),
       )
-      await subject.execute(transaction, raw('create trigger wait before insert on taskstream.task for each row execute function taskstream.wait()'))
+      await subject.execute(
+        transaction,
+        raw('create trigger wait before insert on taskstream.task for each row execute function taskstream.wait()'),
+      )
     })
     await late.begin()
     const pushing = Promise.resolve(tasks.push(late.transaction, topic, 'slow'))
     const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted`
-    await expect.poll(() => subject.transactions((transaction) => subject.execute(transaction, waiting)), { interval: 1 }).toHaveLength(1)
+    await expect
+      .poll(() => subject.transactions((transaction) => subject.execute(transaction, waiting)), { interval: 1 })
+      .toHaveLength(1)
     await drain()
     await gate.commit()
     await pushing
@@ -127,7 +138,9 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
     await drain()
     expect(await floor()).toBeGreaterThan(b!.sequence)
     await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!]))
-    await subject.transactions((transaction) => tasks.complete(transaction, topic, new Map([[b!, TaskDecision.retry({ afterMs: 0 })]])))
+    await subject.transactions((transaction) =>
+      tasks.complete(transaction, topic, new Map([[b!, TaskDecision.retry({ afterMs: 0 })]])),
+    )
     await subject.transactions((transaction) => tasks.release(transaction, topic))
     await push('z')
     expect(names(await poll(1))).toEqual(['a'])
@@ -163,10 +176,15 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
   test('a long transaction that writes elsewhere does not hold the floor for good', async () => {
     await late.begin()
     await subject.execute(late.transaction, raw('create temporary table elsewhere (a int)'))
-    await expect.poll(async () => {
-      await drain(1_000)
-      return floor()
-    }, { timeout: 60_000, interval: 1 }).toBeGreaterThan(0)
+    await expect
+      .poll(
+        async () => {
+          await drain(1_000)
+          return floor()
+        },
+        { timeout: 60_000, interval: 1 },
+      )
+      .toBeGreaterThan(0)
     await late.rollback()
   })
 
@@ -193,6 +211,8 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('with a push held open
     await late.commit()
     const cold = subject.tasks()
     await subject.transactions((transaction) => cold.register(transaction))
-    expect(names(await subject.transactions<HeldTask[]>((transaction) => cold.poll(transaction, topic, { size: 10 })))).toEqual(['late'])
+    expect(names(await subject.transactions<HeldTask[]>((transaction) => cold.poll(transaction, topic, { size: 10 })))).toEqual([
+      'late',
+    ])
   })
 })

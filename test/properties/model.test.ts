@@ -15,7 +15,20 @@ import type { Session, Tasks } from '../subject.ts'
 
 const runs = Number(process.env['TASKSTREAM_RUNS'] ?? 600)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
-const kinds = ['commit', 'commit', 'rollback', 'push', 'poll', 'poll', 'complete', 'retry', 'hand back', 'release', 'expire', 'wait'] as const
+const kinds = [
+  'commit',
+  'commit',
+  'rollback',
+  'push',
+  'poll',
+  'poll',
+  'complete',
+  'retry',
+  'hand back',
+  'release',
+  'expire',
+  'wait',
+] as const
 
 interface Step {
   readonly kind: (typeof kinds)[number]
@@ -34,6 +47,8 @@ interface Party {
   readonly session: Session
   readonly tasks: Tasks
   readonly polled: HeldTask[]
+  /** How much of it is from before the open transaction. */
+  kept: number
 }
 
 class World {
@@ -64,9 +79,12 @@ class World {
       if (model.open.length >= it.subject.writers) return
       await party.session.begin()
       model.begin(session)
+      party.kept = party.polled.length
     }
     if (kind === 'commit' || kind === 'rollback') {
       await party.session[kind]()
+      // What a rolled-back poll returned was never held, and nobody may use it.
+      if (kind === 'rollback') party.polled.length = party.kept
       return model[kind](session)
     }
     if (kind === 'push') return this.#push(session, party, size)
@@ -84,7 +102,13 @@ class World {
     const pushed = (await tasks.push(transaction, it.topic, creations)) as PushedTask[]
     for (const [index, { sequence, identifier }] of pushed.entries()) {
       const { due } = creations[index] ?? {}
-      this.model.write(session, { sequence, identifier, attempt: 0, state: due ? 'suspended' : 'ready', ...(due ? { due: due.getTime() } : {}) })
+      this.model.write(session, {
+        sequence,
+        identifier,
+        attempt: 0,
+        state: due ? 'suspended' : 'ready',
+        ...(due ? { due: due.getTime() } : {}),
+      })
     }
   }
 
@@ -106,7 +130,12 @@ class World {
   }
 
   /** Completes, retries or hands back tasks of any age: what is no longer held must be refused, and nothing else. */
-  async #letGo(kind: 'complete' | 'retry' | 'hand back', session: number, { session: { transaction }, tasks, polled }: Party, size: number): Promise<void> {
+  async #letGo(
+    kind: 'complete' | 'retry' | 'hand back',
+    session: number,
+    { session: { transaction }, tasks, polled }: Party,
+    size: number,
+  ): Promise<void> {
     const { model, it, clock } = this
     // The latest or the oldest it knows of each task: an owner can be stale to itself.
     const known = new Map((size % 2 ? polled : polled.toReversed()).map((task) => [task.sequence, task]))
@@ -130,7 +159,12 @@ class World {
 
   async #release(session: number, { session: { transaction }, tasks }: Party): Promise<void> {
     const { model, clock } = this
-    const due = model.rows(session).filter(({ state, due: at, sequence }) => state === 'suspended' && (at ?? Infinity) <= clock.now && !model.isLocked(session, sequence))
+    const due = model
+      .rows(session)
+      .filter(
+        ({ state, due: at, sequence }) =>
+          state === 'suspended' && (at ?? Infinity) <= clock.now && !model.isLocked(session, sequence),
+      )
     expect(await tasks.release(transaction, this.it.topic)).toMatchObject({ released: due.length })
     for (const { sequence, identifier, attempt } of due) model.write(session, { sequence, identifier, attempt, state: 'ready' })
   }
@@ -146,7 +180,8 @@ class World {
       await tasks.register(transaction)
     })
     for (const { sequence, identifier, attempt, state, owner } of model.rows()) {
-      if (state === 'active' && owner === tasks.owner && !model.isLocked(undefined, sequence)) model.write(undefined, { sequence, identifier, attempt, state: 'ready' })
+      if (state === 'active' && owner === tasks.owner && !model.isLocked(undefined, sequence))
+        model.write(undefined, { sequence, identifier, attempt, state: 'ready' })
     }
   }
 
@@ -156,8 +191,17 @@ class World {
       await this.parties[session]?.session.commit()
       this.model.commit(session)
     }
-    const rows = (await this.it.page()).map(({ identifier, state, attempt, owner }) => [identifier, state, attempt, state === 'active' ? owner : ''])
-    expect(rows).toEqual(this.model.rows().map(({ identifier, state, attempt, owner }) => [identifier, state, attempt, state === 'active' ? owner : '']))
+    const rows = (await this.it.page()).map(({ identifier, state, attempt, owner }) => [
+      identifier,
+      state,
+      attempt,
+      state === 'active' ? owner : '',
+    ])
+    expect(rows).toEqual(
+      this.model
+        .rows()
+        .map(({ identifier, state, attempt, owner }) => [identifier, state, attempt, state === 'active' ? owner : '']),
+    )
     expect(await this.it.states()).toEqual(this.model.states())
   }
 }
@@ -171,7 +215,7 @@ describe.skipIf(!canRun)(`any history of ${runs} (seed ${seed})`, () => {
     const owners = await Promise.all(Array.from({ length: count }, () => it.owner()))
     const history = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
       await it.nextTopic()
-      const parties = sessions.map((session, index) => ({ session, tasks: owners[index]!, polled: [] }))
+      const parties = sessions.map((session, index) => ({ session, tasks: owners[index]!, polled: [], kept: 0 }))
       const world = new World(it, parties, clock)
       try {
         for (const one of steps) await world.apply(one)

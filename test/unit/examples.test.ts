@@ -20,12 +20,15 @@ describe.each([
   ['sqlite', []],
   ['postgres', ['--postgres']],
 ])('the demo on %s', (engine, options) => {
-  test.skipIf(engine === 'postgres' && !process.env['TASKSTREAM_POSTGRES_SERVER'])('audits every package once, and shows tasks recovered and completions refused', async () => {
-    const { stdout } = await run('examples/demo.ts', '--json', ...options)
-    const proof = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, number>
-    expect(proof).toMatchObject({ engine, duplicates: 0, audited: proof['pushed'] })
-    expect(proof['pushed']).toBeGreaterThan(100)
-    expect(proof['recovered']).toBeGreaterThan(0)
-    expect(proof['refused']).toBeGreaterThan(0)
-  })
+  test.skipIf(engine === 'postgres' && !process.env['TASKSTREAM_POSTGRES_SERVER'])(
+    'audits every package once, and shows tasks recovered and completions refused',
+    async () => {
+      const { stdout } = await run('examples/demo.ts', '--json', ...options)
+      const proof = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, number>
+      expect(proof).toMatchObject({ engine, duplicates: 0, audited: proof['pushed'] })
+      expect(proof['pushed']).toBeGreaterThan(100)
+      expect(proof['recovered']).toBeGreaterThan(0)
+      expect(proof['refused']).toBeGreaterThan(0)
+    },
+  )
 })

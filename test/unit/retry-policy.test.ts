@@ -3,7 +3,15 @@ import { exponential } from '@taskstream/task-processor'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-const tried = (tries: number): HeldTask => ({ topic: 't', sequence: 1, identifier: 'a', lease: tries as TaskLease, attempt: tries, tries, priority: 0 })
+const tried = (tries: number): HeldTask => ({
+  topic: 't',
+  sequence: 1,
+  identifier: 'a',
+  lease: tries as TaskLease,
+  attempt: tries,
+  tries,
+  priority: 0,
+})
 
 test('pauses grow by the factor up to the longest, and end with the tries', () => {
   const policy = exponential({ tries: 5, firstMs: 100, factor: 3, maxMs: 1_000, jitter: 0 })
@@ -21,6 +29,12 @@ test('chance takes no more than its share of a pause', () => {
 })
 
 test('a policy that is none is refused', () => {
-  const bad = [{ tries: 0, firstMs: 1 }, { tries: 1.5, firstMs: 1 }, { tries: 1, firstMs: -1 }, { tries: 1, firstMs: 1, factor: 0.5 }, { tries: 1, firstMs: 1, jitter: 2 }]
+  const bad = [
+    { tries: 0, firstMs: 1 },
+    { tries: 1.5, firstMs: 1 },
+    { tries: 1, firstMs: -1 },
+    { tries: 1, firstMs: 1, factor: 0.5 },
+    { tries: 1, firstMs: 1, jitter: 2 },
+  ]
   for (const options of bad) expect(() => exponential(options)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
 })

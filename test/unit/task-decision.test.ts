@@ -12,7 +12,9 @@ describe('a decision', () => {
   })
 
   test('of two takes the weightier result, both explanations, and continues if both do', () => {
-    const merged = success('sent').merge(filter('stale')).merge(failure(new Error('broken')))
+    const merged = success('sent')
+      .merge(filter('stale'))
+      .merge(failure(new Error('broken')))
     expect(merged).toMatchObject({ result: 'failure', continued: false })
     expect(merged.toMessage()).toMatch(/^sent\nstale\nError: broken\n +at /)
     const order = [failure(), suspension(), filter(), success()]
@@ -39,7 +41,9 @@ describe('a decision', () => {
 
   test('refuses a wait that is none', () => {
     for (const afterMs of [-1, 0.5, Number.NaN, Infinity]) {
-      expect(() => retry({ afterMs })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID', data: { argument: 'afterMs', value: afterMs } }))
+      expect(() => retry({ afterMs })).toThrow(
+        expect.objectContaining({ code: 'ARGUMENT_INVALID', data: { argument: 'afterMs', value: afterMs } }),
+      )
     }
   })
 
@@ -64,15 +68,30 @@ describe('a decision', () => {
 })
 
 describe('maps of decisions', () => {
-  const [a, b, c] = ['a', 'b', 'c'].map((identifier, sequence): Task => ({ topic: 't', identifier, sequence })) as [Task, Task, Task]
+  const [a, b, c] = ['a', 'b', 'c'].map((identifier, sequence): Task => ({ topic: 't', identifier, sequence })) as [
+    Task,
+    Task,
+    Task,
+  ]
 
   test('are combined if they share no task', () => {
     expect([...TaskDecision.combine(new Map([[a, success()]]), new Map([[b, filter()]])).keys()]).toEqual([a, b])
-    expect(() => TaskDecision.combine(new Map([[a, success()]]), new Map([[a, filter()]]))).toThrow(expect.objectContaining({ code: 'TASK_DUPLICATE' }))
+    expect(() => TaskDecision.combine(new Map([[a, success()]]), new Map([[a, filter()]]))).toThrow(
+      expect.objectContaining({ code: 'TASK_DUPLICATE' }),
+    )
   })
 
   test('are merged where they share tasks', () => {
-    const merged = TaskDecision.merge(new Map([[a, success()], [b, success()]]), new Map([[b, filter()], [c, failure()]]))
+    const merged = TaskDecision.merge(
+      new Map([
+        [a, success()],
+        [b, success()],
+      ]),
+      new Map([
+        [b, filter()],
+        [c, failure()],
+      ]),
+    )
     expect([...merged].map(([task, { result }]) => [task.identifier, result])).toEqual([['b', 'filter']])
   })
 })

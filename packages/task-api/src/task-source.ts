@@ -46,7 +46,8 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
 
   /**
    * Takes the first ready tasks of a topic, in order of sequence, and makes them active for this owner, as part of `transaction`.
-   * Tasks that others are polling at this moment are passed over, never waited for.
+   * Tasks that others are polling at this moment are passed over, never waited for. If the transaction rolls back, what it returned
+   * was never held: discard it.
    *
    * @throws TaskError TOPIC_UNKNOWN, OWNER_UNKNOWN (call `register` first), ARGUMENT_INVALID
    * @example

@@ -162,14 +162,19 @@ export class Batch<Transaction> {
 
 /** Decisions for exactly these tasks: a missing one is a failure, and one for another task an error. */
 function complement(tasks: readonly HeldTask[], decisions: Decisions): Decisions {
-  if (!(decisions instanceof Map)) throw new TaskError('ARGUMENT_INVALID', 'A handler must return a Map of its tasks to decisions', { decisions })
+  if (!(decisions instanceof Map))
+    throw new TaskError('ARGUMENT_INVALID', 'A handler must return a Map of its tasks to decisions', { decisions })
   let known = 0
   for (const task of tasks) if (decisions.has(task)) known++
   if (known < decisions.size) {
     const unknown = [...decisions.keys()].find((task) => !tasks.includes(task))
-    throw new TaskError('TASK_UNKNOWN', `There is a decision for ${unknown ? taskToString(unknown) : 'a task'}, which is not of the batch`, {
-      task: unknown,
-    })
+    throw new TaskError(
+      'TASK_UNKNOWN',
+      `There is a decision for ${unknown ? taskToString(unknown) : 'a task'}, which is not of the batch`,
+      {
+        task: unknown,
+      },
+    )
   }
   if (known === tasks.length) return decisions
   const missing = TaskDecision.failure('The handler returned no decision for this task')

@@ -62,11 +62,13 @@ export class Heartbeat<Transaction> {
     const { repository, dispatcher } = this.#options
     const sentAt = performance.now()
     try {
-      await dispatcher.once<void>((transaction) => repository.heartbeat(transaction)).catch(async (error: unknown) => {
-        // Removed as dead: what was held is gone, and the owner may begin anew.
-        if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
-        await dispatcher.once<boolean>((transaction) => repository.register(transaction))
-      })
+      await dispatcher
+        .once<void>((transaction) => repository.heartbeat(transaction))
+        .catch(async (error: unknown) => {
+          // Removed as dead: what was held is gone, and the owner may begin anew.
+          if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
+          await dispatcher.once<boolean>((transaction) => repository.register(transaction))
+        })
       this.#sentAt = sentAt
       this.#condition.worked()
       if (this.#lost && performance.now() - sentAt <= this.#options.leaseMs) {

@@ -46,7 +46,7 @@ export class Maintenance<Transaction> {
   async #run(): Promise<void> {
     const { repository, dispatcher, leaseMs, onReady } = this.#options
     try {
-      for (let more = true; more && !this.#stopped; ) {
+      for (let more = true; more && !this.#stopped;) {
         const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
           repository.expire(transaction, { olderThanMs: leaseMs, then: 'ready', limit: chunkSize }),
         )

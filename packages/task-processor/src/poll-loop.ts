@@ -66,7 +66,8 @@ export class PollLoop<Transaction> {
         continue
       }
       try {
-        if (performance.now() >= releaseAt) releaseAt = performance.now() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
+        if (performance.now() >= releaseAt)
+          releaseAt = performance.now() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
         if (this.#uncertain) await this.#reclaim()
         const tasks = await this.#poll()
         this.#polling.worked()
@@ -94,7 +95,9 @@ export class PollLoop<Transaction> {
   async #poll(): Promise<HeldTask[]> {
     const { dispatcher, repository, topic } = this.#environment
     this.#uncertain = true
-    const tasks = await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, { size: this.#settings.size }))
+    const tasks = await dispatcher.once<HeldTask[]>((transaction) =>
+      repository.poll(transaction, topic, { size: this.#settings.size }),
+    )
     this.#uncertain = false
     return tasks
   }

@@ -14,7 +14,10 @@ export interface StopOnSignalOptions extends StopOptions {
  * @example
  * using _ = stopOnSignal(node, { graceMs: 20_000 })
  */
-export function stopOnSignal(node: { stop(options: StopOptions): Promise<StopReport> }, options: StopOnSignalOptions = {}): Disposable {
+export function stopOnSignal(
+  node: { stop(options: StopOptions): Promise<StopReport> },
+  options: StopOnSignalOptions = {},
+): Disposable {
   const { signals = ['SIGTERM', 'SIGINT'], onStopped, ...stopOptions } = options
   let asked = false
   const stop = (signal: NodeJS.Signals): void => {

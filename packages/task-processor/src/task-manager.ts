@@ -45,7 +45,12 @@ export class TaskManager<Transaction> {
   readonly topic: string
   readonly #loop: PollLoop<Transaction>
 
-  constructor(environment: BatchEnvironment<Transaction>, options: ProcessOptions<Transaction>, defaultIdleMs: number, mayPoll: () => boolean) {
+  constructor(
+    environment: BatchEnvironment<Transaction>,
+    options: ProcessOptions<Transaction>,
+    defaultIdleMs: number,
+    mayPoll: () => boolean,
+  ) {
     const { size = 100, concurrency = 2, idleMs = defaultIdleMs } = options
     checkTopic(environment.topic)
     checkInteger('size', size, 1, taskLimits.pollSize)

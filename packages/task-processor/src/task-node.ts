@@ -49,7 +49,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: TaskNodeOptions<Transaction>) {
-    const { repository, heartbeatIntervalMs = 5_000, leaseMs = 30_000, maintenanceIntervalMs = Math.ceil(leaseMs / 2), listener = {} } = options
+    const {
+      repository,
+      heartbeatIntervalMs = 5_000,
+      leaseMs = 30_000,
+      maintenanceIntervalMs = Math.ceil(leaseMs / 2),
+      listener = {},
+    } = options
     checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
     checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
     checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
@@ -83,7 +89,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
    */
   process(topic: string, options: ProcessOptions<Transaction>): TaskManager<Transaction> {
     if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', 'The node was stopped: make a new one', { topic })
-    if (this.#managers.has(topic)) throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
+    if (this.#managers.has(topic))
+      throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, notifier } = this.#options
     const environment = {
       topic,

@@ -25,7 +25,12 @@ export function sqliteTransactions<Database extends { exec(text: string): unknow
   return (work) => {
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
-      return Promise.reject(new TaskError('LIFECYCLE', 'A transaction was asked for inside another on the same SQLite connection: use the one there is'))
+      return Promise.reject(
+        new TaskError(
+          'LIFECYCLE',
+          'A transaction was asked for inside another on the same SQLite connection: use the one there is',
+        ),
+      )
     }
     const turn = last.then(async () => {
       await begin(database, busyTimeoutMs)
