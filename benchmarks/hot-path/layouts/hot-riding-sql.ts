@@ -42,15 +42,16 @@ export const chunkBits = 13
 
 /**
  * $1 topic, $2 size, $3 owner, $4 floor, $5 epoch; then pairs of a mark and a bound: $6 $7 settled, $8 $9 pending, $10 $11 young;
- * $12 provisional floor, $13 the transactions it relies on.
+ * $12 provisional floor, $13 $14 its pair, $15 the transactions older than that mark which it relies on: exactly they must run.
  *
  * `now` is evaluated before anything is locked, because every other part needs something from it; so the sequence is read
  * before this transaction has an id, and whoever drew a number up to `bound` has an id below `mark`. A pair is checked against
  * the snapshot of the very statement that uses it, even one known to be settled: at REPEATABLE READ the snapshot may be older.
+ * What the statement learned comes as one more row, packed into the column of the input: a column costs in every row.
  */
 export function pollStatement(name: string, guards: Guards, columns: 'all' | 'minimal'): Statement {
   const isSettled = (mark: string): string => (guards.settles === 'at once' ? `${mark}::xid8 is not null` : `low >= ${mark}::xid8`)
-  const bound = guards.settles === 'bound of today' ? 'bound' : '$9::bigint'
+  const bound = guards.settles === 'bound of today' ? 'bound + 0 * $9::bigint' : '$9::bigint'
   const settled = `greatest(case when ${isSettled('$6')} then $7::bigint end, case when ${isSettled('$8')} then ${bound} end)`
   const below = (limit: string): string => (guards.stopsAtReady ? `case when ${limit} is not null
                 then least(${limit}, (select sequence - 1 from head)) end` : limit)
@@ -60,16 +61,14 @@ export function pollStatement(name: string, guards: Guards, columns: 'all' | 'mi
   const epoch = guards.epoch
     ? `concat(extract(epoch from pg_postmaster_start_time()), ' ', extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))`
     : `'always'`
-  const running = guards.provisionalEnds
-    ? 'and not exists (select from unnest($13::xid8[]) as old (id) where pg_visible_in_snapshot(old.id, pg_current_snapshot()))'
-    : ''
+  const older = (limit: string): string =>
+    `array(select id from pg_snapshot_xip(pg_current_snapshot()) as old (id) where id < ${limit}::xid8 order by id)`
+  const intact = guards.provisionalEnds ? `${older('$13')} = $15::xid8[]` : '$13::xid8 is not null and $15::xid8[] is not null'
   const provisional = guards.provisional
-    ? `case when usable and low < $10::xid8 then ${below('$11::bigint')} end as provisional,
-           case when usable and low < $10::xid8 then array(
-             select id::text from pg_snapshot_xip(pg_current_snapshot()) as old (id) where id < $10::xid8
-             union select old.id::text from unnest($13::xid8[]) as old (id)
-                    where not pg_visible_in_snapshot(old.id, pg_current_snapshot())) end as relies`
-    : 'case when $10::xid8 is null then $11::bigint + cardinality($13::xid8[]) end as provisional, null::text[] as relies'
+    ? `case when usable and low < $10::xid8 then ${below('$11::bigint')}
+                when usable and intact then ${below('$14::bigint')} end as provisional,
+           case when usable and low < $10::xid8 then ${older('$10')}::text[] end as relies`
+    : 'null::bigint as provisional, null::text[] as relies'
   const ledger =
     guards.ledger === 'none'
       ? ''
@@ -88,11 +87,12 @@ export function pollStatement(name: string, guards: Guards, columns: 'all' | 'mi
              (select last_value from task_sequence) as bound,
              ${epoch} as epoch,
              (select floor from task_topic where topic = $1) as persisted,
-             exists (select from task_owner where owner = $3) as registered),
+             exists (select from task_owner where owner = $3) as registered,
+             ${guards.provisional ? intact : 'false'} as intact),
     start as materialized (
       select *, clean and epoch = $5 as usable,
              greatest(persisted, case when epoch = $5 then $4::bigint end,
-               case when epoch = $5 ${running} then $12::bigint end) as floor
+               case when epoch = $5 and intact then $12::bigint end) as floor
         from now),
     head as materialized (
       select sequence from task
@@ -128,18 +128,16 @@ export function pollStatement(name: string, guards: Guards, columns: 'all' | 'mi
          set state = 0, owner = $3, attempt = attempt + 1, ${columns === 'all' ? 'tries = tries + 1, ' : ''}started = statement_timestamp()
        where t.ctid = any(array(select ctid from again union all select ctid from fresh)) and t.state + 0 = 1
       returning t.sequence, t.attempt, t.identifier, t.input, t.listed)${ledger}
-    select sequence, attempt, identifier, input, null::text as mark, null::bigint as bound, null::text as epoch,
-           null::bigint as persisted, null::bigint as floor, null::boolean as settled,
-           null::bigint as provisional, null::text[] as relies
-      from claimed
+    select sequence, attempt, identifier, input from claimed
     union all
-    select null, null, null, null,
-           case when clean and (select count(*) from claimed) > 0 then ${mark} end::text,
-           bound, epoch, persisted,
-           case when usable then ${below(settled)} end as floor,
-           usable and ${isSettled('$8')} as settled,
-           ${provisional}
-      from start`,
+    select null, null, null, row_to_json(tail)::text
+      from (
+        select case when clean and (select count(*) from claimed) > 0 then ${mark} end::text as mark,
+               bound, epoch, persisted,
+               case when usable then ${below(settled)} end as floor,
+               usable and ${isSettled('$8')} as settled,
+               ${provisional}
+          from start) as tail`,
   }
 }
 

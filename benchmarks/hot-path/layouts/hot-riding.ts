@@ -19,7 +19,6 @@ interface Pair {
 }
 
 interface Tail {
-  readonly sequence: null
   readonly mark: string | null
   readonly bound: number
   readonly epoch: string
@@ -30,7 +29,17 @@ interface Tail {
   readonly relies: string[] | null
 }
 
+/** What memory was when a poll was sent: an answer may find it changed by another connection's. */
+interface Asked {
+  readonly epoch: string
+  readonly settled: Pair | undefined
+  readonly pending: Pair | undefined
+  readonly young: Pair | undefined
+  readonly provisional: { readonly floor: number; readonly pair: Pair; readonly relies: string[] } | undefined
+}
+
 interface Statements {
+  readonly provisional: boolean
   readonly poll: Statement
   readonly persist: Statement
 }
@@ -46,7 +55,7 @@ class RidingPoller implements Poller {
   #next: Pair | undefined
   /** What the next provisional floor is made from, and how many polls it has seen. */
   #young: { pair: Pair; polls: number } | undefined
-  #provisional: { floor: number; relies: string[] } | undefined
+  #provisional: { floor: number; pair: Pair; relies: string[] } | undefined
 
   constructor(topic: string, statements: Statements) {
     this.#topic = topic
@@ -54,27 +63,28 @@ class RidingPoller implements Poller {
   }
 
   async poll(client: ClientBase, size: number, owner: string): Promise<Claim[]> {
-    const asked = { epoch: this.#epoch, settled: this.#settled, pending: this.#pending, young: this.#grown() }
-    const { rows } = await run<Claim | Tail>(client, this.#statements.poll, [
+    const provisional = this.#provisional
+    const asked = { epoch: this.#epoch, settled: this.#settled, pending: this.#pending, young: this.#grown(), provisional }
+    const { rows } = await run<Claim | { sequence: null; input: string }>(client, this.#statements.poll, [
       ...[this.#topic, size, owner, this.#floor, this.#epoch],
       ...valuesOf(asked.settled),
       ...valuesOf(asked.pending),
-      ...valuesOf(asked.young),
-      ...[this.#provisional?.floor ?? null, this.#provisional?.relies ?? []],
+      ...(this.#statements.provisional ? [...valuesOf(asked.young), provisional?.floor, ...valuesOf(provisional?.pair), provisional?.relies] : []),
     ])
     const claims: Claim[] = []
     for (const row of rows) {
       if (row.sequence !== null) claims.push(row)
-      else await this.#learn(client, row, asked)
+      else await this.#learn(client, JSON.parse(row.input) as Tail, asked)
     }
     return sorted(claims)
   }
 
   #grown(): Pair | undefined {
+    if (!this.#statements.provisional) return undefined
     return this.#young && ++this.#young.polls >= provisionalAfter ? this.#young.pair : undefined
   }
 
-  async #learn(client: ClientBase, tail: Tail, asked: { epoch: string; pending: Pair | undefined; young: Pair | undefined }): Promise<void> {
+  async #learn(client: ClientBase, tail: Tail, asked: Asked): Promise<void> {
     // Another connection may have met the new epoch first, and an answer from the old one must not come after it.
     if (tail.epoch !== this.#epoch && asked.epoch === this.#epoch) this.#forget(tail.epoch)
     if (tail.epoch !== this.#epoch) return
@@ -84,17 +94,25 @@ class RidingPoller implements Poller {
       this.#pending = this.#next
       this.#next = undefined
     }
-    if (tail.provisional !== null && tail.relies && asked.young === this.#young?.pair) {
-      this.#provisional = tail.relies.length > provisionalLimit ? undefined : { floor: tail.provisional, relies: tail.relies }
-      this.#young = undefined
-    }
+    this.#learnProvisional(tail, asked)
     if (tail.mark !== null && tail.bound > (this.#settled?.bound ?? 0)) {
       const pair = { mark: tail.mark, bound: tail.bound }
       if (this.#pending) this.#next = pair
       else this.#pending = pair
-      this.#young ??= { pair, polls: 0 }
+      if (BigInt(pair.mark) > BigInt(this.#provisional?.pair.mark ?? 0)) this.#young ??= { pair, polls: 0 }
     }
     if (this.#floor > tail.persisted + persistEvery) await run(client, this.#statements.persist, [this.#topic, this.#floor])
+  }
+
+  #learnProvisional(tail: Tail, asked: Asked): void {
+    if (tail.provisional === null) return
+    if (tail.relies && asked.young && asked.young === this.#young?.pair) {
+      const relies = tail.relies
+      this.#provisional = relies.length > provisionalLimit ? undefined : { floor: tail.provisional, pair: asked.young, relies }
+      this.#young = undefined
+    } else if (!tail.relies && asked.provisional && asked.provisional === this.#provisional) {
+      this.#provisional = { ...asked.provisional, floor: Math.max(asked.provisional.floor, tail.provisional) }
+    }
   }
 
   #forget(epoch: string): void {
@@ -125,7 +143,7 @@ export function riding(options: RidingOptions): Layout {
   const expire = { name: `${name} expire`, text: expireText(guards) }
   const forget = { name: `${name} forget`, text: forgetText }
   const forgetEarly = { name: `${name} forget early`, text: 'delete from task_holding where topic = $1 and owner = $2' }
-  const statements = { poll: pollStatement(name, guards, columns), persist: { name: `${name} persist`, text: persistText } }
+  const statements = { provisional: guards.provisional, poll: pollStatement(name, guards, columns), persist: { name: `${name} persist`, text: persistText } }
   return {
     name,
     note,

@@ -131,7 +131,7 @@ function held(topic: string, owner: string, tasks: readonly HeldTask[], columns:
 }
 
 /** An array in PostgreSQL's text notation. */
-export function arrayLiteral(values: readonly (string | number | null)[]): string {
+function arrayLiteral(values: readonly (string | number | null)[]): string {
   let text = '{'
   for (const value of values) {
     if (text.length > 1) text += ','

@@ -115,7 +115,7 @@ function classify(error: unknown): TaskError | undefined {
   if (String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5)) {
     return new TaskError('DATABASE_BUSY', 'Another process is writing to the SQLite file: try again', {}, { cause: error })
   }
-  if (/^no such table: task/.test(error.message)) {
+  if (error.message.startsWith('no such table: task')) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }
   if (/connection is not open|database is not open/.test(error.message)) {

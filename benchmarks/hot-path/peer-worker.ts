@@ -1,0 +1,75 @@
+/** One process of a peer that works a backlog off with a handler that does nothing. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import type { Connection } from './database.ts'
+import { connect } from './database.ts'
+import { openBoss, poolOf } from './peers.ts'
+
+export interface PeerOrder {
+  readonly connection: Connection
+  readonly peer: 'graphile-worker' | 'pg-boss'
+}
+
+const now = (): number => performance.timeOrigin + performance.now()
+
+process.once('message', (order: PeerOrder) => void prepare(order))
+
+async function prepare(order: PeerOrder): Promise<void> {
+  const drain = order.peer === 'pg-boss' ? await prepareBoss(order.connection) : await prepareGraphile(order.connection)
+  process.once('message', async () => {
+    process.send?.(await drain())
+    process.disconnect()
+    process.exit()
+  })
+  process.send?.('ready')
+}
+
+type Drain = () => Promise<{ tasks: number; ended: number }>
+
+async function prepareBoss(connection: Connection): Promise<Drain> {
+  const boss = await openBoss(connection)
+  return async () => {
+    let tasks = 0
+    let ended = 0
+    for (;;) {
+      const jobs = await boss.fetch('mail', { batchSize: 1000 })
+      if (jobs.length === 0) break
+      await boss.complete('mail', jobs.map((job) => job.id))
+      tasks += jobs.length
+      ended = now()
+    }
+    await boss.stop({ graceful: false })
+    return { tasks, ended }
+  }
+}
+
+/** https://worker.graphile.org/docs/performance: 24 jobs at once, a local queue of 500, completions in batches. */
+async function prepareGraphile(connection: Connection): Promise<Drain> {
+  const logger = new Logger(() => () => {})
+  const watcher = await connect(connection)
+  const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 1), logger })
+  return async () => {
+    let tasks = 0
+    let ended = 0
+    const runner = await run({
+      pgPool: poolOf(connection, 25),
+      logger,
+      noHandleSignals: true,
+      taskList: {
+        mail: () => {
+          tasks++
+          ended = now()
+        },
+      },
+      preset: { worker: { concurrentJobs: 24, maxPoolSize: 25, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    })
+    for (;;) {
+      const { rows } = await watcher.query<{ left: boolean }>('select exists (select from graphile_worker._private_jobs) as left')
+      if (!rows[0]?.left) break
+      await sleep(20)
+    }
+    await runner.stop()
+    await utils.release()
+    return { tasks, ended }
+  }
+}

@@ -1,0 +1,38 @@
+/** One process of taskstream that works a backlog off with a handler that does nothing. */
+import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import type { Connection } from './database.ts'
+import { topic } from './database.ts'
+import { poolOf } from './peers.ts'
+import { repository } from './product.ts'
+
+const now = (): number => performance.timeOrigin + performance.now()
+
+process.once('message', (order: { connection: Connection; size: number }) => {
+  const pool = poolOf(order.connection, 4)
+  let tasks = 0
+  let ended = 0
+  let empty: NodeJS.Timeout | undefined
+  const node = new TaskNode({
+    repository: repository(),
+    transactions: pgTransactions(pool),
+    listener: {
+      onComplete: ({ completion }) => {
+        tasks += completion.completed.length
+        ended = now()
+        clearTimeout(empty)
+        // Nobody pushes: when nothing has come for a while, the backlog is gone. The time counts up to the last completion.
+        empty = setTimeout(finish, 500)
+      },
+    },
+  })
+  async function finish(): Promise<void> {
+    await node.stop()
+    await pool.end()
+    process.send?.({ tasks, ended })
+    process.disconnect()
+  }
+  node.process(topic, { size: order.size, handler: eachTask(() => {}) })
+  process.once('message', () => void node.start())
+  process.send?.('ready')
+})
