@@ -18,7 +18,10 @@ export async function connect(connection: Connection): Promise<pg.Client> {
 
 let databases = 0
 
-export async function withDatabase<Result>(server: Connection, body: (connection: Connection) => Promise<Result>): Promise<Result> {
+export async function withDatabase<Result>(
+  server: Connection,
+  body: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
   const database = `measure_${process.pid}_${++databases}`
   await command(server, `create database ${database}`)
   try {

@@ -23,7 +23,7 @@ async function prepare(order: DrainOrder): Promise<void> {
     let tasks = 0
     let ended = 0
     // Two empty polls: the first may have met rows that a rival was about to complete.
-    for (let empty = 0; empty < 2; ) {
+    for (let empty = 0; empty < 2;) {
       const claims = await poller.poll(client, order.size, order.owner)
       if (claims.length === 0) {
         empty++

@@ -11,7 +11,12 @@ export async function pushAll(connection: Connection, layout: Layout, tasks: num
   const started = performance.now()
   for (let from = 0; from < tasks; from += batch) {
     const identifiers = Array.from({ length: batch }, (_, index) => `customer ${from + index}`)
-    await layout.push(client, topic, identifiers, Array.from({ length: batch }, () => input))
+    await layout.push(
+      client,
+      topic,
+      identifiers,
+      Array.from({ length: batch }, () => input),
+    )
   }
   const rate = (tasks / (performance.now() - started)) * 1000
   await client.end()
@@ -59,7 +64,12 @@ async function hotShare(connection: Connection): Promise<number> {
 export type Disturbance = 'nothing' | 'a snapshot held' | 'a writer held'
 
 /** Two processes drain while another session holds what it holds. */
-export async function measureDisturbed(server: Connection, layout: Layout, tasks: number, disturbance: Disturbance): Promise<number> {
+export async function measureDisturbed(
+  server: Connection,
+  layout: Layout,
+  tasks: number,
+  disturbance: Disturbance,
+): Promise<number> {
   return withDatabase(server, async (connection) => {
     await install(connection, layout, drainOwners)
     const other = await connect(connection)
@@ -67,7 +77,8 @@ export async function measureDisturbed(server: Connection, layout: Layout, tasks
     // The writer is older than the pushes: no bound that covers them can settle.
     if (disturbance === 'a writer held') await other.query('begin; insert into unrelated values (1)')
     await pushAll(connection, layout, tasks)
-    if (disturbance === 'a snapshot held') await other.query('begin isolation level repeatable read; select count(*) from unrelated')
+    if (disturbance === 'a snapshot held')
+      await other.query('begin isolation level repeatable read; select count(*) from unrelated')
     const rate = await drainAll(connection, layout, tasks, 2)
     await other.end()
     return rate

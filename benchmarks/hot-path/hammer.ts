@@ -126,7 +126,13 @@ async function pound(crowd: Crowd): Promise<HammerResult> {
   })
 }
 
-async function produce(connection: Connection, layout: Layout, producer: number, until: number, pushes: Map<number, Push>): Promise<void> {
+async function produce(
+  connection: Connection,
+  layout: Layout,
+  producer: number,
+  until: number,
+  pushes: Map<number, Push>,
+): Promise<void> {
   const client = await connect(connection)
   for (let number = 0; Date.now() < until; number++) {
     const identifiers = Array.from({ length: 1 + Math.floor(Math.random() * 12) }, (_, index) => `${producer} ${number} ${index}`)
@@ -164,12 +170,19 @@ async function settle(admin: Client, layout: Layout, dead: readonly string[]): P
   }
 }
 
-async function judge(admin: Client, pushes: ReadonlyMap<number, Push>): Promise<Omit<HammerResult, 'layout' | 'kills' | 'errors'>> {
-  const effects = await admin.query<{ sequence: number; times: number }>('select sequence, count(*)::int as times from hammer_effect group by 1')
+async function judge(
+  admin: Client,
+  pushes: ReadonlyMap<number, Push>,
+): Promise<Omit<HammerResult, 'layout' | 'kills' | 'errors'>> {
+  const effects = await admin.query<{ sequence: number; times: number }>(
+    'select sequence, count(*)::int as times from hammer_effect group by 1',
+  )
   const times = new Map(effects.rows.map((row) => [row.sequence, row.times]))
   const left = await admin.query<{ state: number; count: number }>('select state, count(*)::int as count from task group by 1')
   const leftIn = (wanted: number): number => left.rows.find((row) => row.state === wanted)?.count ?? 0
-  const claims = await admin.query<{ sequence: number; attempt: number; at: number }>('select sequence, attempt, at from hammer_claim order by id')
+  const claims = await admin.query<{ sequence: number; attempt: number; at: number }>(
+    'select sequence, attempt, at from hammer_claim order by id',
+  )
   const latencies: number[] = []
   const last = new Map<number, number>()
   let beforeCommit = 0

@@ -34,16 +34,32 @@ export async function measureHistory(server: Connection, layout: Layout, finishe
       `select pg_table_size('task')::float8 as "table", pg_indexes_size('task')::float8 as indexes`,
     )
     const cold = await pollCold(connection, admin, layout, async () => {
-      await layout.push(admin, topic, Array.from({ length: 10 }, (_, index) => `${index}`), Array.from({ length: 10 }, () => 'x'))
+      await layout.push(
+        admin,
+        topic,
+        Array.from({ length: 10 }, (_, index) => `${index}`),
+        Array.from({ length: 10 }, () => 'x'),
+      )
     })
     const coldAfterReset = await pollCold(connection, admin, layout, async () => {
-      await layout.push(admin, topic, Array.from({ length: 9 }, (_, index) => `${index}`), Array.from({ length: 9 }, () => 'x'))
+      await layout.push(
+        admin,
+        topic,
+        Array.from({ length: 9 }, (_, index) => `${index}`),
+        Array.from({ length: 9 }, () => 'x'),
+      )
       await layout.reset(admin, topic, [reset])
     })
     if (delayed === undefined) throw new Error('The delayed row is gone')
     const expiry = await expireDead(connection, admin, layout)
     await admin.end()
-    return { cold, coldAfterReset, expiry, tableBytes: (rows[0]?.table ?? 0) / finished, indexBytes: (rows[0]?.indexes ?? 0) / finished }
+    return {
+      cold,
+      coldAfterReset,
+      expiry,
+      tableBytes: (rows[0]?.table ?? 0) / finished,
+      indexBytes: (rows[0]?.indexes ?? 0) / finished,
+    }
   })
 }
 
@@ -69,7 +85,12 @@ async function pollCold(connection: Connection, admin: Client, layout: Layout, p
     const claims = await layout.createPoller(topic).poll(client, 10, 'cold')
     times.push(performance.now() - started)
     if (claims.length !== 10) throw new Error(`${layout.name}: a cold poll found ${claims.length} of 10`)
-    await layout.complete(admin, topic, 'cold', claims.map((claim) => ({ ...claim, state: state.failed, output: null })))
+    await layout.complete(
+      admin,
+      topic,
+      'cold',
+      claims.map((claim) => ({ ...claim, state: state.failed, output: null })),
+    )
     await client.end()
   }
   return times
@@ -88,7 +109,12 @@ async function expireDead(connection: Connection, admin: Client, layout: Layout)
     await client.end()
     if (expired.length !== 1000) throw new Error(`${layout.name}: expired ${expired.length} of 1000`)
     const again = await layout.createPoller(topic).poll(admin, 1000, 'slow')
-    await layout.complete(admin, topic, 'slow', again.map((claim) => ({ ...claim, state: state.succeeded, output: null })))
+    await layout.complete(
+      admin,
+      topic,
+      'slow',
+      again.map((claim) => ({ ...claim, state: state.succeeded, output: null })),
+    )
   }
   return times
 }

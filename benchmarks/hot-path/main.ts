@@ -9,7 +9,11 @@ import type { Section } from './report.ts'
 import { sections } from './sections.ts'
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+  },
 })
 
 const wanted = Object.entries(sections).filter(([name]) => !values.only || values.only.includes(name))

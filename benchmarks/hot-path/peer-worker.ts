@@ -34,7 +34,10 @@ async function prepareBoss(connection: Connection): Promise<Drain> {
     for (;;) {
       const jobs = await boss.fetch('mail', { batchSize: 1000 })
       if (jobs.length === 0) break
-      await boss.complete('mail', jobs.map((job) => job.id))
+      await boss.complete(
+        'mail',
+        jobs.map((job) => job.id),
+      )
       tasks += jobs.length
       ended = now()
     }
@@ -61,7 +64,15 @@ async function prepareGraphile(connection: Connection): Promise<Drain> {
           ended = now()
         },
       },
-      preset: { worker: { concurrentJobs: 24, maxPoolSize: 25, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+      preset: {
+        worker: {
+          concurrentJobs: 24,
+          maxPoolSize: 25,
+          localQueue: { size: 500 },
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+        },
+      },
     })
     for (;;) {
       const { rows } = await watcher.query<{ left: boolean }>('select exists (select from graphile_worker._private_jobs) as left')

@@ -21,7 +21,10 @@ export function poolOf(connection: Connection, max: number): pg.Pool {
 
 /** https://timgit.github.io/pg-boss: fetch, complete and insert take batches; upkeep off, it is not what is measured. */
 export async function openBoss(connection: Connection): Promise<PgBoss> {
-  const boss = new PgBoss({ ...connection, max: 4, supervise: false, schedule: false } as ConstructorParameters<typeof PgBoss>[0] & object)
+  const boss = new PgBoss({ ...connection, max: 4, supervise: false, schedule: false } as ConstructorParameters<
+    typeof PgBoss
+  >[0] &
+    object)
   boss.on('error', () => {})
   await boss.start()
   await boss.createQueue('mail')
@@ -46,7 +49,11 @@ async function pushBoss(connection: Connection, tasks: number): Promise<number> 
   const boss = await openBoss(connection)
   const data = JSON.parse(input) as object
   const started = performance.now()
-  for (let from = 0; from < tasks; from += batch) await boss.insert('mail', Array.from({ length: batch }, () => ({ data })))
+  for (let from = 0; from < tasks; from += batch)
+    await boss.insert(
+      'mail',
+      Array.from({ length: batch }, () => ({ data })),
+    )
   const rate = (tasks / (performance.now() - started)) * 1000
   await boss.stop({ graceful: false })
   return rate

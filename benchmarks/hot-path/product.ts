@@ -22,7 +22,9 @@ export async function measureProduct(server: Connection, tasks: number): Promise
       const orders = Array.from({ length: processes }, () => ({ connection, size: 1000 }))
       rates[`drain${processes}`] = await race('product-worker.ts', orders, tasks)
       const client = await connect(connection)
-      const { rows } = await client.query(`select n_tup_hot_upd::float8 / n_tup_upd as hot from pg_stat_user_tables where relname = 'task'`)
+      const { rows } = await client.query(
+        `select n_tup_hot_upd::float8 / n_tup_upd as hot from pg_stat_user_tables where relname = 'task'`,
+      )
       rates.hot = Number(rows[0]?.hot)
       await client.end()
     })

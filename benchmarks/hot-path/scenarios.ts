@@ -91,8 +91,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
 
   'a push dawdles between its sequence and its row': async (stage) => {
-    await stage.main.query(`create function dawdle() returns trigger language plpgsql as $$begin perform pg_sleep(0.4); return new; end$$`)
-    await stage.main.query(`create trigger dawdle before insert on task for each row when (new.input = 'slow') execute function dawdle()`)
+    await stage.main.query(
+      `create function dawdle() returns trigger language plpgsql as $$begin perform pg_sleep(0.4); return new; end$$`,
+    )
+    await stage.main.query(
+      `create trigger dawdle before insert on task for each row when (new.input = 'slow') execute function dawdle()`,
+    )
     const slow = await stage.session()
     // The first number of every 32 is logged and would give the transaction an id in any case.
     await stage.push(stage.main, 'one', 'two')
@@ -138,7 +142,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'a completion of an earlier attempt': async (stage) => {
     await stage.push(stage.main, 'one')
     const stale = await stage.poller.poll(stage.main, 1, 'owner')
-    await stage.layout.reset(stage.main, topic, stale.map((claim) => claim.sequence))
+    await stage.layout.reset(
+      stage.main,
+      topic,
+      stale.map((claim) => claim.sequence),
+    )
     await stage.poll()
     return (await stage.complete(stale)).length > 0 ? 'a stale completion won' : undefined
   },

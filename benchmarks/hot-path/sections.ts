@@ -7,13 +7,17 @@ import type { HammerResult } from './hammer.ts'
 import { measureHistory, span } from './history.ts'
 import { findLayout, layouts, mutants, variants } from './layouts/index.ts'
 import { measurePeer, peers } from './peers.ts'
+import { measureProduct } from './product.ts'
 import { median, rates } from './report.ts'
 import type { Section } from './report.ts'
 import { play, scenarios } from './scenarios.ts'
 
 type Measure = (server: PostgresServer, quick: boolean) => Promise<Section>
 
-async function throughputOf(contenders: Readonly<Record<string, () => Promise<Throughput>>>, rounds: number): Promise<Map<string, Throughput[]>> {
+async function throughputOf(
+  contenders: Readonly<Record<string, () => Promise<Throughput>>>,
+  rounds: number,
+): Promise<Map<string, Throughput[]>> {
   const results = new Map<string, Throughput[]>(Object.keys(contenders).map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const [name, measure] of Object.entries(contenders)) results.get(name)?.push(await measure())
@@ -25,7 +29,8 @@ const throughputHead = ['', 'push k/s', '1 process', '2 processes', 'x', 'HOT']
 
 function throughputRows(results: ReadonlyMap<string, readonly Throughput[]>, base: string): string[][] {
   const of = (name: string, pick: (each: Throughput) => number): number[] => results.get(name)?.map(pick) ?? []
-  const ratio = (name: string, pick: (each: Throughput) => number): string => (median(of(name, pick)) / median(of(base, pick))).toFixed(2)
+  const ratio = (name: string, pick: (each: Throughput) => number): string =>
+    (median(of(name, pick)) / median(of(base, pick))).toFixed(2)
   return [...results.keys()].map((name) => [
     name,
     rates(of(name, (each) => each.push)),
@@ -40,6 +45,7 @@ const drain: Measure = async (server, quick) => {
   const tasks = quick ? 20_000 : 100_000
   const contenders = {
     ...Object.fromEntries(layouts.map((layout) => [layout.name, () => measureThroughput(server.connection, layout, tasks)])),
+    'taskstream, through TaskNode': () => measureProduct(server.connection, tasks),
     ...Object.fromEntries(peers.map((peer) => [peer, () => measurePeer(server.connection, peer, tasks)])),
   }
   const rows = throughputRows(await throughputOf(contenders, quick ? 1 : 3), 'graphile-worker')
@@ -76,7 +82,11 @@ const disturbed: Measure = async (server, quick) => {
     ratio(name, 'a snapshot held'),
     ratio(name, 'a writer held'),
   ])
-  return { title: `Drain of ${tasks} tasks by 2 processes beside another session`, head: ['k/s', ...disturbances, 'snapshot x', 'writer x'], rows }
+  return {
+    title: `Drain of ${tasks} tasks by 2 processes beside another session`,
+    head: ['k/s', ...disturbances, 'snapshot x', 'writer x'],
+    rows,
+  }
 }
 
 const history: Measure = async (server, quick) => {
@@ -94,7 +104,20 @@ const history: Measure = async (server, quick) => {
   }
 }
 
-const hammerHead = ['', 'tasks', 'kills', 'missing', 'twice', 'phantom', 'READY', 'ACTIVE', 'early', 'disorder', 'errors', 'p50/p95/p99/max ms']
+const hammerHead = [
+  '',
+  'tasks',
+  'kills',
+  'missing',
+  'twice',
+  'phantom',
+  'READY',
+  'ACTIVE',
+  'early',
+  'disorder',
+  'errors',
+  'p50/p95/p99/max ms',
+]
 
 function hammerRow(result: HammerResult): string[] {
   const { tasks, kills, missing, twice, phantom, leftReady, leftActive, beforeCommit, outOfOrder, errors, latencyMs } = result
@@ -111,7 +134,7 @@ const hammered: Measure = async (server, quick) => {
 
 const mutantsOf: Measure = async (server, quick) => {
   const rows: string[][] = []
-  for (const layout of [findLayout('hot-riding'), findLayout('hot-riding-provisional'), ...mutants]) {
+  for (const layout of [findLayout('hot-riding'), findLayout('taskstream'), ...mutants]) {
     const started = performance.now()
     const caught: string[] = []
     for (const name of Object.keys(scenarios)) {
@@ -130,4 +153,11 @@ const mutantsOf: Measure = async (server, quick) => {
   return { title: 'C without one of its guards', head: ['', 'scenarios', 'hammer', 's'], rows }
 }
 
-export const sections: Readonly<Record<string, Measure>> = { hammer: hammered, mutants: mutantsOf, drain, disturbed, history, columns }
+export const sections: Readonly<Record<string, Measure>> = {
+  hammer: hammered,
+  mutants: mutantsOf,
+  drain,
+  disturbed,
+  history,
+  columns,
+}

@@ -19,10 +19,6 @@ export interface Guards {
   readonly ledger: 'kept' | 'none' | 'forgotten early'
   /** Memory from before a crash of the database is thrown away. */
   readonly epoch: boolean
-  /** While old transactions run, a floor that is valid only until one of them ends. */
-  readonly provisional: boolean
-  /** The provisional floor is dropped when one of those transactions ends. */
-  readonly provisionalEnds: boolean
 }
 
 export const allGuards: Guards = {
@@ -34,15 +30,12 @@ export const allGuards: Guards = {
   fenced: true,
   ledger: 'kept',
   epoch: true,
-  provisional: false,
-  provisionalEnds: true,
 }
 
-export const chunkBits = 13
+const chunkBits = 13
 
 /**
- * $1 topic, $2 size, $3 owner, $4 floor, $5 epoch; then pairs of a mark and a bound: $6 $7 settled, $8 $9 pending, $10 $11 young;
- * $12 provisional floor, $13 $14 its pair, $15 the transactions older than that mark which it relies on: exactly they must run.
+ * $1 topic, $2 size, $3 owner, $4 floor, $5 epoch; then pairs of a mark and a bound: $6 $7 settled, $8 $9 pending.
  *
  * `now` is evaluated before anything is locked, because every other part needs something from it; so the sequence is read
  * before this transaction has an id, and whoever drew a number up to `bound` has an id below `mark`. A pair is checked against
@@ -50,25 +43,21 @@ export const chunkBits = 13
  * What the statement learned comes as one more row, packed into the column of the input: a column costs in every row.
  */
 export function pollStatement(name: string, guards: Guards, columns: 'all' | 'minimal'): Statement {
-  const isSettled = (mark: string): string => (guards.settles === 'at once' ? `${mark}::xid8 is not null` : `low >= ${mark}::xid8`)
+  const isSettled = (mark: string): string =>
+    guards.settles === 'at once' ? `${mark}::xid8 is not null` : `low >= ${mark}::xid8`
   const bound = guards.settles === 'bound of today' ? 'bound + 0 * $9::bigint' : '$9::bigint'
   const settled = `greatest(case when ${isSettled('$6')} then $7::bigint end, case when ${isSettled('$8')} then ${bound} end)`
-  const below = (limit: string): string => (guards.stopsAtReady ? `case when ${limit} is not null
-                then least(${limit}, (select sequence - 1 from head)) end` : limit)
+  const below = (limit: string): string =>
+    guards.stopsAtReady
+      ? `case when ${limit} is not null
+                then least(${limit}, (select sequence - 1 from head)) end`
+      : limit
   const mark = guards.settles === 'snapshot xmax' ? 'pg_snapshot_xmax(pg_current_snapshot())' : 'pg_current_xact_id()'
   const clean = guards.clean ? 'pg_current_xact_id_if_assigned() is null' : 'true'
   // A restart, a crash recovery and a failover all change one of the two.
   const epoch = guards.epoch
     ? `concat(extract(epoch from pg_postmaster_start_time()), ' ', extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))`
     : `'always'`
-  const older = (limit: string): string =>
-    `array(select id from pg_snapshot_xip(pg_current_snapshot()) as old (id) where id < ${limit}::xid8 order by id)`
-  const intact = guards.provisionalEnds ? `${older('$13')} = $15::xid8[]` : '$13::xid8 is not null and $15::xid8[] is not null'
-  const provisional = guards.provisional
-    ? `case when usable and low < $10::xid8 then ${below('$11::bigint')}
-                when usable and intact then ${below('$14::bigint')} end as provisional,
-           case when usable and low < $10::xid8 then ${older('$10')}::text[] end as relies`
-    : 'null::bigint as provisional, null::text[] as relies'
   const ledger =
     guards.ledger === 'none'
       ? ''
@@ -87,12 +76,10 @@ export function pollStatement(name: string, guards: Guards, columns: 'all' | 'mi
              (select last_value from task_sequence) as bound,
              ${epoch} as epoch,
              (select floor from task_topic where topic = $1) as persisted,
-             exists (select from task_owner where owner = $3) as registered,
-             ${guards.provisional ? intact : 'false'} as intact),
+             exists (select from task_owner where owner = $3) as registered),
     start as materialized (
       select *, clean and epoch = $5 as usable,
-             greatest(persisted, case when epoch = $5 then $4::bigint end,
-               case when epoch = $5 and intact then $12::bigint end) as floor
+             greatest(persisted, case when epoch = $5 then $4::bigint end) as floor
         from now),
     head as materialized (
       select sequence from task
@@ -135,8 +122,7 @@ export function pollStatement(name: string, guards: Guards, columns: 'all' | 'mi
         select case when clean and (select count(*) from claimed) > 0 then ${mark} end::text as mark,
                bound, epoch, persisted,
                case when usable then ${below(settled)} end as floor,
-               usable and ${isSettled('$8')} as settled,
-               ${provisional}
+               usable and ${isSettled('$8')} as settled
           from start) as tail`,
   }
 }

@@ -9,9 +9,6 @@ import type { Statement } from './statements.ts'
 
 /** What a cold poll may have to walk over, and how rarely the topic's row is written. */
 const persistEvery = 8192
-/** A provisional floor waits so many polls that short transactions have ended: it should rely on long ones only. */
-const provisionalAfter = 16
-const provisionalLimit = 16
 
 interface Pair {
   readonly mark: string
@@ -25,8 +22,6 @@ interface Tail {
   readonly persisted: number
   readonly floor: number | null
   readonly settled: boolean | null
-  readonly provisional: number | null
-  readonly relies: string[] | null
 }
 
 /** What memory was when a poll was sent: an answer may find it changed by another connection's. */
@@ -34,12 +29,9 @@ interface Asked {
   readonly epoch: string
   readonly settled: Pair | undefined
   readonly pending: Pair | undefined
-  readonly young: Pair | undefined
-  readonly provisional: { readonly floor: number; readonly pair: Pair; readonly relies: string[] } | undefined
 }
 
 interface Statements {
-  readonly provisional: boolean
   readonly poll: Statement
   readonly persist: Statement
 }
@@ -53,9 +45,6 @@ class RidingPoller implements Poller {
   #settled: Pair | undefined
   #pending: Pair | undefined
   #next: Pair | undefined
-  /** What the next provisional floor is made from, and how many polls it has seen. */
-  #young: { pair: Pair; polls: number } | undefined
-  #provisional: { floor: number; pair: Pair; relies: string[] } | undefined
 
   constructor(topic: string, statements: Statements) {
     this.#topic = topic
@@ -63,13 +52,15 @@ class RidingPoller implements Poller {
   }
 
   async poll(client: ClientBase, size: number, owner: string): Promise<Claim[]> {
-    const provisional = this.#provisional
-    const asked = { epoch: this.#epoch, settled: this.#settled, pending: this.#pending, young: this.#grown(), provisional }
+    const asked = { epoch: this.#epoch, settled: this.#settled, pending: this.#pending }
     const { rows } = await run<Claim | { sequence: null; input: string }>(client, this.#statements.poll, [
-      ...[this.#topic, size, owner, this.#floor, this.#epoch],
+      this.#topic,
+      size,
+      owner,
+      this.#floor,
+      this.#epoch,
       ...valuesOf(asked.settled),
       ...valuesOf(asked.pending),
-      ...(this.#statements.provisional ? [...valuesOf(asked.young), provisional?.floor, ...valuesOf(provisional?.pair), provisional?.relies] : []),
     ])
     const claims: Claim[] = []
     for (const row of rows) {
@@ -77,11 +68,6 @@ class RidingPoller implements Poller {
       else await this.#learn(client, JSON.parse(row.input) as Tail, asked)
     }
     return sorted(claims)
-  }
-
-  #grown(): Pair | undefined {
-    if (!this.#statements.provisional) return undefined
-    return this.#young && ++this.#young.polls >= provisionalAfter ? this.#young.pair : undefined
   }
 
   async #learn(client: ClientBase, tail: Tail, asked: Asked): Promise<void> {
@@ -94,31 +80,18 @@ class RidingPoller implements Poller {
       this.#pending = this.#next
       this.#next = undefined
     }
-    this.#learnProvisional(tail, asked)
     if (tail.mark !== null && tail.bound > (this.#settled?.bound ?? 0)) {
       const pair = { mark: tail.mark, bound: tail.bound }
       if (this.#pending) this.#next = pair
       else this.#pending = pair
-      if (BigInt(pair.mark) > BigInt(this.#provisional?.pair.mark ?? 0)) this.#young ??= { pair, polls: 0 }
     }
     if (this.#floor > tail.persisted + persistEvery) await run(client, this.#statements.persist, [this.#topic, this.#floor])
-  }
-
-  #learnProvisional(tail: Tail, asked: Asked): void {
-    if (tail.provisional === null) return
-    if (tail.relies && asked.young && asked.young === this.#young?.pair) {
-      const relies = tail.relies
-      this.#provisional = relies.length > provisionalLimit ? undefined : { floor: tail.provisional, pair: asked.young, relies }
-      this.#young = undefined
-    } else if (!tail.relies && asked.provisional && asked.provisional === this.#provisional) {
-      this.#provisional = { ...asked.provisional, floor: Math.max(asked.provisional.floor, tail.provisional) }
-    }
   }
 
   #forget(epoch: string): void {
     this.#epoch = epoch
     this.#floor = 0
-    this.#settled = this.#pending = this.#next = this.#young = this.#provisional = undefined
+    this.#settled = this.#pending = this.#next = undefined
   }
 }
 
@@ -143,7 +116,7 @@ export function riding(options: RidingOptions): Layout {
   const expire = { name: `${name} expire`, text: expireText(guards) }
   const forget = { name: `${name} forget`, text: forgetText }
   const forgetEarly = { name: `${name} forget early`, text: 'delete from task_holding where topic = $1 and owner = $2' }
-  const statements = { provisional: guards.provisional, poll: pollStatement(name, guards, columns), persist: { name: `${name} persist`, text: persistText } }
+  const statements = { poll: pollStatement(name, guards, columns), persist: { name: `${name} persist`, text: persistText } }
   return {
     name,
     note,
@@ -167,8 +140,3 @@ export function riding(options: RidingOptions): Layout {
 }
 
 export const hotRiding = riding({ name: 'hot-riding', note: 'primary key only, the floor rides on the polls, fillfactor 28' })
-export const hotRidingProvisional = riding({
-  name: 'hot-riding-provisional',
-  note: 'the same, with a provisional floor while old transactions run',
-  guards: { provisional: true },
-})

@@ -1,12 +1,13 @@
 /** Every layout by name, and every mutant of C: the same layout without one of its guards. */
 import type { Guards } from './hot-riding-sql.ts'
-import { hotRiding, hotRidingProvisional, riding } from './hot-riding.ts'
+import { hotRiding, riding } from './hot-riding.ts'
 import { hotTicked } from './hot-ticked.ts'
 import type { Layout } from './layout.ts'
 import { listedAlways } from './listed-always.ts'
+import { product } from './product.ts'
 import { readyIndex } from './ready-index.ts'
 
-export const layouts: readonly Layout[] = [readyIndex, hotTicked, hotRiding, hotRidingProvisional, listedAlways]
+export const layouts: readonly Layout[] = [readyIndex, hotTicked, hotRiding, listedAlways, product]
 
 /** C again with one thing changed, for a measurement of that thing alone. */
 export const variants: readonly Layout[] = [
@@ -27,7 +28,6 @@ const mutations: Readonly<Record<string, Partial<Guards>>> = {
   'no ledger': { ledger: 'none' },
   'ledger forgotten with the owner': { ledger: 'forgotten early' },
   'memory survives a crash': { epoch: false },
-  'provisional floor outlives its transactions': { provisional: true, provisionalEnds: false },
 }
 
 export const mutants: readonly Layout[] = Object.entries(mutations).map(([name, guards]) =>
