@@ -10,6 +10,8 @@ export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
 
 export interface PgPoolClient extends PgClient {
   release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /**
@@ -22,6 +24,9 @@ export function pgTransactions<Client extends PgPoolClient>(pool: PgPool<Client>
   return async (work) => {
     const client = await pool.connect().catch(rethrow)
     let broken: Error | undefined
+    // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
+    const onError = (error: Error): void => void (broken = error)
+    client.on('error', onError)
     try {
       await client.query('begin isolation level read committed', []).catch(rethrow)
       const result = await work(client)
@@ -35,6 +40,7 @@ export function pgTransactions<Client extends PgPoolClient>(pool: PgPool<Client>
       await client.query('rollback', []).catch((cause: Error) => (broken = cause))
       throw error
     } finally {
+      client.off('error', onError)
       client.release(broken)
     }
   }
