@@ -16,7 +16,7 @@ const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() *
 const crew = 4
 
 // In memory there is one connection, and so one process.
-describe.skipIf(!canRun || subjectName === 'sqlite-memory')(`workers killed ${kills} times (seed ${seed})`, () => {
+describe.skipIf(!canRun || subjectName === 'sqlite-memory')(`workers killed at drawn moments (${kills} times, seed ${seed})`, () => {
   test('complete every task, and apply no effect twice', { timeout: 240_000 }, async () => {
     await using subject = await openSubject()
     const tasks = subject.tasks()

@@ -206,7 +206,7 @@ class World {
   }
 }
 
-describe.skipIf(!canRun)(`any history of ${runs} (seed ${seed})`, () => {
+describe.skipIf(!canRun)(`any history of interleaved statements (${runs} of them, seed ${seed})`, () => {
   test('is one that the model knows', { timeout: 120_000 }, async () => {
     const clock = { now: Date.UTC(2026, 0, 1) }
     await using it = await openFixture(() => new Date(clock.now))
