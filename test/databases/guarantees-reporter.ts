@@ -28,7 +28,9 @@ export default class GuaranteesReporter implements Reporter {
       '',
       `| promise | ${heads.join(' | ')} |`,
       `| --- |${' --- |'.repeat(heads.length)}`,
-      ...rows.map(([name, kept]) => `| ${name.replaceAll('|', '\\|')} | ${engines.map((engine) => kept.get(engine) ?? '–').join(' | ')} |`),
+      ...rows.map(
+        ([name, kept]) => `| ${name.replaceAll('|', '\\|')} | ${engines.map((engine) => kept.get(engine) ?? '–').join(' | ')} |`,
+      ),
       '',
     ].join('\n')
     writeFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guarantees-by-engine.md'), text)

@@ -38,7 +38,8 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('a server that crashes
       retry: () => 1,
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
-          for (const { identifier } of held) await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+          for (const { identifier } of held)
+            await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
           return new Map(held.map((task) => [task, TaskDecision.success()]))
         })
       },
@@ -55,7 +56,9 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('a server that crashes
     }
     await expect.poll(states, { interval: 50, timeout: 60_000 }).toEqual({ succeeded: identifiers.length })
     await node.stop()
-    const effects = await subject.transactions((transaction) => subject.execute(transaction, raw('select identifier from effect')))
+    const effects = await subject.transactions((transaction) =>
+      subject.execute(transaction, raw('select identifier from effect')),
+    )
     expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(identifiers.toSorted())
     expect(conditions).toContain('poll')
     expect(conditions).toContain('poll again')
@@ -70,19 +73,29 @@ describe.skipIf(!canRun || subjectName !== 'postgres-18')('a server that crashes
     await subject.transactions(async (transaction) => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'work')
-      await tasks.push(transaction, 'work', Array.from({ length: 100 }, (_, index) => `t${index}`))
+      await tasks.push(
+        transaction,
+        'work',
+        Array.from({ length: 100 }, (_, index) => `t${index}`),
+      )
     })
-    await subject.transactions((transaction) => subject.execute(transaction, raw('set local synchronous_commit = on; create table flushed ()')))
+    await subject.transactions((transaction) =>
+      subject.execute(transaction, raw('set local synchronous_commit = on; create table flushed ()')),
+    )
     const poll = (size: number): Promise<HeldTask[]> =>
       subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, 'work', { size }))
     const before: string[] = []
     for (let batch = await poll(5); batch.length > 0; batch = await poll(5)) {
       before.push(...batch.map(({ identifier }) => identifier))
-      await subject.transactions((transaction) => tasks.complete(transaction, 'work', new Map(batch.map((task) => [task, TaskDecision.success()]))))
+      await subject.transactions((transaction) =>
+        tasks.complete(transaction, 'work', new Map(batch.map((task) => [task, TaskDecision.success()]))),
+      )
     }
     expect(before).toHaveLength(100)
     await server.crash()
-    const states = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) => tasks.count(transaction))
+    const states = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      tasks.count(transaction),
+    )
     const ready = states.get('work')?.get('ready')?.count ?? 0
     // Were nothing lost, this test would show nothing.
     expect(ready).toBeGreaterThan(0)

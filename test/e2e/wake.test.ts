@@ -1,0 +1,138 @@
+/** Wake-ups from another connection, a lease that runs out, and a process that is asked to end. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { TaskDecision } from '@taskstream/task-api'
+import type { TaskCount, TaskError, TaskNotifier, TaskState } from '@taskstream/task-api'
+import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { raw } from '@taskstream/task-sql'
+import { openBetterSqlite3, sqliteListener } from '@taskstream/task-sql/better-sqlite3'
+import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { pgListener } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, openSubject, subjectName } from '../subject.ts'
+import type { Subject, Tasks } from '../subject.ts'
+
+const aDay = 86_400_000
+
+describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a node that sleeps', () => {
+  let subject: Subject
+  let tasks: Tasks
+  let topic = ''
+  let count = 0
+  beforeAll(async () => void (subject = await openSubject()))
+  afterAll(() => subject[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    topic = `wake-${count++}`
+    tasks = subject.tasks()
+    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+  })
+
+  const notifierOf = async (): Promise<TaskNotifier> => {
+    const { at } = subject.location
+    if (subject.engine === 'postgres') return pgListener(() => new pg.Client({ connectionString: at }))
+    return sqliteListener(subjectName === 'node-sqlite' ? await openNodeSqlite(at) : await openBetterSqlite3(at), { everyMs: 5 })
+  }
+  const push = async (identifier: string): Promise<void> => {
+    const elsewhere = await subject.session()
+    await elsewhere.begin()
+    await tasks.push(elsewhere.transaction, topic, identifier)
+    await elsewhere.commit()
+  }
+
+  test('is woken by a push of another connection as it commits', async () => {
+    const handled = Promise.withResolvers<string>()
+    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
+    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    await node.start()
+    await push('a')
+    expect(await handled.promise).toBe('a')
+  })
+
+  test('does not sleep past the moment that a task is due', async () => {
+    const handled = Promise.withResolvers<string>()
+    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
+    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    await subject.transactions((transaction) => tasks.push(transaction, topic, { identifier: 'later', delayMs: 300 }))
+    await node.start()
+    expect(await handled.promise).toBe('later')
+  })
+
+  test.runIf(subjectName === 'postgres-18')(
+    'hears again after its listening connection was lost, and misses nothing meanwhile',
+    async () => {
+      const handled: string[] = []
+      await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
+      node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+      await node.start()
+      await subject.transactions((transaction) =>
+        subject.execute(
+          transaction,
+          raw(
+            `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`,
+          ),
+        ),
+      )
+      await push('a')
+      await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
+    },
+  )
+
+  test('aborts its handlers when no heartbeat comes through, and goes on when one does', async () => {
+    let broken = false
+    let reason: unknown
+    let leases = 0
+    const began = Promise.withResolvers<void>()
+    const repository: Tasks = {
+      ...tasks,
+      heartbeat: (transaction) => {
+        if (broken) throw new Error('no way through')
+        return tasks.heartbeat(transaction)
+      },
+    }
+    await using node = new TaskNode({
+      repository,
+      transactions: subject.transactions,
+      heartbeatIntervalMs: 10,
+      leaseMs: 100,
+      listener: { onLeaseLost: () => leases++ },
+    })
+    node.process(topic, {
+      idleMs: 20,
+      handler: eachTask(async ({ attempt }, { signal }) => {
+        if (attempt > 1) return TaskDecision.success()
+        broken = true
+        began.resolve()
+        await once(signal, 'abort')
+        reason = signal.reason
+        broken = false
+        throw reason as TaskError
+      }),
+    })
+    await node.start()
+    await push('a')
+    await began.promise
+    const states = async (): Promise<Record<string, number>> => {
+      type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
+      const counts = await subject.transactions<Counts>((transaction) => tasks.count(transaction, { topic }))
+      return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
+    }
+    await expect.poll(states, { timeout: 20_000 }).toEqual({ succeeded: 1 })
+    expect(reason).toMatchObject({ code: 'LEASE_LOST' })
+    expect(leases).toBe(1)
+  })
+
+  test('ends in order when its process is asked to, and its tasks are handed back', async () => {
+    await push('a')
+    const worker = fork(new URL('asked-to-end.ts', import.meta.url), [JSON.stringify(subject.location), topic], {
+      execArgv: ['--conditions=@taskstream/source'],
+    })
+    const messages: unknown[] = []
+    worker.on('message', (message) => messages.push(message))
+    await expect.poll(() => messages, { timeout: 20_000 }).toEqual(['holds'])
+    worker.kill('SIGTERM')
+    const [code] = await once(worker, 'exit')
+    expect(code).toBe(0)
+    expect(messages).toEqual(['holds', { finished: [], returned: ['a'], abandoned: [] }])
+  })
+})
