@@ -4,6 +4,7 @@ import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import type { AnyTransaction, Session, Subject, Tasks } from '../subject.ts'
 
 describe.skipIf(!canRun)('a transaction of the caller', () => {
@@ -64,7 +65,7 @@ describe.skipIf(!canRun)('a transaction of the caller', () => {
     expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
   })
 
-  test.skipIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
+  testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])(
     'on a synchronous driver is synchronous: what a verb returns is a value',
     async () => {
       const { transaction } = session
@@ -76,21 +77,18 @@ describe.skipIf(!canRun)('a transaction of the caller', () => {
     },
   )
 
-  test.runIf(['sqlite-memory', 'sqlite-file'].includes(process.env['TASKSTREAM_SUBJECT'] ?? ''))(
-    "is better-sqlite3's own db.transaction, too",
-    async () => {
-      const database = session.transaction
-      const pushAnd = (fail: boolean): unknown =>
-        database.transaction(() => {
-          database.prepare('insert into invoice (id) values (?)').run('d')
-          const pushed = tasks.push(database, 'mail', 'd')
-          if (fail) throw new Error('no')
-          return pushed
-        })()
-      expect(() => pushAnd(true)).toThrow('no')
-      expect((await seen()).tasks).toEqual(['a succeeded'])
-      expect(pushAnd(false)).toMatchObject([{ identifier: 'd', outcome: 'created' }])
-      expect(await seen()).toEqual({ invoices: ['a', 'b', 'd'], tasks: ['a succeeded', 'd ready'] })
-    },
-  )
+  testOn(['sqlite-memory', 'sqlite-file'])("is better-sqlite3's own db.transaction, too", async () => {
+    const database = session.transaction
+    const pushAnd = (fail: boolean): unknown =>
+      database.transaction(() => {
+        database.prepare('insert into invoice (id) values (?)').run('d')
+        const pushed = tasks.push(database, 'mail', 'd')
+        if (fail) throw new Error('no')
+        return pushed
+      })()
+    expect(() => pushAnd(true)).toThrow('no')
+    expect((await seen()).tasks).toEqual(['a succeeded'])
+    expect(pushAnd(false)).toMatchObject([{ identifier: 'd', outcome: 'created' }])
+    expect(await seen()).toEqual({ invoices: ['a', 'b', 'd'], tasks: ['a succeeded', 'd ready'] })
+  })
 })

@@ -4,6 +4,7 @@ import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { codeOf, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
@@ -153,41 +154,35 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await codeOf(async () => await it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
   })
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
-    'a transaction that an earlier error has aborted is named as one',
-    async () => {
-      const session = await it.subject.session()
-      await session.begin()
-      await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
-      expect(await codeOf(() => it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
-      await session.rollback()
-      // And one that is committed all the same does not read as committed.
-      const swallowed = it.commit(async (transaction) => {
-        await it.tasks.push(transaction, it.topic, 'a')
-        await it.subject.execute(transaction, raw('select 1 / 0')).catch(() => {})
-      })
-      await expect(swallowed).rejects.toMatchObject({ code: 'TRANSACTION_CLOSED' })
-      expect(await it.states()).toEqual({ active: 1, ready: 1 })
-    },
-  )
+  testOn(['postgres-18'])('a transaction that an earlier error has aborted is named as one', async () => {
+    const session = await it.subject.session()
+    await session.begin()
+    await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
+    expect(await codeOf(() => it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
+    await session.rollback()
+    // And one that is committed all the same does not read as committed.
+    const swallowed = it.commit(async (transaction) => {
+      await it.tasks.push(transaction, it.topic, 'a')
+      await it.subject.execute(transaction, raw('select 1 / 0')).catch(() => {})
+    })
+    await expect(swallowed).rejects.toMatchObject({ code: 'TRANSACTION_CLOSED' })
+    expect(await it.states()).toEqual({ active: 1, ready: 1 })
+  })
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
-    'a database that goes away in the middle of a batch leaves nothing half done',
-    async () => {
-      const session = await it.subject.session()
-      await session.begin()
-      await it.tasks.push(
-        session.transaction,
-        it.topic,
-        Array.from({ length: 1_000 }, (_, index) => `t${index}`),
-      )
-      const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
-      await it.commit((transaction) =>
-        it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)),
-      )
-      const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
-      expect(['DATABASE_UNAVAILABLE', 'TRANSACTION_CLOSED']).toContain(code)
-      expect(await it.states()).toEqual({ active: 1, ready: 1 })
-    },
-  )
+  testOn(['postgres-18'])('a database that goes away in the middle of a batch leaves nothing half done', async () => {
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.push(
+      session.transaction,
+      it.topic,
+      Array.from({ length: 1_000 }, (_, index) => `t${index}`),
+    )
+    const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
+    await it.commit((transaction) =>
+      it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)),
+    )
+    const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
+    expect(['DATABASE_UNAVAILABLE', 'TRANSACTION_CLOSED']).toContain(code)
+    expect(await it.states()).toEqual({ active: 1, ready: 1 })
+  })
 })

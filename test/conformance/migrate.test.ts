@@ -7,7 +7,8 @@ import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { canRun, openSubject, subjectName } from '../subject.ts'
+import { canRun, openSubject } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import { codeOf } from './fixture.ts'
 
 describe.skipIf(!canRun)('migrate', () => {
@@ -32,25 +33,22 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_OLDER')
   })
 
-  test.runIf(subjectName === 'postgres-18')(
-    "of ten processes at once applies each step once, in a schema of the user's choice",
-    async () => {
-      await using subject = await openSubject()
-      const { at } = subject.location
-      const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
-      try {
-        const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
-        expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
-        const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
-        expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
-        expect(migrations.every(({ to }) => to === 1)).toBe(true)
-      } finally {
-        await Promise.all(pools.map((pool) => pool.end()))
-      }
-    },
-  )
+  testOn(['postgres-18'])("of ten processes at once applies each step once, in a schema of the user's choice", async () => {
+    await using subject = await openSubject()
+    const { at } = subject.location
+    const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
+    try {
+      const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
+      expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
+      const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
+      expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
+      expect(migrations.every(({ to }) => to === 1)).toBe(true)
+    } finally {
+      await Promise.all(pools.map((pool) => pool.end()))
+    }
+  })
 
-  test.runIf(subjectName === 'sqlite-file')('of ten connections to one file at once applies each step once', async () => {
+  testOn(['sqlite-file'])('of ten connections to one file at once applies each step once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
     const file = join(folder, 'tasks.db')
     try {
@@ -66,7 +64,7 @@ describe.skipIf(!canRun)('migrate', () => {
     }
   })
 
-  test.runIf(subjectName === 'postgres-18')('refuses a schema whose name could be taken for SQL', () => {
+  testOn(['postgres-18'])('refuses a schema whose name could be taken for SQL', () => {
     for (const schema of ['', 'a;b', 'a"b', "a'b", 'a b', '1a', 'x'.repeat(41)]) {
       expect(() => postgres({ schema })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
     }

@@ -2,6 +2,7 @@ import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import type { Subject, Tasks } from '../subject.ts'
 
 const names = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier }) => identifier)
@@ -139,21 +140,18 @@ describe.skipIf(!canRun)('poll', () => {
     expect(names(await poll(tasks, 1))).toEqual(['c'])
   })
 
-  test.skipIf(process.env['TASKSTREAM_SUBJECT'] !== 'postgres-18')(
-    'passes over what another transaction is polling, without waiting',
-    async () => {
-      await push('a', 'b', 'c')
-      const [one, two] = [await subject.session(), await subject.session()]
-      await one.begin()
-      await two.begin()
-      expect(names(await tasks.poll(one.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
-      expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['c'])
-      await one.rollback()
-      expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
-      await two.commit()
-      expect(await poll(tasks, 3)).toEqual([])
-    },
-  )
+  testOn(['postgres-18'])('passes over what another transaction is polling, without waiting', async () => {
+    await push('a', 'b', 'c')
+    const [one, two] = [await subject.session(), await subject.session()]
+    await one.begin()
+    await two.begin()
+    expect(names(await tasks.poll(one.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['c'])
+    await one.rollback()
+    expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
+    await two.commit()
+    expect(await poll(tasks, 3)).toEqual([])
+  })
 
   test('reclaims what an unanswered poll has taken, and nothing else', async () => {
     await push('a', 'b', 'c', 'd')

@@ -1,6 +1,7 @@
 import type { TaskCreation } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import { names, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
 
@@ -114,23 +115,20 @@ describe.skipIf(!canRun)('push', () => {
     ])
   })
 
-  test.runIf(process.env['TASKSTREAM_SUBJECT'] === 'postgres-18')(
-    'of an external id that a rival is pushing waits for the outcome',
-    async () => {
-      const creation = { identifier: 'a', externalId: 'rival' }
-      for (const [end, outcome] of [
-        ['rollback', 'created'],
-        ['commit', 'duplicate'],
-      ] as const) {
-        await it.nextTopic()
-        const rival = await it.subject.session()
-        await rival.begin()
-        await it.tasks.push(rival.transaction, it.topic, creation)
-        const pushing = it.push(creation)
-        await rival[end]()
-        expect(await pushing).toMatchObject([{ outcome }])
-        expect(await it.states()).toEqual({ ready: 1 })
-      }
-    },
-  )
+  testOn(['postgres-18'])('of an external id that a rival is pushing waits for the outcome', async () => {
+    const creation = { identifier: 'a', externalId: 'rival' }
+    for (const [end, outcome] of [
+      ['rollback', 'created'],
+      ['commit', 'duplicate'],
+    ] as const) {
+      await it.nextTopic()
+      const rival = await it.subject.session()
+      await rival.begin()
+      await it.tasks.push(rival.transaction, it.topic, creation)
+      const pushing = it.push(creation)
+      await rival[end]()
+      expect(await pushing).toMatchObject([{ outcome }])
+      expect(await it.states()).toEqual({ ready: 1 })
+    }
+  })
 })

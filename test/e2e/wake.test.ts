@@ -11,11 +11,12 @@ import { pgListener } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, openSubject, subjectName } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import type { Subject, Tasks } from '../subject.ts'
 
 const aDay = 86_400_000
 
-describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a node that sleeps', () => {
+describe.skipIf(!canRun)('a node that sleeps', () => {
   let subject: Subject
   let tasks: Tasks
   let topic = ''
@@ -58,25 +59,20 @@ describe.skipIf(!canRun || subjectName === 'sqlite-memory')('a node that sleeps'
     expect(await handled.promise).toBe('later')
   })
 
-  test.runIf(subjectName === 'postgres-18')(
-    'hears again after its listening connection was lost, and misses nothing meanwhile',
-    async () => {
-      const handled: string[] = []
-      await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
-      node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
-      await node.start()
-      await subject.transactions((transaction) =>
-        subject.execute(
-          transaction,
-          raw(
-            `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`,
-          ),
-        ),
-      )
-      await push('a')
-      await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
-    },
-  )
+  testOn(['postgres-18'])('hears again after its listening connection was lost, and misses nothing meanwhile', async () => {
+    const handled: string[] = []
+    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
+    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await node.start()
+    await subject.transactions((transaction) =>
+      subject.execute(
+        transaction,
+        raw(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`),
+      ),
+    )
+    await push('a')
+    await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
+  })
 
   test('aborts its handlers when no heartbeat comes through, and goes on when one does', async () => {
     let broken = false

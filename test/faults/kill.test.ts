@@ -16,73 +16,70 @@ const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() *
 const crew = 4
 
 // In memory there is one connection, and so one process.
-describe.skipIf(!canRun || subjectName === 'sqlite-memory')(
-  `workers killed at drawn moments (${kills} times, seed ${seed})`,
-  () => {
-    test('complete every task, and apply no effect twice', { timeout: 240_000 }, async () => {
-      await using subject = await openSubject()
-      const tasks = subject.tasks()
-      await subject.transactions(async (transaction) => {
-        await tasks.register(transaction)
-        await tasks.initialize(transaction, 'work')
-        await subject.execute(transaction, sql`create table effect (identifier text, attempt integer)`)
-      })
-      const deaths = drawDeaths()
-      const pushed: string[] = []
-      const killed = new Map<Moment, number>()
-      const workers = new Set<ChildProcess>()
-      const dead: string[] = []
-      const failures: string[] = []
-
-      const start = (): void => {
-        const death = deaths.pop()
-        const orders: Orders = { location: subject.location, ...(death ? { death } : {}) }
-        const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(orders)], {
-          execArgv: ['--conditions=@taskstream/source'],
-        })
-        workers.add(worker)
-        let owner = ''
-        worker.once('message', (message: { owner: string }) => (owner = message.owner))
-        worker.once('exit', (code, signal) => {
-          workers.delete(worker)
-          if (owner) dead.push(owner)
-          if (signal === 'SIGKILL' && death) killed.set(death.moment, (killed.get(death.moment) ?? 0) + 1)
-          else if (!over) failures.push(`a worker ended with ${code ?? signal}`)
-          if (!over) start()
-        })
-      }
-      let over = false
-      for (let index = 0; index < crew; index++) start()
-
-      const total = (): number => [...killed.values()].reduce((sum, count) => sum + count, 0)
-      while (failures.length === 0) {
-        await bury(subject, tasks, dead.splice(0))
-        const { succeeded = 0 } = await countStates(subject, tasks)
-        if (total() < kills && pushed.length - succeeded < 100) {
-          const creations = Array.from({ length: 100 }, (_, index) => `task-${pushed.length + index}`)
-          await subject.transactions((transaction) => tasks.push(transaction, 'work', creations))
-          pushed.push(...creations)
-        }
-        if (total() === kills && succeeded === pushed.length) break
-        await delay(10)
-      }
-      over = true
-      for (const worker of workers) worker.kill('SIGKILL')
-
-      expect(failures).toEqual([])
-      expect(await countStates(subject, tasks)).toEqual({ succeeded: pushed.length })
-      const effects = await subject.transactions((transaction) =>
-        subject.execute(transaction, sql`select identifier, count(*) as count from effect group by identifier`),
-      )
-      expect(effects.filter(({ count }) => Number(count) !== 1)).toEqual([])
-      expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(pushed.toSorted())
-      expect([...killed.keys()].toSorted()).toEqual(moments.toSorted())
-      console.log(
-        `${subjectName}: ${total()} kills, ${pushed.length} tasks, seed ${seed}; ${moments.map((moment) => `${moment}: ${killed.get(moment)}`).join(', ')}`,
-      )
+describe.skipIf(!canRun)(`workers killed at drawn moments (${kills} times, seed ${seed})`, () => {
+  test('complete every task, and apply no effect twice', { timeout: 240_000 }, async () => {
+    await using subject = await openSubject()
+    const tasks = subject.tasks()
+    await subject.transactions(async (transaction) => {
+      await tasks.register(transaction)
+      await tasks.initialize(transaction, 'work')
+      await subject.execute(transaction, sql`create table effect (identifier text, attempt integer)`)
     })
-  },
-)
+    const deaths = drawDeaths()
+    const pushed: string[] = []
+    const killed = new Map<Moment, number>()
+    const workers = new Set<ChildProcess>()
+    const dead: string[] = []
+    const failures: string[] = []
+
+    const start = (): void => {
+      const death = deaths.pop()
+      const orders: Orders = { location: subject.location, ...(death ? { death } : {}) }
+      const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(orders)], {
+        execArgv: ['--conditions=@taskstream/source'],
+      })
+      workers.add(worker)
+      let owner = ''
+      worker.once('message', (message: { owner: string }) => (owner = message.owner))
+      worker.once('exit', (code, signal) => {
+        workers.delete(worker)
+        if (owner) dead.push(owner)
+        if (signal === 'SIGKILL' && death) killed.set(death.moment, (killed.get(death.moment) ?? 0) + 1)
+        else if (!over) failures.push(`a worker ended with ${code ?? signal}`)
+        if (!over) start()
+      })
+    }
+    let over = false
+    for (let index = 0; index < crew; index++) start()
+
+    const total = (): number => [...killed.values()].reduce((sum, count) => sum + count, 0)
+    while (failures.length === 0) {
+      await bury(subject, tasks, dead.splice(0))
+      const { succeeded = 0 } = await countStates(subject, tasks)
+      if (total() < kills && pushed.length - succeeded < 100) {
+        const creations = Array.from({ length: 100 }, (_, index) => `task-${pushed.length + index}`)
+        await subject.transactions((transaction) => tasks.push(transaction, 'work', creations))
+        pushed.push(...creations)
+      }
+      if (total() === kills && succeeded === pushed.length) break
+      await delay(10)
+    }
+    over = true
+    for (const worker of workers) worker.kill('SIGKILL')
+
+    expect(failures).toEqual([])
+    expect(await countStates(subject, tasks)).toEqual({ succeeded: pushed.length })
+    const effects = await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`select identifier, count(*) as count from effect group by identifier`),
+    )
+    expect(effects.filter(({ count }) => Number(count) !== 1)).toEqual([])
+    expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(pushed.toSorted())
+    expect([...killed.keys()].toSorted()).toEqual(moments.toSorted())
+    console.log(
+      `${subjectName}: ${total()} kills, ${pushed.length} tasks, seed ${seed}; ${moments.map((moment) => `${moment}: ${killed.get(moment)}`).join(', ')}`,
+    )
+  })
+})
 
 /** Every moment in turn, so that none is left out, in an order and in rounds that the seed draws. */
 function drawDeaths(): NonNullable<Orders['death']>[] {

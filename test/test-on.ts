@@ -1,0 +1,7 @@
+import { test } from 'vitest'
+import { subjectName } from './subject.ts'
+
+/** A test that only some engines can be asked to pass: on the others it is not there, rather than skipped. */
+export function testOn(engines: readonly string[]): (name: string, body: () => unknown) => void {
+  return engines.includes(subjectName) ? (name, body) => test(name, async () => void (await body())) : () => {}
+}
