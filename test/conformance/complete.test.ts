@@ -1,28 +1,26 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskInfo, TaskLease } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun } from '../subject.ts'
 import type { Subject, Tasks } from '../subject.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('complete', () => {
+  let it: Fixture
   let subject: Subject
   let tasks: Tasks
   let rival: Tasks
   let topic = ''
-  let count = 0
   beforeAll(async () => {
-    subject = await openSubject()
-    tasks = subject.tasks()
-    rival = subject.tasks()
-    await subject.transactions(async (transaction) => {
-      await tasks.register(transaction)
-      await rival.register(transaction)
-    })
+    it = await openFixture()
+    ;({ subject, tasks } = it)
+    rival = await it.owner()
   })
-  afterAll(() => subject[Symbol.asyncDispose]())
+  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    topic = `complete-${count++}`
-    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+    await it.nextTopic()
+    topic = it.topic
   })
   const held = async (...identifiers: string[]): Promise<HeldTask[]> => {
     await subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))

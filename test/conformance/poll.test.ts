@@ -1,31 +1,27 @@
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { Subject, Tasks } from '../subject.ts'
-
-const names = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier }) => identifier)
+import { names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('poll', () => {
+  let it: Fixture
   let subject: Subject
   let tasks: Tasks
   let rival: Tasks
   let topic = ''
-  let count = 0
   beforeAll(async () => {
-    subject = await openSubject()
-    tasks = subject.tasks()
-    rival = subject.tasks()
-    await subject.transactions(async (transaction) => {
-      await tasks.register(transaction)
-      await rival.register(transaction)
-    })
+    it = await openFixture()
+    ;({ subject, tasks } = it)
+    rival = await it.owner()
   })
-  afterAll(() => subject[Symbol.asyncDispose]())
+  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    topic = `poll-${count++}`
-    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+    await it.nextTopic()
+    topic = it.topic
   })
   const push = (...identifiers: string[]): Promise<unknown> =>
     subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
