@@ -57,7 +57,7 @@ export const product: Layout = {
   },
   complete: async (client, topic, owner, completions) => {
     const decisions = new Map(
-      completions.map(({ sequence, attempt }) => {
+      completions.map(({ sequence, attempt, state }) => {
         const task: HeldTask = {
           topic,
           sequence,
@@ -67,7 +67,7 @@ export const product: Layout = {
           tries: attempt,
           priority: 0,
         }
-        return [task, TaskDecision.success()]
+        return [task, state === 3 ? TaskDecision.failure() : TaskDecision.success()]
       }),
     )
     const { completed } = await drive(client, complete(contextOf(dialect, owner), topic, decisions))
