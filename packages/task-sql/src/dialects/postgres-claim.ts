@@ -2,13 +2,11 @@ import type { Claim, ClaimRequest } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
+import { chunkBits } from './postgres-holdings.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { settleByLocks } from './postgres-settle.ts'
-import type { PostgresTables } from './postgres.ts'
-
-/** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
-export const chunkBits = 13
+import type { PostgresTables } from '../schema/postgres-tables.ts'
 
 /**
  * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.

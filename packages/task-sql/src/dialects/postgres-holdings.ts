@@ -1,8 +1,10 @@
 import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
-import { chunkBits } from './postgres-claim.ts'
-import type { PostgresTables } from './postgres.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
+
+/** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
+export const chunkBits = 13
 
 /** Chunks looked through in one tidying; each is at most 8192 rows of the primary key. */
 const tidySize = 64

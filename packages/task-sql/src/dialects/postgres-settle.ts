@@ -1,7 +1,7 @@
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Settling } from './postgres-floor.ts'
-import type { PostgresTables } from './postgres.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
 
 /** A pair that has not settled for so long is looked into, and again after as long. Costs two reads of the lock table. */
 const patienceMs = 100

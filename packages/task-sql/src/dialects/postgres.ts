@@ -1,5 +1,6 @@
-import type { Dialect, HeldRows, RowColumn, Tables } from '../dialect.ts'
+import type { Dialect, HeldRows, RowColumn } from '../dialect.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
+import { quote, tablesOf } from '../schema/postgres-tables.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -17,14 +18,6 @@ export interface PostgresOptions {
    * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
    */
   readonly notify?: boolean
-}
-
-/** The tables of PostgreSQL, with those that only its claim strategy needs. */
-export interface PostgresTables extends Tables {
-  readonly sequence: Statement
-  readonly holding: Statement
-  /** The task table's name as a value, for the catalogue. */
-  readonly taskName: string
 }
 
 /**
@@ -75,23 +68,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
 /** The channel on which a schema's pushes notify. */
 export function postgresChannel(schema: string): string {
   return `taskstream.${schema}`
-}
-
-function tablesOf(schema: string): PostgresTables {
-  const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
-  return {
-    task: table('task'),
-    topic: table('task_topic'),
-    owner: table('task_owner'),
-    migration: table('task_migration'),
-    sequence: table('task_sequence'),
-    holding: table('task_holding'),
-    taskName: `${quote(schema)}.task`,
-  }
-}
-
-function quote(name: string): string {
-  return `"${name}"`
 }
 
 const arrayTypes = { text: 'text[]', integer: 'int8[]' }

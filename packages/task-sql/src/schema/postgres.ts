@@ -1,5 +1,5 @@
 import type { MigrationStep } from '../dialect.ts'
-import type { PostgresTables } from '../dialects/postgres.ts'
+import type { PostgresTables } from './postgres-tables.ts'
 import { sql } from '../statement.ts'
 
 /**

@@ -1,0 +1,30 @@
+import type { Tables } from '../dialect.ts'
+import { raw } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+
+/** The tables of PostgreSQL, with those that only its claim strategy needs. */
+export interface PostgresTables extends Tables {
+  readonly sequence: Statement
+  readonly holding: Statement
+  /** The task table's name as a value, for the catalogue. */
+  readonly taskName: string
+}
+
+/** The tables in a schema. */
+export function tablesOf(schema: string): PostgresTables {
+  const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
+  return {
+    task: table('task'),
+    topic: table('task_topic'),
+    owner: table('task_owner'),
+    migration: table('task_migration'),
+    sequence: table('task_sequence'),
+    holding: table('task_holding'),
+    taskName: `${quote(schema)}.task`,
+  }
+}
+
+/** A name that was checked to be letters, digits and underscores. */
+export function quote(name: string): string {
+  return `"${name}"`
+}
