@@ -19,7 +19,7 @@ db.transaction(() => {
 
 // Let a node poll, handle and complete.
 const sent = Promise.withResolvers<void>()
-await using node = new TaskNode({ repository: tasks, transactions, listener: { onComplete: () => sent.resolve() } })
+const node = new TaskNode({ repository: tasks, transactions, listener: { onComplete: () => sent.resolve() } })
 node.process('invoices', {
   handler: eachTask((task) => {
     console.log(`sending ${task.identifier} to ${task.input}`)
@@ -28,4 +28,5 @@ node.process('invoices', {
 })
 await node.start()
 await sent.promise
+await node.stop()
 console.log(tasks.page(db, 'invoices').map(({ identifier, state, output }) => `${identifier} ${state}: ${output}`))

@@ -11,7 +11,7 @@ import type { Subject, Tasks } from '../subject.ts'
 import { moments } from './orders.ts'
 import type { Moment, Orders } from './orders.ts'
 
-const kills = Number(process.env['TASKSTREAM_KILLS'] ?? (subjectName === 'node-sqlite' ? 60 : 200))
+const kills = Number(process.env['TASKSTREAM_KILLS'] ?? 200)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const crew = 4
 
