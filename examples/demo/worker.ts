@@ -53,6 +53,8 @@ node.process('audit', {
 })
 
 await node.start()
+// A worker does not outlive the demo.
+process.on('disconnect', () => process.exit())
 process.on('message', (message) => {
   if (message === 'stop')
     void node

@@ -14,6 +14,8 @@ const subject = location.subject.startsWith('postgres')
 const tasks = subject.tasks()
 await subject.transactions((transaction) => tasks.register(transaction))
 process.send?.({ owner: tasks.owner })
+// A worker does not outlive its test.
+process.on('disconnect', () => process.exit())
 const session = await subject.session()
 
 for (let round = 0; ; round++) {

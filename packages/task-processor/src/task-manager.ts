@@ -40,6 +40,9 @@ export interface StopOptions {
   readonly abortMs?: number
 }
 
+/** How long the database may take for what is handed back; after that it counts as abandoned. */
+const handBackMs = 10_000
+
 /** Processes one topic: made by `TaskNode.process`. */
 export class TaskManager<Transaction> {
   readonly topic: string
@@ -89,7 +92,7 @@ export class TaskManager<Transaction> {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
       await within(abortMs, this.#ended(drained, batches))
       const stuck = [...this.#loop.batches]
-      await within(abortMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
+      await within(handBackMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
       for (const batch of stuck) batch.giveUp()
     }
     for (const batch of this.#loop.batches) batches.add(batch)
