@@ -32,6 +32,8 @@ export default defineConfig({
           env: { TASKSTREAM_SUBJECT: subject },
           include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
           exclude: [...(excluded[subject] ?? [])],
+          // A fact may be long in coming on a busy machine; nothing here is about how long.
+          expect: { poll: { timeout: 30_000 } },
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
