@@ -4,12 +4,19 @@ import { defineConfig } from 'vitest/config'
 const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
-const oneWriter = ['test/properties/late-commit.test.ts', 'test/faults/server-crash.test.ts']
-const oneConnection = [...oneWriter, 'test/faults/*.test.ts', 'test/e2e/wake.test.ts']
+const oneWriter = [
+  'test/conformance/waiting.test.ts',
+  'test/properties/late-commit.test.ts',
+  'test/faults/connection-loss.test.ts',
+  'test/faults/server-crash.test.ts',
+]
+const manyWriters = ['test/conformance/busy.test.ts']
+const oneConnection = [...oneWriter, ...manyWriters, 'test/faults/*.test.ts', 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': oneConnection,
   'sqlite-file': oneWriter,
   'node-sqlite': oneWriter,
+  'postgres-18': manyWriters,
 }
 
 /** The packages' sources, without a build. */

@@ -1,15 +1,26 @@
 /** One PostgreSQL for a whole run, and a word at the end on which engines ran. */
+import type { TestProject } from 'vitest/node'
 import { startPostgres } from './postgres-server.ts'
 
-export default async function setup(): Promise<() => Promise<void>> {
-  const ran = ['SQLite in memory and in files (better-sqlite3, node:sqlite)']
+const sqliteEngines: Readonly<Record<string, string>> = {
+  'sqlite-memory': 'SQLite in memory (better-sqlite3)',
+  'sqlite-file': 'SQLite in files (better-sqlite3)',
+  'node-sqlite': 'SQLite in files (node:sqlite)',
+}
+
+export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
+  // What `--project` left out did not run.
+  const chosen = new Set(vitest.projects.map(({ name }) => name))
+  const ran = Object.keys(sqliteEngines).flatMap((name) => (chosen.has(name) ? (sqliteEngines[name] ?? []) : []))
   const skipped = [
     'MariaDB, MySQL and Oracle: not supported yet, there is nothing to run',
     'PostgreSQL 15 to 17: not run yet; TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
   ]
   let stop = async (): Promise<void> => {}
   const given = process.env['TASKSTREAM_POSTGRES_URL']
-  if (given) {
+  if (!chosen.has('postgres-18') && !chosen.has('unit')) {
+    skipped.push('PostgreSQL: left out by --project')
+  } else if (given) {
     process.env['TASKSTREAM_POSTGRES_SERVER'] = given
     ran.push('PostgreSQL at TASKSTREAM_POSTGRES_URL')
   } else {

@@ -75,8 +75,11 @@ class World {
     }
     if (kind === 'expire') return this.#expire(party)
     if (!model.isOpen(session)) {
-      // On SQLite the one writer's lock is taken: another would only be told so.
-      if (model.open.length >= it.subject.writers) return
+      if (model.open.length >= it.subject.writers) {
+        // On SQLite the one writer's lock is taken, and another is told so.
+        await expect(party.session.begin()).rejects.toThrow(/locked/)
+        return
+      }
       await party.session.begin()
       model.begin(session)
       party.kept = party.polled.length
