@@ -1,4 +1,4 @@
-import { TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskInfo, TaskLease } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -30,6 +30,23 @@ describe.skipIf(!canRun)('complete', () => {
     subject.transactions<Completion>((transaction) => by.complete(transaction, topic, decisions, { strict }))
   const info = (task: HeldTask): Promise<TaskInfo | undefined> =>
     subject.transactions<TaskInfo | undefined>((transaction) => tasks.task(transaction, topic, task.sequence))
+
+  test('cuts a message that is too long between two characters, and stores the rest of the batch', async () => {
+    const [a, b, c] = await held('a', 'b', 'c')
+    const long = '😀'.repeat(taskLimits.outputLength)
+    await complete(
+      tasks,
+      new Map([
+        [a!, TaskDecision.success(long)],
+        [b!, TaskDecision.success(`x${long}`)],
+        [c!, TaskDecision.success()],
+      ]),
+    )
+    const outputs = [(await info(a!))?.output ?? '', (await info(b!))?.output ?? '']
+    for (const output of outputs) expect(output).toMatch(/^x?(😀)+…$/u)
+    expect(outputs.map(({ length }) => length)).toEqual([taskLimits.outputLength - 1, taskLimits.outputLength])
+    expect(await info(c!)).toMatchObject({ state: 'succeeded' })
+  })
 
   test('stores each decision as a state, with its message as the output', async () => {
     const [a, b, c, d] = await held('a', 'b', 'c', 'd')

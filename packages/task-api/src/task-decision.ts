@@ -1,5 +1,5 @@
 import { TaskError } from './task-error.ts'
-import { checkDuration, taskLimits } from './task-limits.ts'
+import { checkDuration, cutText, taskLimits } from './task-limits.ts'
 import { taskToString } from './task.ts'
 import type { Task } from './task.ts'
 import { mergeResults, stateOf } from './task-state.ts'
@@ -123,7 +123,7 @@ export class TaskDecision {
   toMessage(): string | undefined {
     if (this.explanations.length === 0) return undefined
     const text = this.explanations.map(describe).join('\n')
-    return text.length > taskLimits.outputLength ? `${text.slice(0, taskLimits.outputLength - 1)}…` : text
+    return cutText(text, taskLimits.outputLength)
   }
 
   /** Whether two decisions would be stored alike. */

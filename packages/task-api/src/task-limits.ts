@@ -64,7 +64,13 @@ export function invalid(argument: string, value: unknown, rule: string): TaskErr
   return new TaskError('ARGUMENT_INVALID', `${argument} ${rule}: ${preview(value)}`, { argument, value })
 }
 
+/** Text of at most so many characters. What is cut ends in an ellipsis, and never inside a character of two halves. */
+export function cutText(text: string, maximum: number): string {
+  if (text.length <= maximum) return text
+  const high = /[\uD800-\uDBFF]/.test(text.charAt(maximum - 2))
+  return `${text.slice(0, high ? maximum - 2 : maximum - 1)}…`
+}
+
 function preview(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return cutText(typeof value === 'string' ? JSON.stringify(value) : String(value), 58)
 }
