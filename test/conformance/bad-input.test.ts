@@ -154,7 +154,7 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await codeOf(async () => await it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
   })
 
-  testOn(['postgres-18'])('a transaction that an earlier error has aborted is named as one', async () => {
+  testOn(['postgres'])('a transaction that an earlier error has aborted is named as one', async () => {
     const session = await it.subject.session()
     await session.begin()
     await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
@@ -169,7 +169,7 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await it.states()).toEqual({ active: 1, ready: 1 })
   })
 
-  testOn(['postgres-18'])('a database that goes away in the middle of a batch leaves nothing half done', async () => {
+  testOn(['postgres'])('a database that goes away in the middle of a batch leaves nothing half done', async () => {
     const session = await it.subject.session()
     await session.begin()
     await it.tasks.push(

@@ -1,5 +1,16 @@
 /** What the tests of a verb share: a registered repository, a topic of their own, and shorthands on committed transactions. */
-import type { HeldTask, PushedTask, TaskCount, TaskCreation, TaskError, TaskInfo, TaskState } from '@taskstream/task-api'
+import { TaskDecision } from '@taskstream/task-api'
+import type {
+  Completion,
+  HeldTask,
+  PushedTask,
+  TaskCount,
+  TaskCreation,
+  TaskError,
+  TaskInfo,
+  TaskState,
+  TopicOptions,
+} from '@taskstream/task-api'
 import { openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 
@@ -9,12 +20,14 @@ export interface Fixture extends AsyncDisposable {
   /** The topic of the test that is running. */
   readonly topic: string
   /** Makes a new topic the current one. */
-  nextTopic(): Promise<void>
+  nextTopic(options?: TopicOptions): Promise<void>
   /** A registered owner of its own. */
   owner(name?: string): Promise<Tasks>
   push(...creations: (string | TaskCreation)[]): Promise<PushedTask[]>
   poll(size?: number, by?: Tasks): Promise<HeldTask[]>
   page(): Promise<TaskInfo[]>
+  /** Completes, and says what was lost. */
+  complete(tasks: readonly HeldTask[], decision?: TaskDecision, by?: Tasks): Promise<Completion>
   /** How many tasks are in which state. */
   states(): Promise<Record<string, number>>
   commit<Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result>
@@ -32,9 +45,9 @@ export async function openFixture(clock?: () => Date): Promise<Fixture> {
     get topic() {
       return `topic-${count}`
     },
-    nextTopic: async () => {
+    nextTopic: async (options) => {
       count++
-      await transactions((transaction) => tasks.initialize(transaction, fixture.topic))
+      await transactions((transaction) => tasks.initialize(transaction, fixture.topic, options))
     },
     owner: async (name) => {
       const other = subject.tasks({ ...(name === undefined ? {} : { owner: name }), ...(clock ? { clock } : {}) })
@@ -43,6 +56,10 @@ export async function openFixture(clock?: () => Date): Promise<Fixture> {
     },
     push: (...creations) => transactions<PushedTask[]>((transaction) => tasks.push(transaction, fixture.topic, creations)),
     poll: (size = 100, by = tasks) => transactions<HeldTask[]>((transaction) => by.poll(transaction, fixture.topic, { size })),
+    complete: (batch, decision = TaskDecision.success(), by = tasks) =>
+      transactions<Completion>((transaction) =>
+        by.complete(transaction, fixture.topic, new Map(batch.map((task) => [task, decision]))),
+      ),
     page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, fixture.topic)),
     states: async () => {
       const { topic } = fixture

@@ -11,10 +11,12 @@ import { canRun, openSubject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { codeOf } from './fixture.ts'
 
+const latest = sqlite().migrations.at(-1)?.version ?? 0
+
 describe.skipIf(!canRun)('migrate', () => {
   test('does nothing the second time', async () => {
     await using subject = await openSubject()
-    expect(await subject.tasks().migrate(subject.transactions)).toEqual({ from: 1, to: 1 })
+    expect(await subject.tasks().migrate(subject.transactions)).toEqual({ from: latest, to: latest })
   })
 
   test('refuses tables of a later release, and so do register and initialize, with nothing written', async () => {
@@ -33,7 +35,7 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_OLDER')
   })
 
-  testOn(['postgres-18'])("of ten processes at once applies each step once, in a schema of the user's choice", async () => {
+  testOn(['postgres'])("of ten processes at once applies each step once, in a schema of the user's choice", async () => {
     await using subject = await openSubject()
     const { at } = subject.location
     const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
@@ -42,7 +44,7 @@ describe.skipIf(!canRun)('migrate', () => {
       expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
       const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
       expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
-      expect(migrations.every(({ to }) => to === 1)).toBe(true)
+      expect(migrations.every(({ to }) => to === latest)).toBe(true)
     } finally {
       await Promise.all(pools.map((pool) => pool.end()))
     }
@@ -64,7 +66,7 @@ describe.skipIf(!canRun)('migrate', () => {
     }
   })
 
-  testOn(['postgres-18'])('refuses a schema whose name could be taken for SQL', () => {
+  testOn(['postgres'])('refuses a schema whose name could be taken for SQL', () => {
     for (const schema of ['', 'a;b', 'a"b', "a'b", 'a b', '1a', 'x'.repeat(41)]) {
       expect(() => postgres({ schema })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
     }

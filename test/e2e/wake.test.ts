@@ -59,7 +59,7 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     expect(await handled.promise).toBe('later')
   })
 
-  testOn(['postgres-18'])('hears again after its listening connection was lost, and misses nothing meanwhile', async () => {
+  testOn(['postgres'])('hears again after its listening connection was lost, and misses nothing meanwhile', async () => {
     const handled: string[] = []
     await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
     node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => void handled.push(identifier)) })

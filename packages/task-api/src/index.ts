@@ -17,9 +17,34 @@ export {
 } from './task-limits.ts'
 export { isCompleted, mergeResults, stateNumber, stateOf, taskReasons, taskResults, taskStates } from './task-state.ts'
 export type { TaskReason, TaskResult, TaskState } from './task-state.ts'
-export type { TaskSink } from './task-sink.ts'
+export { checkFilter, checkState } from './task-filter.ts'
+export type { TaskFilter } from './task-filter.ts'
+export { pollConditions, pollOrders } from './task-polling.ts'
+export type { PollCondition, PollOrder, TopicOptions } from './task-polling.ts'
+export type { Insertion, PushOptions, TaskSink } from './task-sink.ts'
+export type {
+  ReassignAllOptions,
+  RecreatedTask,
+  RecreateSelection,
+  Redrive,
+  RedriveOptions,
+  RevivableState,
+  Revivification,
+  TaskReviver,
+} from './task-reviver.ts'
+export type { Junction, TaskJuncture } from './task-juncture.ts'
 export type { CompleteOptions, Completion, Holding, PollOptions, Release, ReleaseOptions, TaskSource } from './task-source.ts'
-export type { CountOptions, PageOptions, TaskCatalog, TaskCount } from './task-catalog.ts'
+export type {
+  CountOptions,
+  OverviewOptions,
+  PageOptions,
+  PurgeOptions,
+  ResolveOptions,
+  ResultsOptions,
+  TaskCatalog,
+  TaskCount,
+  TopicOverview,
+} from './task-catalog.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { TaskRepository } from './task-repository.ts'
 export type { TaskNotifier } from './task-notifier.ts'

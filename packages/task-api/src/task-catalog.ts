@@ -1,8 +1,10 @@
 import type { Execution, Outcome } from './execution.ts'
+import type { TaskFilter } from './task-filter.ts'
+import type { TopicOptions } from './task-polling.ts'
 import type { TaskInfo } from './task.ts'
-import type { TaskState } from './task-state.ts'
+import type { TaskResult, TaskState } from './task-state.ts'
 
-export interface PageOptions {
+export interface PageOptions extends TaskFilter {
   /** Only tasks with a greater sequence, ascending. Default: from the first. */
   readonly after?: number
   /** Only tasks with a smaller sequence, descending. Not together with `after`. */
@@ -11,9 +13,11 @@ export interface PageOptions {
   readonly size?: number
 }
 
-export interface CountOptions {
+export interface CountOptions extends TaskFilter {
   /** Only this topic. An unknown one counts nothing. */
   readonly topic?: string
+  /** Only the latest task of each identifier, of those that meet the filter; `states` choose among these. Default false. */
+  readonly recent?: boolean
 }
 
 /** How many tasks are in a state, and the greatest sequence among them. */
@@ -22,19 +26,80 @@ export interface TaskCount {
   readonly bound: number
 }
 
-/** Looking at topics and their tasks. */
+export interface OverviewOptions {
+  /** Counts no further than this in any topic and state, 1 to 1 000 000. Default 1000. */
+  readonly limit?: number
+}
+
+/** A topic at a glance. A count that has reached the limit means: that many or more. */
+export interface TopicOverview extends Required<TopicOptions> {
+  readonly topic: string
+  readonly ready: number
+  readonly active: number
+  /** Suspended until they are due. */
+  readonly waiting: number
+  /** How long the longest-waiting ready task has been in the topic, by the database's clock; none when none is ready. */
+  readonly oldestReadyMs?: number
+}
+
+export interface ResultsOptions {
+  /** Completed at or after this instant. */
+  readonly from?: Date
+  /** Completed at or before this instant. */
+  readonly to?: Date
+}
+
+export interface PurgeOptions extends TaskFilter {
+  /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
+  readonly limit?: number
+}
+
+export interface ResolveOptions {
+  /** The last sequence at or before the instant, instead of the first at or after it. Default false. */
+  readonly preceding?: boolean
+}
+
+/** Topics and their tasks: making, looking, cleaning. */
 export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
    * Makes a topic known. Tasks can be pushed to known topics only.
    * @returns whether it is new
+   * @throws TaskError TOPIC_DIFFERENT if it is there with other options
+   * @example
+   * await tasks.initialize(tx, 'accounts', { condition: 'singular-by-identifier' })
    */
-  initialize(transaction: Transaction, topic: string): Outcome<E, boolean>
+  initialize(transaction: Transaction, topic: string, options?: TopicOptions): Outcome<E, boolean>
   /** Every known topic, in alphabetical order. */
   topics(transaction: Transaction): Outcome<E, string[]>
-  /** The task of that very sequence, if it exists. */
-  task(transaction: Transaction, topic: string, sequence: number): Outcome<E, TaskInfo | undefined>
+  /** Deletes a topic with all of its tasks, active ones too. @returns whether it was there */
+  destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
+  /** Renews the statistics that the database plans with. */
+  refresh(transaction: Transaction): Outcome<E, void>
+
+  /** The task of that very sequence, or of that external id, if it exists. */
+  task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
   /** Tasks of a topic in the order of their sequences, page by page. */
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
+  /** Every topic at a glance. Reads at most `limit` rows for each count, never history: for dashboards. */
+  overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /** Exact counts by topic and state; every known topic is there. Reads every task it counts: for people, not for loops. */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>
+  /** How many tasks ended with which result, by topic; every known topic is there. Reads every task. */
+  results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
+  /**
+   * The first sequence, over all topics, of what was pushed at or after an instant: `Number.MAX_SAFE_INTEGER` when there is none;
+   * or the last of what was pushed at or before it: 0 when there is none. For the bounds of `page`, `count` and `purge`.
+   */
+  resolve(transaction: Transaction, instant: Date, options?: ResolveOptions): Outcome<E, number>
+
+  /**
+   * Deletes ended tasks of a topic, the first by sequence: failed to redundant, or those in `states`. What others are working on is
+   * passed over. Small portions keep out of everybody's way.
+   * @returns how many
+   * @example
+   * while ((await commit((tx) => tasks.purge(tx, 'invoices', { states: ['succeeded'], completedBefore: lastYear }))) > 0);
+   */
+  purge(transaction: Transaction, topic: string, options?: PurgeOptions): Outcome<E, number>
+  /** Deletes every task of a topic, active ones too; the topic stays. @returns how many */
+  purgeAll(transaction: Transaction, topic: string): Outcome<E, number>
 }

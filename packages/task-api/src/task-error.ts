@@ -4,6 +4,14 @@ export const taskErrorCodes = {
   ARGUMENT_INVALID: 'ARGUMENT_INVALID',
   /** The topic was never initialised: `data.topic`. */
   TOPIC_UNKNOWN: 'TOPIC_UNKNOWN',
+  /** The topic is there with another order or condition: `data.topic`, `data.expected`, `data.found`. */
+  TOPIC_DIFFERENT: 'TOPIC_DIFFERENT',
+  /** The verb finds tasks by identifier, and the topic was not initialised with `keyed`: `data.topic`. */
+  TOPIC_NOT_KEYED: 'TOPIC_NOT_KEYED',
+  /** A task is not in a state that the verb takes: `data.tasks`. */
+  TASK_STATE: 'TASK_STATE',
+  /** The transaction's isolation level is one under which the verb cannot keep its promise: `data.found`, `data.needed`. */
+  ISOLATION_UNSUPPORTED: 'ISOLATION_UNSUPPORTED',
   /** The repository's owner is not registered: `data.owner`. */
   OWNER_UNKNOWN: 'OWNER_UNKNOWN',
   /** One task stands twice in one completion: `data.task`. */

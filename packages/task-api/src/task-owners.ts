@@ -39,6 +39,8 @@ export interface TaskOwners<Transaction, E extends Execution = 'async'> {
   unregister(transaction: Transaction): Outcome<E, boolean>
   /** The other owners that gave a sign of life in the last `withinMs` milliseconds. */
   owners(transaction: Transaction, withinMs: number): Outcome<E, TaskOwner[]>
+  /** Forgets the other owners that have been silent for longer than `olderThanMs`; what they hold can still be expired. @returns how many */
+  purgeOwners(transaction: Transaction, olderThanMs: number): Outcome<E, number>
   /** Takes the tasks of dead owners from them. Never this owner's own. */
   expire(transaction: Transaction, options: ExpireOptions): Outcome<E, Expiry>
 }

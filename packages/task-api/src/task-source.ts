@@ -1,10 +1,15 @@
 import type { Execution, Outcome } from './execution.ts'
 import type { TaskDecision } from './task-decision.ts'
+import type { PollCondition, PollOrder } from './task-polling.ts'
 import type { HeldTask } from './task.ts'
 
 export interface PollOptions {
   /** At most so many tasks, 0 to 10 000. Default 1. */
   readonly size?: number
+  /** The order that the topic is expected to have: TOPIC_DIFFERENT if it has another. Default: whatever it has. */
+  readonly order?: PollOrder
+  /** The condition that the topic is expected to have: TOPIC_DIFFERENT if it has another. Default: whatever it has. */
+  readonly condition?: PollCondition
 }
 
 export interface CompleteOptions {
@@ -45,11 +50,12 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
   readonly owner: string
 
   /**
-   * Takes the first ready tasks of a topic, in order of sequence, and makes them active for this owner, as part of `transaction`.
+   * Takes the first ready tasks of a topic, in its order and under its condition, and makes them active for this owner, as part
+   * of `transaction`. Tasks whose deadline has passed are filtered, with that reason, and not returned.
    * Tasks that others are polling at this moment are passed over, never waited for. If the transaction rolls back, what it returned
    * was never held: discard it.
    *
-   * @throws TaskError TOPIC_UNKNOWN, OWNER_UNKNOWN (call `register` first), ARGUMENT_INVALID
+   * @throws TaskError TOPIC_UNKNOWN, TOPIC_DIFFERENT, OWNER_UNKNOWN (call `register` first), ARGUMENT_INVALID, ISOLATION_UNSUPPORTED
    * @example
    * const batch = await tasks.poll(tx, 'invoices', { size: 100 })
    */

@@ -32,6 +32,8 @@ export interface HeldTask extends Task {
   readonly externalId?: string
   readonly priority: number
   readonly headers?: TaskHeaders
+  /** After this instant the task is not handed out any more. */
+  readonly deadline?: Date
 }
 
 /** Everything the repository knows of a task. Instants are the database's clock, UTC. */
@@ -57,6 +59,7 @@ export interface TaskInfo extends Task {
   readonly completed?: Date
   /** When the task becomes ready, if it waits for that. */
   readonly due?: Date
+  readonly deadline?: Date
 }
 
 /** What is to be queued. */
@@ -78,6 +81,10 @@ export interface TaskCreation {
   readonly due?: Date
   /** Not polled before so many milliseconds have passed on the database's clock; 0 to 100 years. Not together with `due`. */
   readonly delayMs?: number
+  /** Polled after this instant, the task is filtered instead, with the reason `deadline`. */
+  readonly deadline?: Date
+  /** As `deadline`, so many milliseconds from now on the database's clock; 0 to 100 years. Not together with `deadline`. */
+  readonly deadlineMs?: number
   /** Smallint, default 0. Higher is sooner in topics that order by it. */
   readonly priority?: number
   /** After so many tries a retry fails instead; 1 to 32767. Without it a task may be retried for ever. */
@@ -85,9 +92,14 @@ export interface TaskCreation {
   readonly headers?: TaskHeaders
 }
 
-/** A creation's task. `duplicate`: its `externalId` was there before; `sequence` and `identifier` are the first one's. */
+/**
+ * A creation's task. `duplicate`: its `externalId` was there before; `sequence` and `identifier` are the first one's. `redundant`:
+ * a later creation of the same push superseded or replaced it.
+ */
 export interface PushedTask extends Task {
-  readonly outcome: 'created' | 'duplicate'
+  readonly outcome: 'created' | 'duplicate' | 'redundant'
+  /** How many older tasks of its identifier became redundant or were deleted; none under `append`. */
+  readonly superseded?: number
 }
 
 /** Whether two values stand for the same task. */

@@ -1,5 +1,6 @@
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
+import type { Polling } from './repository/polling.ts'
 import type { Row, Verb } from './transaction.ts'
 
 /** Our tables, as this dialect spells them. */
@@ -8,6 +9,8 @@ export interface Tables {
   readonly topic: Statement
   readonly owner: Statement
   readonly migration: Statement
+  /** Identifiers to be looked into by the next poll of a topic with a condition. */
+  readonly turn: Statement
 }
 
 /** One column of rows that travel as values: `select … from ${dialect.rows(columns)}`. */
@@ -42,7 +45,8 @@ export interface ClaimRequest {
 /** What a poll took. Rows come in no particular order. */
 export interface Claim {
   readonly rows: readonly Row[]
-  readonly topicKnown: boolean
+  /** How the topic is polled; none if it is unknown. Where that is not what was expected, nothing was taken. */
+  readonly polling?: Polling
   readonly ownerKnown: boolean
 }
 
@@ -91,8 +95,33 @@ export interface Dialect {
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
   affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
 
-  /** Takes the first ready tasks of a topic in order, passing over what others are taking. The strategy is the dialect's own. */
-  claim(request: ClaimRequest): Verb<Claim>
+  /** True for a ready row `t`, said so that an index of ready rows is read in its order. */
+  readonly ready: Statement
+  /** Whether a column has one of these values: looked up one by one in an index, whatever the statistics say. */
+  among(column: Statement, values: readonly (string | number)[]): Statement
+
+  /**
+   * Takes the first ready tasks of a topic in order of sequence, passing over what others are taking, if the topic is polled so.
+   * The strategy is the dialect's own.
+   */
+  claimPlain(request: ClaimRequest): Verb<Claim>
+  /**
+   * Locks, until the transaction ends, the lanes of the first candidates (`identifier` and `place`), passing over those that others
+   * have locked. Returns how to say that an identifier is in a lane that was locked, or nothing if none was.
+   */
+  lockLanes(topic: string, candidates: Statement, limit: number): Verb<((identifier: Statement) => Statement) | undefined>
+  /** Makes transactions that junction the same identifiers wait for each other, until they end. */
+  meet(topic: string, identifiers: readonly string[]): Verb<void>
+  /** Makes room for a new topic that is keyed. */
+  openLanes(topic: string): readonly Statement[]
+  /** Deletes what only this dialect keeps of a topic. */
+  closeTopic(topic: string): readonly Statement[]
+  /** Selects one row for each open task of the topic `p` that is ready, or active, without reading history. */
+  openRows(state: 'ready' | 'active'): Statement
+  /** Selects `created` of ready tasks of the topic `p`, the longest-waiting among them. */
+  readonly oldestReady: Statement
+  /** Renews the planner's statistics. */
+  readonly analyze: readonly Statement[]
   /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. */
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */

@@ -5,6 +5,7 @@ import type { Row, Verb } from '../transaction.ts'
 import { chunkBits } from './postgres-holdings.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
+import { toPolling } from '../repository/polling.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 
@@ -12,7 +13,7 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
  * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.
  * Told the truth, that hardly any row is, it would rather collect and sort a whole backlog.
  */
-const ready = raw('coalesce(t.state = 1, false)')
+export const ready: Statement = raw('coalesce(t.state = 1, false)')
 
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
@@ -44,8 +45,10 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
     const known = recall(floors, request.topic)
     const rows = yield claimStatement(tables, request, known)
     const status = rows.find((row) => row['status'] !== null)
-    if (!status) return { rows: [], topicKnown: false, ownerKnown: false }
-    const [ownerKnown, history = '', persisted, floor, bound, clean, mark, settled] = String(status['status']).split(' ')
+    if (!status) return { rows: [], ownerKnown: false }
+    const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled] = String(
+      status['status'],
+    ).split(' ')
     const now = learn(floors, request.topic, known, {
       history,
       floor: Number(floor),
@@ -54,7 +57,11 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
       bound: Number(bound),
     })
     if (clean === 't' && now.floor - Number(persisted) > persistEvery) yield persistFloor(tables, request.topic, now)
-    return { rows: rows.filter((row: Row) => row['status'] === null), topicKnown: true, ownerKnown: ownerKnown === 't' }
+    return {
+      rows: rows.filter((row: Row) => row['status'] === null),
+      polling: toPolling(ordering, condition),
+      ownerKnown: ownerKnown === 't',
+    }
   }
 }
 
@@ -70,6 +77,8 @@ function claimStatement(
              pg_snapshot_xmin(pg_current_snapshot()) as low,
              (select last_value from ${tables.sequence}) as bound,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
+             p.ordering,
+             p.condition,
              h.history,
              p.floor as persisted,
              case when h.history = ${known.history} then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
@@ -79,7 +88,7 @@ function claimStatement(
                                        extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as history) h
        where p.topic = ${topic}),
     room as materialized (
-      select case when registered then ${size}::int8 else 0 end as size, floor from start),
+      select case when registered and ordering = 0 and condition = 0 then ${size}::int8 else 0 end as size, floor from start),
     last as materialized (
       select max(sequence) as sequence
         from (select sequence
@@ -135,7 +144,7 @@ function claimStatement(
       from claimed c
      union all
     select empty.*,
-           concat_ws(' ', s.registered, s.history, s.persisted, s.floor, s.bound, s.clean,
+           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then coalesce((select t.sequence - 1

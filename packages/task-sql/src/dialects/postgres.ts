@@ -7,7 +7,9 @@ import type { Verb } from '../transaction.ts'
 import { checkText, invalid } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
-import { postgresClaim } from './postgres-claim.ts'
+import { postgresLanes } from './postgres-lanes.ts'
+import { postgresOverview } from './postgres-overview.ts'
+import { postgresClaim, ready } from './postgres-claim.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
 
 export interface PostgresOptions {
@@ -59,7 +61,17 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     }),
     lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
     affected,
-    claim: postgresClaim(tables),
+    ready,
+    among: (column, values) =>
+      sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
+    claimPlain: postgresClaim(tables),
+    ...postgresLanes(tables),
+    ...postgresOverview(tables),
+    closeTopic: (topic) => [
+      sql`delete from ${tables.holding} where topic = ${topic}`,
+      sql`delete from ${tables.lane} where topic = ${topic}`,
+    ],
+    analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
     classify: classifyPostgresError,
   }
@@ -84,7 +96,7 @@ function unnest(columns: readonly RowColumn[]): Statement {
  * all tasks have in common is one value, and what differs is looked up in an object by sequence.
  */
 function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
-  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(({ lease }) => lease) }, ...columns]
+  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(({ lease }) => Math.abs(lease)) }, ...columns]
   const value = (name: string): Statement => {
     const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
     const cast = raw(type === 'integer' ? 'int8' : 'text')

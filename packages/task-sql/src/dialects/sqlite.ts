@@ -1,6 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect, HeldRows, RowColumn, Tables } from '../dialect.ts'
+import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -11,6 +12,7 @@ const tables: Tables = {
   topic: raw('task_topic'),
   owner: raw('task_owner'),
   migration: raw('task_migration'),
+  turn: raw('task_turn'),
 }
 
 /**
@@ -40,7 +42,21 @@ export function sqlite(): Dialect {
     beginPush: () => ({ with: nothing, from: nothing }),
     lock: () => nothing,
     affected,
-    claim,
+    ready: raw('t.state = 1'),
+    among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    claimPlain,
+    // One transaction writes at a time: whoever polls has every lane.
+    lockLanes: function* () {
+      return () => raw('true')
+    },
+    meet: function* () {
+      // Nor can two transactions complete a group at the same time.
+    },
+    openLanes: () => [],
+    closeTopic: () => [],
+    analyze: [raw('analyze')],
+    openRows: (state) => raw(`select 1 from task t where t.topic = p.topic and t.state = ${state === 'ready' ? 1 : 0}`),
+    oldestReady: raw('select t.created from task t where t.topic = p.topic and t.state = 1 order by t.sequence limit 1'),
     heldBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
@@ -70,7 +86,7 @@ function rows(columns: readonly RowColumn[]): Statement {
 function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
   const values = rows([
     { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
-    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => lease) },
+    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => Math.abs(lease)) },
     ...columns,
   ])
   return {
@@ -86,7 +102,7 @@ function* affected(update: Statement): Verb<ReadonlySet<number>> {
   return new Set(touched.map((row) => Number(row['sequence'])))
 }
 
-function* claim({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
+function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
   const claimed = yield sql`
     update ${tables.task} as t
        set state = 0,
@@ -97,15 +113,12 @@ function* claim({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim>
      where t.sequence in (
            select sequence
              from ${tables.task}
-            where topic = ${topic} and state = 1 and exists (select 1 from ${tables.owner} where owner = ${owner})
+            where topic = ${topic} and state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
             order by sequence
             limit ${size})
     returning ${columns}`
-  if (claimed.length > 0) return { rows: claimed, topicKnown: true, ownerKnown: true }
-  const [known] = yield sql`
-    select exists (select 1 from ${tables.topic} where topic = ${topic}) as topic,
-           exists (select 1 from ${tables.owner} where owner = ${owner}) as owner`
-  return { rows: [], topicKnown: Boolean(known?.['topic']), ownerKnown: Boolean(known?.['owner']) }
+  if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
+  return { rows: [], ...(yield* claimStatus({ tables }, topic, owner)) }
 }
 
 function classify(error: unknown): TaskError | undefined {

@@ -1,10 +1,12 @@
-import { stateNumber, TaskDecision, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
+import { TaskDecision, stateNumber, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
+import type { HeldRows } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, split } from './held.ts'
+import { checkHeld, noteTurnsOf, split } from './held.ts'
+import { setStage, stageOfState, stages } from './turns.ts'
 
 const reasonTries = raw(String(taskReasons.indexOf('tries')))
 
@@ -28,6 +30,7 @@ export function* complete(
     tasks.map(({ sequence }) => sequence),
   )
   const { found, lost } = split(tasks, sequences)
+  yield* noteTurnsOf(context, topic, found)
   if (options.strict && lost.length > 0) {
     throw new TaskError(
       'TASK_LOST',
@@ -51,6 +54,7 @@ function completeStatement(
     ...(retries
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
       : []),
+    { name: 'stage', type: 'integer', values: decisions.map(toStage) },
   ])
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`
@@ -61,12 +65,24 @@ function completeStatement(
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
     : sql`
            state = ${rows.value('state')}`
+  const staged = tasks.some(({ lease }) => lease < 0)
+  const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
     update ${dialect.tables.task} as t
        set listed = ${dialect.false},
            completed = ${dialect.now(now())},
-           output = ${rows.value('output')},${outcome}
+           output = ${rows.value('output')},${outcome}${stage}
       ${rows.updateFrom}
      where ${rows.where}
     returning sequence`
+}
+
+/** A retry is still in its identifier's way, until it has no tries left. */
+function toStage({ state, retryAfterMs }: TaskDecision): number {
+  return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)] ?? 'ended'] : stages.open
+}
+
+function newStage(rows: HeldRows, retries: boolean, delay: Statement, exhausted: Statement): Statement {
+  if (!retries) return rows.value('stage')
+  return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(stages.failed))} else ${rows.value('stage')} end`
 }

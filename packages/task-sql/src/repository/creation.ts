@@ -10,9 +10,13 @@ export interface CheckedCreation {
   readonly suspended: boolean
   readonly dueMs: number | null
   readonly delayMs: number | null
+  readonly deadline: number | null
+  readonly deadlineMs: number | null
   readonly priority: number
   readonly maxTries: number | null
   readonly headers: string | null
+  /** A later creation of the same push takes its place. */
+  readonly redundant?: boolean
   /** Only an identifier, and perhaps an input. */
   readonly plain: boolean
 }
@@ -26,6 +30,10 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
     throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
   if (given.due !== undefined) checkInstant(`${at}due`, given.due)
   if (given.delayMs !== undefined) checkDuration(`${at}delayMs`, given.delayMs)
+  if (given.deadline !== undefined && given.deadlineMs !== undefined)
+    throw invalid(`${at}deadlineMs`, given.deadlineMs, 'cannot be given together with deadline')
+  if (given.deadline !== undefined) checkInstant(`${at}deadline`, given.deadline)
+  if (given.deadlineMs !== undefined) checkDuration(`${at}deadlineMs`, given.deadlineMs)
   if (given.externalId !== undefined) checkText(`${at}externalId`, given.externalId, taskLimits.externalIdLength)
   if (given.priority !== undefined) checkInteger(`${at}priority`, given.priority, -taskLimits.priority, taskLimits.priority)
   if (given.maxTries !== undefined) checkInteger(`${at}maxTries`, given.maxTries, 1, taskLimits.tries)
@@ -37,6 +45,8 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
     suspended: given.suspended ?? false,
     dueMs: given.due?.getTime() ?? null,
     delayMs: given.delayMs ?? null,
+    deadline: given.deadline?.getTime() ?? null,
+    deadlineMs: given.deadlineMs ?? null,
     priority: given.priority ?? 0,
     maxTries: given.maxTries ?? null,
     headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
@@ -48,6 +58,8 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
     checked.externalId === null &&
     checked.dueMs === null &&
     checked.delayMs === null &&
+    checked.deadline === null &&
+    checked.deadlineMs === null &&
     checked.maxTries === null &&
     checked.headers === null
   return { ...checked, plain }

@@ -5,6 +5,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { toState } from './row.ts'
+import { noteTurns, setStage, stages } from './turns.ts'
 
 const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
 
@@ -24,7 +25,14 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
        set ${then === 'expired' ? markExpired(context) : makeReady(context)}
       from dead
      where ${dialect.at(raw('dead.dead_topic'), raw('dead.dead_sequence'))} and +t.state = 0
-    returning topic, state`
+    returning topic, state, identifier, stage`
+  for (const topic of new Set(rows.map((row) => String(row['topic'])))) {
+    yield* noteTurns(
+      context,
+      topic,
+      rows.filter((row) => row['topic'] === topic),
+    )
+  }
   yield* dialect.tidy()
   const states = rows.map((row) => toState(row['state']))
   return {
@@ -37,7 +45,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
 
 /** Requirement 04 §36: the owner stays recorded. */
 function markExpired({ dialect }: Context): Statement {
-  return sql`state = 2, listed = ${dialect.false}, reason = ${reason('lease')}`
+  return sql`state = 2, listed = ${dialect.false}, reason = ${reason('lease')}, ${setStage('failed')}`
 }
 
 function makeReady({ dialect, now }: Context): Statement {
@@ -47,5 +55,6 @@ function makeReady({ dialect, now }: Context): Statement {
            listed = case when ${exhausted} then ${dialect.false} else ${dialect.true} end,
            reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
            completed = case when ${exhausted} then ${dialect.now(now())} end,
-           owner = case when ${exhausted} then t.owner end`
+           owner = case when ${exhausted} then t.owner end,
+           ${setStage(sql`case when ${exhausted} then ${raw(String(stages.failed))} else ${raw(String(stages.open))} end`)}`
 }

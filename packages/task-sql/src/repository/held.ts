@@ -1,5 +1,8 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { noteIdentifiers } from './turns.ts'
 
 /**
  * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
@@ -24,6 +27,16 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
     }
   }
   return sorted
+}
+
+/** What is no longer held may be another's turn. */
+export function noteTurnsOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+  const staged = tasks.filter(({ lease }) => lease < 0)
+  return noteIdentifiers(
+    context,
+    topic,
+    staged.map(({ identifier }) => identifier),
+  )
 }
 
 /** Splits tasks, in their order, by whether they are among `sequences`. */

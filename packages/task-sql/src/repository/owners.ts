@@ -32,6 +32,14 @@ export function* unregister({ dialect, owner }: Context): Verb<boolean> {
   return removed.length > 0
 }
 
+export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {
+  checkDuration('olderThanMs', olderThanMs)
+  const deadline = dialect.plusMs(dialect.now(now()), sql`cast(${-olderThanMs} as bigint)`)
+  const purged =
+    yield sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline} returning owner`
+  return purged.length
+}
+
 export function* owners({ dialect, owner, now }: Context, withinMs: number): Verb<TaskOwner[]> {
   checkDuration('withinMs', withinMs)
   const rows = yield sql`

@@ -1,22 +1,32 @@
-import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
 import type { PageOptions, TaskInfo } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { meets } from './filter.ts'
 import { infoColumns, toTaskInfo } from './row.ts'
 
-export function* task({ dialect }: Context, topic: string, sequence: number): Verb<TaskInfo | undefined> {
+export function* task(
+  { dialect }: Context,
+  topic: string,
+  task: number | { readonly externalId: string },
+): Verb<TaskInfo | undefined> {
   checkTopic(topic)
-  checkInteger('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+  if (typeof task === 'object') checkText('externalId', task?.externalId, taskLimits.externalIdLength)
+  else checkInteger('sequence', task, 0, Number.MAX_SAFE_INTEGER)
+  const which =
+    typeof task === 'object'
+      ? sql`t.topic = ${topic} and t.external_id = ${task.externalId}`
+      : dialect.at(sql`${topic}`, sql`${task}`)
   const [row] = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.tables.task} t
-     where ${dialect.at(sql`${topic}`, sql`${sequence}`)}`
+     where ${which}`
   return row && toTaskInfo(topic, row)
 }
 
 export function* page({ dialect }: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
-  const { after, before, size = 100 } = options
+  const { after, before, size = 100, ...filter } = options
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.batchSize)
   if (after !== undefined && before !== undefined) throw invalid('before', before, 'cannot be given together with after')
@@ -26,7 +36,7 @@ export function* page({ dialect }: Context, topic: string, options: PageOptions 
   const rows = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.tables.task} t
-     where t.topic = ${topic} and ${bound}
+     where t.topic = ${topic} and ${bound}${meets(dialect, filter)}
      order by t.sequence ${raw(before === undefined ? 'asc' : 'desc')}
      limit ${size}`
   return rows.map((row) => toTaskInfo(topic, row))

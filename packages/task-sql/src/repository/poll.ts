@@ -1,17 +1,93 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkTopic, invalid, pollConditions, pollOrders, taskLimits, taskReasons } from '@taskstream/task-api'
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
+import type { Claim, ClaimRequest } from '../dialect.ts'
+import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
+import { claimOrdered } from './claim-ordered.ts'
+import { claimSingular } from './claim-singular.ts'
 import { ownerUnknown, topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
-import { heldColumns, toHeldTask } from './row.ts'
+import { isSamePolling, plainPolling, topicDifferent } from './polling.ts'
+import type { Polling } from './polling.ts'
+import { heldColumns, isLate, toHeldTask } from './row.ts'
+import { noteIdentifiers, setStage } from './turns.ts'
 
-export function* poll({ dialect, owner, now }: Context, topic: string, options: PollOptions = {}): Verb<HeldTask[]> {
+export function* poll(context: Context, topic: string, options: PollOptions = {}): Verb<HeldTask[]> {
   const { size = 1 } = options
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.pollSize)
+  checkOneOf('order', options.order, pollOrders)
+  checkOneOf('condition', options.condition, pollConditions)
   if (size === 0) return []
-  const claim = yield* dialect.claim({ topic, owner, size, now: now(), columns: heldColumns })
-  if (!claim.topicKnown) throw topicUnknown(topic)
-  if (!claim.ownerKnown) throw ownerUnknown(owner)
-  return claim.rows.map((row) => toHeldTask(topic, row)).toSorted((left, right) => left.sequence - right.sequence)
+  const held: HeldTask[] = []
+  let polling: Polling = plainPolling
+  for (let late = 1; late > 0 && held.length < size;) {
+    const claimed = yield* claimSome(context, topic, size - held.length, options)
+    polling = claimed.polling
+    const staged = polling.condition !== 'none'
+    const tooLate = claimed.rows.filter(isLate).map((row) => toHeldTask(topic, row, staged))
+    held.push(...claimed.rows.filter((row) => !isLate(row)).map((row) => toHeldTask(topic, row, staged)))
+    late = tooLate.length
+    if (late > 0) yield* filterLate(context, topic, tooLate)
+  }
+  return held.toSorted(inOrder(polling))
+}
+
+/** Claims as the topic is polled: what is known of it from before, and what a first claim says, where that is not so. */
+function* claimSome(
+  { dialect, owner, now, pollings }: Context,
+  topic: string,
+  size: number,
+  asked: Partial<Polling>,
+): Verb<Claim & { readonly polling: Polling }> {
+  const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()) }
+  const known = pollings.get(topic) ?? plainPolling
+  let expected: Polling = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
+  for (;;) {
+    const { rows, polling, ownerKnown } = yield* claimAs(request, expected)
+    if (!polling) throw topicUnknown(topic)
+    if (!ownerKnown) throw ownerUnknown(owner)
+    pollings.set(topic, polling)
+    if (isSamePolling(polling, expected)) return { rows, polling, ownerKnown }
+    if ((asked.order ?? polling.order) !== polling.order || (asked.condition ?? polling.condition) !== polling.condition)
+      throw topicDifferent(topic, { ...asked }, polling)
+    expected = polling
+  }
+
+  function claimAs(request: ClaimRequest, { order, condition }: Polling): Verb<Claim> {
+    if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
+    return order === 'fifo' ? dialect.claimPlain(request) : claimOrdered(dialect, request, { order, condition })
+  }
+}
+
+/** Nobody gets to see a task after its deadline. */
+function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+  const { dialect, owner, now } = context
+  const rows = dialect.held(topic, owner, tasks, [])
+  yield sql`
+    update ${dialect.tables.task} as t
+       set state = 5,
+           listed = ${dialect.false},
+           reason = ${raw(String(taskReasons.indexOf('deadline')))},
+           completed = ${dialect.now(now())},
+           ${setStage('ended')}
+      ${rows.updateFrom}
+     where ${rows.where}
+    returning sequence`
+  yield* noteIdentifiers(
+    context,
+    topic,
+    tasks.filter(({ lease }) => lease < 0).map(({ identifier }) => identifier),
+  )
+}
+
+function inOrder({ order }: Polling): (left: HeldTask, right: HeldTask) => number {
+  if (order === 'lifo') return (left, right) => right.sequence - left.sequence
+  if (order === 'priority') return (left, right) => right.priority - left.priority || left.sequence - right.sequence
+  return (left, right) => left.sequence - right.sequence
+}
+
+function checkOneOf(argument: string, value: unknown, allowed: readonly string[]): void {
+  if (value !== undefined && !allowed.includes(value as string))
+    throw invalid(argument, value, `must be one of ${allowed.join(', ')}`)
 }

@@ -1,5 +1,5 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
-import type { PushedTask, TaskCreation } from '@taskstream/task-api'
+import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
 import type { RowColumn } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -8,18 +8,54 @@ import { topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { checkCreation } from './creation.ts'
 import type { CheckedCreation } from './creation.ts'
+import { removeOlder } from './insertion.ts'
 import { toNumber } from './row.ts'
+import { checkKeyed } from './topics.ts'
+import { stages } from './turns.ts'
+import type { Stage } from './turns.ts'
+
+const insertions: readonly Insertion[] = ['append', 'supersede', 'replace', 'delete']
 
 export function* push(
   context: Context,
   topic: string,
   creations: string | TaskCreation | readonly (string | TaskCreation)[],
+  options: PushOptions = {},
 ): Verb<PushedTask[]> {
+  const { insertion = 'append' } = options
   checkTopic(topic)
+  if (!insertions.includes(insertion)) throw invalid('insertion', insertion, `must be one of ${insertions.join(', ')}`)
   const list = (Array.isArray(creations) ? creations : [creations]) as readonly (string | TaskCreation)[]
   checkInteger('the number of creations', list.length, 0, taskLimits.batchSize)
   if (list.length === 0) return []
   const checked = list.map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
+  if (insertion !== 'append') return yield* pushAndRemove(context, topic, checked, insertion)
+  return yield* insert(context, topic, checked)
+}
+
+/** Only the last creation of each identifier counts (requirement 04 §18); then what is older goes. */
+function* pushAndRemove(
+  context: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  insertion: Exclude<Insertion, 'append'>,
+): Verb<PushedTask[]> {
+  yield* checkKeyed(context, topic, insertion)
+  const last = new Map(creations.map((creation) => [creation.identifier, creation]))
+  const counts = (creation: CheckedCreation): boolean => last.get(creation.identifier) === creation
+  const kept = insertion === 'delete' ? creations.filter(counts) : creations
+  const marked = kept.map((creation) => (counts(creation) ? creation : { ...creation, plain: false, redundant: true }))
+  const tasks = yield* insert(context, topic, marked)
+  // What was there before by its external id replaces nothing, and is not older than itself.
+  const created = tasks.filter(({ outcome }) => outcome !== 'duplicate')
+  if (created.length === 0) return tasks
+  const identifiers = created.map(({ identifier }) => identifier)
+  const first = created.reduce((least, { sequence }) => Math.min(least, sequence), Number.MAX_SAFE_INTEGER)
+  const superseded = yield* removeOlder(context, topic, insertion, identifiers, first)
+  return tasks.map((task) => (task.outcome === 'created' ? { ...task, superseded: superseded.get(task.identifier) ?? 0 } : task))
+}
+
+function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const inserted = yield checked.every(({ plain }) => plain)
     ? insertPlain(context, topic, checked)
     : insertAny(context, topic, checked)
@@ -39,8 +75,8 @@ function insertPlain({ dialect, now }: Context, topic: string, creations: readon
   ]
   return sql`
     ${start.with}
-    insert into ${task} (topic, identifier, input, created)
-    select p.topic, r.identifier, r.input, ${dialect.now(now())}
+    insert into ${task} (topic, identifier, input, created, listed, ranked, stage)
+    select p.topic, r.identifier, r.input, ${dialect.now(now())}, p.listing, p.ranking, p.stage
       from ${start.from} ${topics} p, ${dialect.rows(columns)}
      where p.topic = ${topic}
     returning sequence`
@@ -48,7 +84,6 @@ function insertPlain({ dialect, now }: Context, topic: string, creations: readon
 
 function insertAny({ dialect, now }: Context, topic: string, creations: readonly CheckedCreation[]): Statement {
   const { task, topic: topics } = dialect.tables
-  const waits = ({ suspended, dueMs, delayMs }: CheckedCreation): boolean => suspended || dueMs !== null || (delayMs ?? 0) > 0
   // A task that is due later wakes listeners too: they must not sleep past it.
   const start = dialect.beginPush(
     topic,
@@ -72,22 +107,39 @@ function insertAny({ dialect, now }: Context, topic: string, creations: readonly
     text('headers', ({ headers }) => headers),
     integer('priority', ({ priority }) => priority),
     integer('max_tries', ({ maxTries }) => maxTries),
-    integer('state', (creation) => (waits(creation) ? 4 : 1)),
+    integer('state', (creation) => (creation.redundant ? 8 : waits(creation) ? 4 : 1)),
+    integer('descent', (creation) => (waits(creation) ? 4 : 1)),
+    integer('stage', (creation) => stages[stageOf(creation)]),
+    integer('deadline', ({ deadline }) => deadline),
+    integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
     // Pushed suspended, a task waits for somebody, not for its time.
-    integer('due', ({ suspended, dueMs }) => (suspended ? null : dueMs)),
-    integer('delay', ({ suspended, delayMs }) => (suspended || delayMs === 0 ? null : delayMs)),
+    integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
+    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant || delayMs === 0 ? null : delayMs)),
   ]
-  const due = sql`case when r.due is not null then ${dialect.instant(raw('r.due'))}
-                       when r.delay is not null then ${dialect.plusMs(dialect.now(now()), raw('r.delay'))} end`
+  const instant = (at: string, delay: string): Statement =>
+    sql`case when ${raw(at)} is not null then ${dialect.instant(raw(at))}
+             when ${raw(delay)} is not null then ${dialect.plusMs(dialect.now(now()), raw(delay))} end`
   return sql`
     ${start.with}
-    insert into ${task} (topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, due)
+    insert into ${task} (topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+                         due, deadline, listed, ranked, stage)
     select p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
-           r.priority, r.max_tries, r.state, ${due}
+           r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
+           case when r.state = 1 then p.listing else ${dialect.false} end, p.ranking,
+           case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end
       from ${start.from} ${topics} p, ${dialect.rows(columns)}
      where p.topic = ${topic}
         on conflict (topic, external_id) where external_id is not null do nothing
     returning sequence, external_id`
+}
+
+function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
+  return suspended || dueMs !== null || (delayMs ?? 0) > 0
+}
+
+function stageOf({ redundant, suspended }: CheckedCreation): Stage {
+  if (redundant) return 'ended'
+  return suspended ? 'suspended' : 'open'
 }
 
 /** Rows that were not inserted: their external id was there before, or stands twice in this push; or the topic is unknown. */
@@ -119,11 +171,11 @@ function toPushedTasks(
 ): PushedTask[] {
   const created = new Set(duplicates && inserted.map((row) => row['external_id']))
   let next = 0
-  return creations.map(({ identifier, externalId }) => {
+  return creations.map(({ identifier, externalId, redundant }) => {
     const first =
       externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
     if (first)
       return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
-    return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: 'created' }
+    return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: redundant ? 'redundant' : 'created' }
   })
 }

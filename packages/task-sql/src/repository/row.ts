@@ -6,24 +6,35 @@ import type { Statement } from '../statement.ts'
 import type { Row } from '../transaction.ts'
 
 /** Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. */
-export const heldColumns: Statement = raw(
+const taskColumns = raw(
   'sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, cast(headers as text) as headers, input',
 )
+
+/** The same, with whether the deadline has passed. */
+export function heldColumns(dialect: Dialect, now: number | null): Statement {
+  return sql`${taskColumns}, ${dialect.epochMs(raw('deadline'))} as deadline,
+    case when deadline is not null and deadline <= ${dialect.now(now)} then 1 end as late`
+}
+
+export function isLate(row: Row): boolean {
+  return row['late'] !== null
+}
 
 /** Columns of a whole row. */
 export function infoColumns(dialect: Dialect): Statement {
   const instant = (name: string): Statement => sql`${dialect.epochMs(raw(name))} as ${raw(name)}`
-  return sql`${heldColumns}, state, descent, reason, owner, output,
-    ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}`
+  return sql`${taskColumns}, state, descent, reason, owner, output,
+    ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }
 
-export function toHeldTask(topic: string, row: Row): HeldTask {
+/** `staged`: completing the task may be another's turn; its lease is negative. */
+export function toHeldTask(topic: string, row: Row, staged: boolean): HeldTask {
   const attempt = toNumber(row['attempt'])
   return {
     topic,
     sequence: toNumber(row['sequence']),
     identifier: String(row['identifier']),
-    lease: attempt as TaskLease,
+    lease: (staged ? -attempt : attempt) as TaskLease,
     attempt,
     tries: toNumber(row['tries']),
     priority: toNumber(row['priority']),
@@ -67,7 +78,7 @@ export function toState(value: unknown): TaskState {
   return taskStates[toNumber(value)] ?? 'redundant'
 }
 
-type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'input'>
+type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'input' | 'deadline'>
 
 /** Most tasks have no more than an input: absent fields stay absent, and nothing is allocated for them. */
 function optionalFields(row: Row): OptionalFields {
@@ -76,6 +87,7 @@ function optionalFields(row: Row): OptionalFields {
   if (row['max_tries'] !== null) fields.maxTries = toNumber(row['max_tries'])
   if (row['reference'] !== null) fields.reference = String(row['reference'])
   if (row['external_id'] !== null) fields.externalId = String(row['external_id'])
+  if (row['deadline'] !== null) fields.deadline = toInstant(row['deadline'])
   if (row['headers'] !== null) fields.headers = JSON.parse(String(row['headers'])) as TaskHeaders
   return fields
 }

@@ -13,13 +13,19 @@ import { count } from './count.ts'
 import { expire } from './expire.ts'
 import { handBack } from './hand-back.ts'
 import { hold } from './hold.ts'
-import { heartbeat, owners, register, unregister } from './owners.ts'
+import { junction } from './junction.ts'
+import { overview } from './overview.ts'
+import { heartbeat, owners, purgeOwners, register, unregister } from './owners.ts'
 import { page, task } from './page.ts'
 import { poll } from './poll.ts'
+import { purge, purgeAll } from './purge.ts'
 import { push } from './push.ts'
+import { reassign, reassignAll } from './reassign.ts'
 import { reclaim } from './reclaim.ts'
+import { recreate, redrive } from './recreate.ts'
 import { release } from './release.ts'
-import { initialize, topics } from './topics.ts'
+import { resolve, results } from './results.ts'
+import { destroy, initialize, refresh, topics } from './topics.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   /** What the database says: `postgres()` or `sqlite()`. */
@@ -62,6 +68,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     // The incarnation: a process that starts again under its old name must not be taken for its former self.
     owner: `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
+    pollings: new Map(),
   }
   const translate = (error: unknown): unknown => dialect.classify(error) ?? error
   const bind =
@@ -78,15 +85,28 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     handBack: bind(handBack),
     reclaim: bind(reclaim),
     release: bind(release),
+    recreate: bind(recreate),
+    redrive: bind(redrive),
+    reassign: bind(reassign),
+    reassignAll: bind(reassignAll),
+    junction: bind(junction),
     initialize: bind(initialize),
     topics: bind(topics),
+    destroy: bind(destroy),
+    refresh: bind(refresh),
     task: bind(task),
     page: bind(page),
+    overview: bind(overview),
     count: bind(count),
+    results: bind(results),
+    resolve: bind(resolve),
+    purge: bind(purge),
+    purgeAll: bind(purgeAll),
     register: bind(register),
     unregister: bind(unregister),
     heartbeat: bind(heartbeat),
     owners: bind(owners),
+    purgeOwners: bind(purgeOwners),
     expire: bind(expire),
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),

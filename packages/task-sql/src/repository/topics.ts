@@ -1,18 +1,65 @@
-import { checkTopic } from '@taskstream/task-api'
+import { checkTopic, invalid, pollConditions, pollOrders } from '@taskstream/task-api'
+import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
+import { topicNotKeyed, topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
+import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling } from './polling.ts'
+import { stages } from './turns.ts'
 
-export function* initialize({ dialect }: Context, topic: string): Verb<boolean> {
+export function* initialize({ dialect }: Context, topic: string, options: TopicOptions = {}): Verb<boolean> {
+  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options
+  const { topic: topics, task } = dialect.tables
   checkTopic(topic)
+  if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
+  if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
+  if (condition !== 'none' && !keyed) throw invalid('keyed', keyed, 'must not be false under a condition')
   yield* checkSchema(dialect)
-  const added =
-    yield sql`insert into ${dialect.tables.topic} (topic) values (${topic}) on conflict (topic) do nothing returning topic`
-  return added.length > 0
+  const boolean = (value: boolean): typeof dialect.true => (value ? dialect.true : dialect.false)
+  const stage = condition === 'none' ? stages.unstaged : stages.open
+  const added = yield sql`
+    insert into ${topics} (topic, ordering, condition, listing, ranking, stage)
+    values (${topic}, ${orderNumber(order)}, ${conditionNumber(condition)}, ${boolean(order !== 'fifo' || condition !== 'none')},
+            ${boolean(order === 'priority')}, ${raw(keyed ? String(stage) : 'null')})
+        on conflict (topic) do nothing
+    returning topic`
+  if (added.length > 0) {
+    // What a push in flight left behind when a former topic of this name was destroyed.
+    yield sql`delete from ${task} where topic = ${topic}`
+    if (keyed) for (const statement of dialect.openLanes(topic)) yield statement
+    return true
+  }
+  const [row] = yield sql`select ordering, condition, stage from ${topics} where topic = ${topic}`
+  if (!row) return false
+  const found = toPolling(row['ordering'], row['condition'])
+  if (!isSamePolling(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
+  if (keyed && row['stage'] === null) throw topicNotKeyed(topic, 'what was asked for')
+  return false
 }
 
 export function* topics({ dialect }: Context): Verb<string[]> {
   const rows = yield sql`select topic from ${dialect.tables.topic} order by topic`
   return rows.map((row) => String(row['topic']))
+}
+
+export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
+  const { task, topic: topics, turn } = dialect.tables
+  checkTopic(topic)
+  const removed = yield sql`delete from ${topics} where topic = ${topic} returning topic`
+  yield sql`delete from ${task} where topic = ${topic}`
+  yield sql`delete from ${turn} where topic = ${topic}`
+  for (const statement of dialect.closeTopic(topic)) yield statement
+  return removed.length > 0
+}
+
+export function* refresh({ dialect }: Context): Verb<void> {
+  for (const statement of dialect.analyze) yield statement
+}
+
+/** @throws TaskError TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+export function* checkKeyed({ dialect }: Context, topic: string, verb: string): Verb<void> {
+  const [row] = yield sql`select stage from ${dialect.tables.topic} where topic = ${topic}`
+  if (!row) throw topicUnknown(topic)
+  if (row['stage'] === null) throw topicNotKeyed(topic, verb)
 }

@@ -6,6 +6,8 @@ import type { Statement } from '../statement.ts'
 export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
+  readonly lane: Statement
+  readonly turnSequence: Statement
   /** The task table's name as a value, for the catalogue. */
   readonly taskName: string
 }
@@ -20,6 +22,9 @@ export function tablesOf(schema: string): PostgresTables {
     migration: table('task_migration'),
     sequence: table('task_sequence'),
     holding: table('task_holding'),
+    lane: table('task_lane'),
+    turn: table('task_turn'),
+    turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
   }
 }

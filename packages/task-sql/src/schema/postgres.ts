@@ -64,5 +64,40 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
         sql`create index task_holding_topic on ${tables.holding} (topic, owner, chunk)`,
       ],
     },
+    {
+      version: 2,
+      name: 'orders, conditions, keys',
+      statements: [
+        sql`
+          alter table ${tables.topic}
+            add column ordering smallint not null default 0,
+            add column condition smallint not null default 0,
+            add column listing boolean not null default false,
+            add column ranking boolean not null default false,
+            add column stage smallint`,
+        sql`
+          alter table ${task}
+            add column ranked boolean not null default false,
+            add column stage smallint`,
+        sql`create index task_ranked on ${task} (topic, priority desc, sequence) where listed and ranked`,
+        sql`create index task_identifier on ${task} (topic, identifier, stage, sequence) where stage is not null`,
+        sql`create index task_open on ${task} (topic, sequence) where stage = 1`,
+        sql`create index task_created on ${task} using brin (created) with (autosummarize = on)`,
+        sql`
+          create table ${tables.lane} (
+            topic varchar(250) collate "C" not null,
+            lane integer not null,
+            primary key (topic, lane)
+          ) with (fillfactor = 70)`,
+        sql`create sequence ${tables.turnSequence} as bigint minvalue 1 cache 1`,
+        sql`
+          create table ${tables.turn} (
+            turn bigint not null default nextval('${tables.turnSequence}'::regclass),
+            topic varchar(250) collate "C" not null,
+            identifier varchar(500) collate "C" not null,
+            primary key (topic, turn)
+          ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`,
+      ],
+    },
   ]
 }

@@ -43,4 +43,24 @@ export const sqliteMigrations: readonly MigrationStep[] = [
       ),
     ],
   },
+  {
+    version: 2,
+    name: 'orders, conditions, keys',
+    statements: [
+      raw('alter table task_topic add column ordering integer not null default 0'),
+      raw('alter table task_topic add column condition integer not null default 0'),
+      raw('alter table task_topic add column listing integer not null default 0'),
+      raw('alter table task_topic add column ranking integer not null default 0'),
+      raw('alter table task_topic add column stage integer'),
+      raw('alter table task add column ranked integer not null default 0'),
+      raw('alter table task add column stage integer'),
+      raw('create index task_listed on task (topic, sequence) where listed = 1 and state = 1'),
+      raw('create index task_ranked on task (topic, priority desc, sequence) where listed = 1 and state = 1 and ranked = 1'),
+      raw('create index task_identifier on task (topic, identifier, stage, sequence) where stage is not null'),
+      raw(
+        'create table task_turn (turn integer primary key autoincrement, topic text not null, identifier text not null) strict',
+      ),
+      raw('create index task_turn_topic on task_turn (topic, turn)'),
+    ],
+  },
 ]

@@ -1,0 +1,60 @@
+import { checkInstant, checkInteger, checkStorable, invalid, taskLimits } from './task-limits.ts'
+import { taskReasons, taskStates } from './task-state.ts'
+import type { TaskReason, TaskState } from './task-state.ts'
+
+/** Which tasks of a topic are meant: those that meet everything that is given. */
+export interface TaskFilter {
+  /** In one of these states; none of them matches nothing. */
+  readonly states?: readonly TaskState[]
+  readonly identifier?: string
+  readonly reference?: string
+  readonly reason?: TaskReason
+  /** The first sequence, inclusive. */
+  readonly from?: number
+  /** The last sequence, inclusive. */
+  readonly to?: number
+  /** Pushed at or after this instant. */
+  readonly createdFrom?: Date
+  /** Pushed before this instant. */
+  readonly createdBefore?: Date
+  /** Completed at or after this instant. */
+  readonly completedFrom?: Date
+  /** Completed before this instant. */
+  readonly completedBefore?: Date
+}
+
+/** @throws TaskError ARGUMENT_INVALID, naming the part of the filter that is not one */
+export function checkFilter(filter: TaskFilter): void {
+  const { states, reason, identifier, reference, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
+  if (states !== undefined) {
+    if (!Array.isArray(states)) throw invalid('states', states, 'must be an array')
+    for (const state of states) checkState('states', state)
+  }
+  if (reason !== undefined && !taskReasons.includes(reason))
+    throw invalid('reason', reason, `must be one of ${taskReasons.join(', ')}`)
+  if (identifier !== undefined) checkStorable('identifier', identifier, taskLimits.identifierLength)
+  if (reference !== undefined) checkStorable('reference', reference, taskLimits.referenceLength)
+  checkInteger('from', from, 0, Number.MAX_SAFE_INTEGER)
+  checkInteger('to', to, 0, Number.MAX_SAFE_INTEGER)
+  if (from > to) throw invalid('from', from, `must not be after to, which is ${to}`)
+  checkSpan(filter, 'createdFrom', 'createdBefore')
+  checkSpan(filter, 'completedFrom', 'completedBefore')
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless `state` is one */
+export function checkState(argument: string, state: unknown): asserts state is TaskState {
+  if (!taskStates.includes(state as TaskState)) throw invalid(argument, state, `must be one of ${taskStates.join(', ')}`)
+}
+
+function checkSpan<Key extends 'createdFrom' | 'createdBefore' | 'completedFrom' | 'completedBefore'>(
+  filter: TaskFilter,
+  fromKey: Key,
+  beforeKey: Key,
+): void {
+  const from = filter[fromKey]
+  const before = filter[beforeKey]
+  if (from !== undefined) checkInstant(fromKey, from)
+  if (before !== undefined) checkInstant(beforeKey, before)
+  if (from !== undefined && before !== undefined && from > before)
+    throw invalid(fromKey, from.toISOString(), `must not be after ${beforeKey}, which is ${before.toISOString()}`)
+}

@@ -1,0 +1,85 @@
+import type { Execution, Outcome } from './execution.ts'
+import type { TaskFilter } from './task-filter.ts'
+import type { Task } from './task.ts'
+import type { TaskResult, TaskState } from './task-state.ts'
+
+/**
+ * How an ended task is brought back: `reset` makes its own row ready again, in its old place; the others push a new task and
+ * leave the old one recreated, with what that insertion does to older tasks.
+ */
+export type Revivification = 'reset' | 'append' | 'supersede' | 'replace'
+
+/** The states that a task can be brought back from. */
+export type RevivableState = Extract<TaskState, 'expired' | 'failed' | 'suspended' | 'filtered' | 'succeeded'>
+
+/** The first tasks, by sequence, that meet a filter. */
+export interface RecreateSelection extends Omit<TaskFilter, 'states'> {
+  readonly state: RevivableState
+  /** At most so many, 1 to 100 000. Default 1. */
+  readonly size?: number
+}
+
+/** A task and what was made of it: itself, if it was reset. */
+export interface RecreatedTask {
+  readonly from: Task
+  readonly to: Task
+}
+
+export interface ReassignAllOptions {
+  readonly from: RevivableState
+  readonly to: TaskResult
+  /** The first sequence, inclusive. */
+  readonly first?: number
+  /** The last sequence, inclusive. */
+  readonly last?: number
+}
+
+export interface RedriveOptions extends Omit<TaskFilter, 'states'> {
+  /** Default `['failed']`. */
+  readonly states?: readonly RevivableState[]
+  /** Says what would be done, and does nothing. Default false. */
+  readonly dryRun?: boolean
+  /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
+  readonly limit?: number
+}
+
+/** What a redrive did, or would do. */
+export interface Redrive {
+  readonly count: number
+  /** The first and last sequence among them; none when there were none. */
+  readonly first?: number
+  readonly last?: number
+}
+
+/** Bringing ended tasks back, and correcting how they ended. */
+export interface TaskReviver<Transaction, E extends Execution = 'async'> {
+  /**
+   * Brings back the tasks that are given, or the first that meet a selection. Identifier, input, reference, headers, priority and
+   * maximum of tries are kept, and an external id moves to the new task. A reset clears owner, output and times; both clear the
+   * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given.
+   *
+   * @returns old and new tasks, by sequence
+   * @throws TaskError TASK_STATE if a task that was given cannot be brought back: nothing was written; TOPIC_NOT_KEYED
+   * @example
+   * await tasks.recreate(tx, 'invoices', 'reset', failedTasks)
+   * await tasks.recreate(tx, 'invoices', 'append', { state: 'expired', size: 100 })
+   */
+  recreate(
+    transaction: Transaction,
+    topic: string,
+    revivification: Revivification,
+    tasks: Iterable<Task> | RecreateSelection,
+  ): Outcome<E, RecreatedTask[]>
+
+  /** Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be. */
+  redrive(transaction: Transaction, topic: string, options?: RedriveOptions): Outcome<E, Redrive>
+
+  /**
+   * Gives ended tasks another result. Output and completion stay as they are.
+   * @throws TaskError TASK_STATE if a task is not there or has not ended: nothing was written
+   */
+  reassign(transaction: Transaction, topic: string, results: ReadonlyMap<Task, TaskResult>): Outcome<E, void>
+
+  /** Gives all tasks of one state another result. @returns how many there were */
+  reassignAll(transaction: Transaction, topic: string, options: ReassignAllOptions): Outcome<E, number>
+}

@@ -1,0 +1,60 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
+
+/** A power of two. Identifiers that share a lane delay each other for as long as a poll's transaction lasts, and no more. */
+const laneCount = 1024
+
+/** Lanes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
+export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'lockLanes' | 'meet' | 'openLanes'> {
+  return {
+    lockLanes: function* (topic, candidates, limit) {
+      const rows = yield sql`
+        select l.lane, current_setting('transaction_isolation') as isolation
+          from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place from (${candidates}) c group by 1) wanted
+          join ${lanes} l on l.topic = ${topic} and l.lane = wanted.lane
+         order by wanted.place
+         limit ${limit}
+           for update of l skip locked`
+      const isolation = rows[0]?.['isolation']
+      if (isolation === undefined) return undefined
+      if (isolation !== 'read committed') throw isolationUnsupported(topic, String(isolation))
+      const locked = `{${rows.map(({ lane }) => Number(lane)).join(',')}}`
+      return (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`
+    },
+    // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
+    meet: function* (topic, identifiers) {
+      const rows = yield sql`
+        select l.lane, current_setting('transaction_isolation') as isolation
+          from ${lanes} l
+         where l.topic = ${topic}
+           and l.lane in (select ${laneCount}::int4 + ${laneOf(raw('r.identifier'))}
+                            from unnest(array(select jsonb_array_elements_text(${JSON.stringify(identifiers)}::jsonb))) r (identifier))
+         order by l.lane
+           for update of l`
+      const isolation = String(rows[0]?.['isolation'] ?? 'read committed')
+      if (isolation !== 'read committed') throw isolationUnsupported(topic, isolation)
+    },
+    openLanes: (topic) => [
+      sql`
+        insert into ${lanes} (topic, lane)
+        select ${topic}, lane
+          from generate_series(0, ${2 * laneCount - 1}::int4) as lane
+            on conflict (topic, lane) do nothing`,
+    ],
+  }
+}
+
+function laneOf(identifier: Statement): Statement {
+  return sql`(hashtextextended(${identifier}, 0) & ${raw(String(laneCount - 1))})::int4`
+}
+
+function isolationUnsupported(topic: string, found: string): TaskError {
+  return new TaskError(
+    'ISOLATION_UNSUPPORTED',
+    `Topic "${topic}" can only be polled or joined at READ COMMITTED, and the transaction is at ${found.toUpperCase()}: what others have just committed would go unseen`,
+    { topic, found, needed: 'read committed' },
+  )
+}

@@ -1,0 +1,43 @@
+import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import { claimStatus, mayClaim } from './polling.ts'
+import type { Polling } from './polling.ts'
+
+/** Listed ready rows of a topic, in its order: what a topic that is polled by another order than sequence keeps an index of. */
+export function listedReady(dialect: Dialect, topic: string, { order }: Polling): Statement {
+  const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.true}` : raw('')
+  return sql`t.topic = ${topic} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
+}
+
+export function orderBy({ order }: Polling): Statement {
+  if (order === 'priority') return raw('t.priority desc, t.sequence')
+  return raw(order === 'lifo' ? 't.sequence desc' : 't.sequence')
+}
+
+/** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */
+export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
+  const { topic, owner, size, now, columns } = request
+  const rows = yield sql`
+    with free (free_topic, free_sequence) as (
+      select topic, sequence
+        from (select t.topic, t.sequence
+                from ${dialect.tables.task} t
+               where ${listedReady(dialect, topic, polling)}
+                 and ${mayClaim(dialect, topic, owner, polling)}
+               order by ${orderBy(polling)}
+               limit ${size}
+               ${dialect.lock('t', 'skip')}) first)
+    update ${dialect.tables.task} as t
+       set state = 0,
+           owner = ${owner},
+           attempt = t.attempt + 1,
+           tries = t.tries + 1,
+           started = ${dialect.now(now)}
+      from free
+     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
+    returning ${columns}`
+  if (rows.length > 0) return { rows, polling, ownerKnown: true }
+  return { rows: [], ...(yield* claimStatus(dialect, topic, owner)) }
+}

@@ -1,0 +1,155 @@
+/**
+ * Polling under a singular condition.
+ *
+ * - A row is *listed* while it may be its identifier's head: the one whose turn it is. Every row is pushed listed. A poll that
+ *   finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
+ * - Whatever unblocks a row (completion, expiry, reset, purge …) notes its identifier. A poll looks first into what is noted,
+ *   lists the heads it finds there, and only then takes listed rows, in the topic's order.
+ * - All of this happens while the identifier's *lane* is locked by the poll: taking, listing and unlisting never meet. What is
+ *   decided is decided by a statement that begins after the lane was locked, and so sees whatever was done in the lane before.
+ *   An event that such a statement does not see yet leaves a note that a later one will.
+ *
+ * Lanes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ */
+import type { PollCondition } from '@taskstream/task-api'
+import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Row, Verb } from '../transaction.ts'
+import { listedReady, orderBy } from './claim-ordered.ts'
+import { claimStatus, isSamePolling } from './polling.ts'
+import type { Polling } from './polling.ts'
+import { toNumber } from './row.ts'
+import { stages } from './turns.ts'
+
+/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
+const spareLanes = 16
+/** Looks at so many more rows than are asked for: others may be working on the first. */
+const spareRows = 1_000
+/** Each takes rows or takes them off the list; what is left then is left for the next poll. */
+const maximumRounds = 16
+
+export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
+  const { topic, owner, size } = request
+  const status = yield* claimStatus(dialect, topic, owner)
+  if (!status.polling || !status.ownerKnown || !isSamePolling(status.polling, polling)) return { rows: [], ...status }
+  yield* takeUpNotes(dialect, topic, polling, size)
+  const claimed: Row[] = []
+  for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
+    const room = size - claimed.length
+    const first = sql`
+      select t.sequence, t.identifier, t.priority, row_number() over (order by ${orderBy(polling)}) as place
+        from ${dialect.tables.task} t
+       where ${listedReady(dialect, topic, polling)}
+       order by ${orderBy(polling)}
+       limit ${room * 2 + spareRows}`
+    const free = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
+    if (!free) break
+    const rows = yield sql`
+      select c.sequence, c.place, ${blocked(dialect, topic, polling)} as blocked
+        from (${first}) c
+       where ${free(raw('c.identifier'))}`
+    if (rows.length === 0) break
+    const inOrder = rows.toSorted((left, right) => toNumber(left['place']) - toNumber(right['place']))
+    const heads = inOrder.filter(({ blocked }) => blocked === null).slice(0, room)
+    if (heads.length > 0) claimed.push(...(yield claim(dialect, request, heads.map(toSequence))))
+    const waiting = inOrder.filter(({ blocked }) => blocked !== null)
+    if (waiting.length > 0) yield setListed(dialect, topic, waiting.map(toSequence), false)
+    if (heads.length === 0 && waiting.length === 0) break
+  }
+  return { rows: claimed, polling, ownerKnown: true }
+}
+
+/** Lists the heads of noted identifiers, and drops the notes. */
+function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<void> {
+  const { task, turn } = dialect.tables
+  const limit = size * 4 + spareRows
+  const first = sql`
+    select n.turn, n.identifier, row_number() over (order by n.turn) as place
+      from ${turn} n
+     where n.topic = ${topic}
+     order by n.turn
+     limit ${limit}`
+  const free = yield* dialect.lockLanes(topic, first, limit)
+  if (!free) return
+  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${free(raw('c.identifier'))}`
+  if (notes.length === 0) return
+  const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
+  const heads = yield sql`
+    select r.identifier,
+           (select t.sequence
+              from ${task} t
+             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
+             order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
+             limit 1) as sequence
+      from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
+     where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
+  const found = heads.filter(({ sequence }) => sequence !== null)
+  const sequences = found.map(toSequence)
+  const listed = new Set(sequences.length === 0 ? [] : (yield setListed(dialect, topic, sequences, true)).map(toSequence))
+  // A head that another transaction is working on could not be looked at: its note stays.
+  const kept = new Set(found.filter((row) => !listed.has(toSequence(row))).map(({ identifier }) => String(identifier)))
+  const done = notes.filter(({ identifier }) => !kept.has(String(identifier))).map((row) => toNumber(row['turn']))
+  if (done.length > 0) yield sql`delete from ${turn} where topic = ${topic} and ${dialect.among(raw('turn'), done)}`
+}
+
+/** Not null where another row stands in the way of the candidate `c`. */
+function blocked(dialect: Dialect, topic: string, polling: Polling): Statement {
+  const before = polling.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'
+  const obstacles = [
+    `b.stage = ${stages.active}`,
+    ...obstacleStages(polling.condition).map((stage) => `b.stage = ${stage} and ${before}`),
+  ]
+  const each = obstacles.map((obstacle) => stands(dialect, topic, raw('c.identifier'), raw(obstacle)))
+  return sql`coalesce(${each.reduce((left, right) => sql`${left}, ${right}`)})`
+}
+
+function obstacleStages(condition: PollCondition): number[] {
+  if (condition === 'singular-by-identifier-suspend-until-success') return [stages.open, stages.failed, stages.suspended]
+  if (condition === 'singular-by-identifier-suspend-on-failure') return [stages.open, stages.failed]
+  return [stages.open]
+}
+
+/** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
+function stands({ tables }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
+  return sql`(select 1 from ${tables.task} b where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} limit 1)`
+}
+
+function claim(dialect: Dialect, { topic, owner, now, columns }: ClaimRequest, sequences: readonly number[]): Statement {
+  return sql`
+    ${freeRows(dialect, topic, sequences)}
+    update ${dialect.tables.task} as t
+       set state = 0,
+           stage = ${raw(String(stages.active))},
+           owner = ${owner},
+           attempt = t.attempt + 1,
+           tries = t.tries + 1,
+           started = ${dialect.now(now)}
+      from free
+     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))} and free.free_state = 1
+    returning ${columns}`
+}
+
+/** Returns what it could look at; due rows and rows that are listed already are left as they are. */
+function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Statement {
+  return sql`
+    ${freeRows(dialect, topic, sequences)}
+    update ${dialect.tables.task} as t
+       set listed = case when t.state = 1 then ${listed ? dialect.true : dialect.false} else t.listed end
+      from free
+     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
+    returning sequence`
+}
+
+function freeRows(dialect: Dialect, topic: string, sequences: readonly number[]): Statement {
+  return sql`
+    with free (free_topic, free_sequence, free_state) as (
+      select t.topic, t.sequence, t.state
+        from ${dialect.tables.task} t
+       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
+       ${dialect.lock('t', 'skip')})`
+}
+
+function toSequence(row: Row): number {
+  return toNumber(row['sequence'])
+}

@@ -1,0 +1,33 @@
+import { checkFilter, stateNumber, taskReasons } from '@taskstream/task-api'
+import type { TaskFilter } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
+import { join, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+
+/** What a filter asks of a row `t`, beginning with `and`. @throws TaskError ARGUMENT_INVALID */
+export function meets(dialect: Dialect, filter: TaskFilter): Statement {
+  checkFilter(filter)
+  const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
+  const instant = (date: Date): Statement => dialect.instant(sql`${date.getTime()}`)
+  const conditions = [
+    states && inStates(states),
+    identifier !== undefined && sql`t.identifier = ${identifier}`,
+    reference !== undefined && sql`t.reference = ${reference}`,
+    reason !== undefined && sql`t.reason = ${taskReasons.indexOf(reason)}`,
+    from !== undefined && sql`t.sequence >= ${from}`,
+    to !== undefined && sql`t.sequence <= ${to}`,
+    createdFrom && sql`t.created >= ${instant(createdFrom)}`,
+    createdBefore && sql`t.created < ${instant(createdBefore)}`,
+    completedFrom && sql`t.completed >= ${instant(completedFrom)}`,
+    completedBefore && sql`t.completed < ${instant(completedBefore)}`,
+  ]
+  return join(
+    conditions.filter((condition) => typeof condition === 'object').map((condition) => sql` and ${condition}`),
+    '',
+  )
+}
+
+function inStates(states: NonNullable<TaskFilter['states']>): Statement {
+  // Numbers of our own, never what a caller wrote.
+  return states.length === 0 ? raw('1 = 0') : raw(`t.state in (${states.map(stateNumber).join(', ')})`)
+}

@@ -1,0 +1,67 @@
+import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import type { Junction } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { checkKeyed } from './topics.ts'
+import { noteTurns, setStage } from './turns.ts'
+
+export function* junction(
+  context: Context,
+  topic: string,
+  kind: Junction,
+  groups: Iterable<readonly string[]>,
+): Verb<ReadonlySet<string>> {
+  const { dialect } = context
+  const { task } = dialect.tables
+  checkTopic(topic)
+  if (kind !== 'singular' && kind !== 'eternal') throw invalid('junction', kind, "must be 'singular' or 'eternal'")
+  const asked = checkGroups(groups)
+  yield* checkKeyed(context, topic, 'junction')
+  const identifiers = [...new Set(asked.flat())]
+  if (identifiers.length === 0) return new Set()
+  yield* dialect.meet(topic, identifiers)
+  // Requirement 04 §33: suspended for itself, not until a due time; or in any state but redundant.
+  const arrived = yield sql`
+    select distinct t.identifier
+      from ${task} t
+     where t.topic = ${topic}
+       and t.stage is not null
+       and ${dialect.among(raw('t.identifier'), identifiers)}
+       and ${raw(kind === 'singular' ? 't.state = 4 and t.due is null' : 't.state between 0 and 7')}`
+  const here = new Set(arrived.map(({ identifier }) => String(identifier)))
+  const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
+  if (complete.size === 0) return new Set()
+  const started = yield sql`
+    update ${task} as t
+       set state = 1,
+           listed = ${dialect.true},
+           completed = null,
+           ${setStage('open')}
+     where t.topic = ${topic}
+       and t.stage is not null
+       and ${dialect.among(raw('t.identifier'), [...complete])}
+       and t.state = 4
+       and t.due is null
+    returning identifier, stage`
+  yield* noteTurns(context, topic, started)
+  return new Set(started.map(({ identifier }) => String(identifier)))
+}
+
+function checkGroups(groups: Iterable<readonly string[]>): string[][] {
+  const checked = [...groups].map((group, index) => {
+    if (!Array.isArray(group)) throw invalid(`groups[${index}]`, group, 'must be an array of identifiers')
+    if (group.length === 0) throw invalid(`groups[${index}]`, '[]', 'must not be empty')
+    for (const identifier of group) checkText(`groups[${index}]`, identifier, taskLimits.identifierLength)
+    const twice = group.find((identifier, at) => group.indexOf(identifier) !== at)
+    if (twice !== undefined) throw invalid(`groups[${index}]`, twice, 'must not name an identifier twice')
+    return [...group] as string[]
+  })
+  checkInteger(
+    'the number of identifiers',
+    checked.reduce((sum, { length }) => sum + length, 0),
+    0,
+    taskLimits.batchSize,
+  )
+  return checked
+}

@@ -1,0 +1,39 @@
+import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import type { PurgeOptions, TaskState } from '@taskstream/task-api'
+import { sql } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { meets } from './filter.ts'
+import { toNumber } from './row.ts'
+import { noteDeleted } from './turns.ts'
+
+/** Requirement 04 §42: neither what is to be done, nor what expired and nobody has looked at. */
+const purged: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
+
+export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
+  const { limit = 10_000, states = purged, ...filter } = options
+  const { dialect } = context
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  const rows = yield sql`
+    with old (old_sequence) as (
+      select t.sequence
+        from ${dialect.tables.task} t
+       where t.topic = ${topic}${meets(dialect, { ...filter, states })}
+       order by t.sequence
+       limit ${limit}
+       ${dialect.lock('t', 'skip')})
+    delete from ${dialect.tables.task} as t
+     where t.topic = ${topic} and t.sequence in (select old_sequence from old)
+    returning identifier, stage`
+  yield* noteDeleted(context, topic, rows)
+  return rows.length
+}
+
+export function* purgeAll({ dialect }: Context, topic: string): Verb<number> {
+  checkTopic(topic)
+  yield sql`delete from ${dialect.tables.turn} where topic = ${topic}`
+  const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
+  yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
+  return toNumber(row?.['count'] ?? 0)
+}

@@ -1,0 +1,49 @@
+import { checkInteger, checkTopic, invalid, stateNumber, stateOf, taskResults } from '@taskstream/task-api'
+import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { lockGiven } from './recreate.ts'
+import { noteTurns, setStage, stageOfState, stages } from './turns.ts'
+
+export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
+  checkTopic(topic)
+  for (const result of results.values()) checkResult('result', result)
+  yield* lockGiven(context, topic, results.keys())
+  for (const result of new Set(results.values())) {
+    const sequences = [...results].filter(([, one]) => one === result).map(([{ sequence }]) => sequence)
+    yield* assign(context, topic, result, context.dialect.among(raw('t.sequence'), sequences))
+  }
+}
+
+export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
+  const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
+  checkTopic(topic)
+  checkResult('to', to)
+  const state = stateNumber(from)
+  if (!(state >= 2 && state <= 6)) throw invalid('from', from, 'must be expired, failed, suspended, filtered or succeeded')
+  checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
+  checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
+  if (first > last || from === stateOf(to)) return 0
+  return yield* assign(context, topic, to, sql`t.state = ${state} and t.sequence between ${first} and ${last}`)
+}
+
+function* assign(context: Context, topic: string, result: TaskResult, which: Statement): Verb<number> {
+  const state = stateNumber(stateOf(result))
+  const rows = yield sql`
+    update ${context.dialect.tables.task} as t
+       set state = ${state},
+           descent = case when t.state > t.descent then t.state else t.descent end,
+           due = null,
+           reason = null,
+           ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}
+     where t.topic = ${topic} and ${which}
+    returning identifier, stage`
+  yield* noteTurns(context, topic, rows)
+  return rows.length
+}
+
+function checkResult(argument: string, result: unknown): void {
+  if (!taskResults.includes(result as TaskResult)) throw invalid(argument, result, `must be one of ${taskResults.join(', ')}`)
+}

@@ -1,0 +1,174 @@
+import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import type {
+  RecreatedTask,
+  RecreateSelection,
+  Redrive,
+  RedriveOptions,
+  RevivableState,
+  Revivification,
+  Task,
+} from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Row, Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { meets } from './filter.ts'
+import { removeOlder } from './insertion.ts'
+import { toNumber } from './row.ts'
+import { checkKeyed } from './topics.ts'
+import { noteTurns, setStage } from './turns.ts'
+
+const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'filtered', 'succeeded']
+const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
+
+export function* recreate(
+  context: Context,
+  topic: string,
+  revivification: Revivification,
+  tasks: Iterable<Task> | RecreateSelection,
+): Verb<RecreatedTask[]> {
+  checkTopic(topic)
+  if (!revivifications.includes(revivification))
+    throw invalid('revivification', revivification, `must be one of ${revivifications.join(', ')}`)
+  if (typeof tasks !== 'object' || tasks === null) throw invalid('tasks', tasks, 'must be tasks or a selection')
+  if (revivification === 'supersede' || revivification === 'replace') yield* checkKeyed(context, topic, revivification)
+  const rows = Symbol.iterator in tasks ? yield* lockGiven(context, topic, tasks) : yield* lockSelected(context, topic, tasks)
+  if (rows.length === 0) return []
+  if (revivification === 'reset') {
+    yield* reset(context, topic, rows.map(toSequence))
+    return rows.map((row) => ({ from: toTask(topic, row), to: toTask(topic, row) }))
+  }
+  const created = yield* copy(context, topic, rows)
+  if (revivification !== 'append') {
+    const identifiers = rows.map(({ identifier }) => String(identifier))
+    yield* removeOlder(context, topic, revivification, identifiers, Math.min(...created))
+  }
+  return rows.map((row, index) => ({ from: toTask(topic, row), to: { ...toTask(topic, row), sequence: created[index] ?? 0 } }))
+}
+
+export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {
+  const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  checkRevivable('states', states)
+  const { dialect } = context
+  const matching = sql`
+    select t.sequence
+      from ${dialect.tables.task} t
+     where t.topic = ${topic}${meets(dialect, { ...filter, states })}
+     order by t.sequence
+     limit ${limit}`
+  const rows = yield dryRun ? matching : sql`${matching} ${dialect.lock('t', 'skip')}`
+  const sequences = rows.map(toSequence)
+  if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
+  const [first, last] = [sequences[0], sequences.at(-1)]
+  return first === undefined || last === undefined ? { count: 0 } : { count: sequences.length, first, last }
+}
+
+/** The given tasks, locked, if each of them has ended. */
+export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task>): Verb<Row[]> {
+  const { dialect } = context
+  const given = [...tasks]
+  checkInteger('the number of tasks', given.length, 0, taskLimits.batchSize)
+  const bySequence = new Map<number, Task>()
+  for (const task of given) {
+    if (!Number.isSafeInteger(task?.sequence) || typeof task.identifier !== 'string')
+      throw invalid('task', task, 'must be a task')
+    if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
+    if (bySequence.has(task.sequence))
+      throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
+    bySequence.set(task.sequence, task)
+  }
+  if (given.length === 0) return []
+  const rows = yield sql`
+    select t.sequence, t.identifier, t.state, t.external_id
+      from ${dialect.tables.task} t
+     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), [...bySequence.keys()])} and t.state between 2 and 6
+     order by t.sequence
+     ${dialect.lock('t', 'wait')}`
+  const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
+  const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
+  if (wrong.length > 0) {
+    throw new TaskError(
+      'TASK_STATE',
+      `${wrong.length} of ${given.length} tasks are not there or have not ended, the first is ${taskToString(wrong[0]!)}`,
+      { tasks: wrong },
+    )
+  }
+  return [...rows]
+}
+
+function* lockSelected({ dialect }: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+  const { state, size = 1, ...filter } = selection
+  checkInteger('size', size, 1, taskLimits.batchSize)
+  checkRevivable('state', [state])
+  const rows = yield sql`
+    select t.sequence, t.identifier, t.state, t.external_id
+      from ${dialect.tables.task} t
+     where t.topic = ${topic}${meets(dialect, { ...filter, states: [state] })}
+     order by t.sequence
+     limit ${size}
+     ${dialect.lock('t', 'skip')}`
+  return [...rows]
+}
+
+/** Ready again, as if it had only just been pushed to its old place. Its attempts go on: a late completion must not win. */
+function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
+  const { dialect } = context
+  const rows = yield sql`
+    update ${dialect.tables.task} as t
+       set state = 1,
+           listed = ${dialect.true},
+           tries = 0,
+           owner = null,
+           reason = null,
+           output = null,
+           started = null,
+           completed = null,
+           due = null,
+           deadline = null,
+           ${setStage('open')}
+     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
+    returning identifier, stage`
+  yield* noteTurns(context, topic, rows)
+}
+
+/** New rows of the old ones, in their order, and the old ones recreated. @returns the new sequences */
+function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<number[]> {
+  const { dialect, now } = context
+  const { task, topic: topics } = dialect.tables
+  const sequences = rows.map(toSequence)
+  const left = yield sql`
+    update ${task} as t
+       set state = 7, descent = t.state, due = null, external_id = null, ${setStage('ended')}
+     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
+    returning identifier, stage`
+  const start = dialect.beginPush(topic, true)
+  const values = dialect.rows([
+    { name: 'old_sequence', type: 'integer', values: sequences },
+    { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
+  ])
+  const created = yield sql`
+    ${start.with}
+    insert into ${task} (topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+    select p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id, ${dialect.now(now())},
+           p.listing, p.ranking, p.stage
+      from ${start.from} ${topics} p, ${values}, ${task} t
+     where p.topic = ${topic} and ${dialect.at(sql`${topic}`, raw('r.old_sequence'))}
+     order by r.old_sequence
+    returning sequence`
+  yield* noteTurns(context, topic, left)
+  return created.map(toSequence).toSorted((one, other) => one - other)
+}
+
+function checkRevivable(argument: string, states: readonly string[]): void {
+  const wrong = states.find((state) => !(revivable as readonly string[]).includes(state))
+  if (wrong !== undefined || !Array.isArray(states)) throw invalid(argument, wrong, `must be of ${revivable.join(', ')}`)
+}
+
+function toTask(topic: string, row: Row): Task {
+  return { topic, sequence: toNumber(row['sequence']), identifier: String(row['identifier']) }
+}
+
+function toSequence(row: Row): number {
+  return toNumber(row['sequence'])
+}

@@ -1,0 +1,47 @@
+import { checkInstant, invalid, taskResults } from '@taskstream/task-api'
+import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
+import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import type { Context } from './context.ts'
+import { toNumber } from './row.ts'
+
+export function* results(
+  { dialect }: Context,
+  options: ResultsOptions = {},
+): Verb<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>> {
+  const { from, to } = options
+  if (from !== undefined) checkInstant('from', from)
+  if (to !== undefined) checkInstant('to', to)
+  if (from && to && from > to) throw invalid('from', from.toISOString(), `must not be after to, which is ${to.toISOString()}`)
+  const bound = (comparison: string, instant: Date | undefined): Statement =>
+    instant ? sql` and t.completed ${raw(comparison)} ${dialect.instant(sql`${instant.getTime()}`)}` : raw('')
+  const rows = yield sql`
+    select p.topic, c.state, c.count
+      from ${dialect.tables.topic} p
+      left join (select t.topic, t.state, count(*) as count
+                   from ${dialect.tables.task} t
+                  where t.state between 3 and 6 and t.completed is not null${bound('>=', from)}${bound('<=', to)}
+                  group by t.topic, t.state) c on c.topic = p.topic
+     order by p.topic, c.state`
+  const counts = new Map<string, Map<TaskResult, number>>()
+  for (const row of rows) {
+    const name = String(row['topic'])
+    const inTopic = counts.get(name) ?? new Map<TaskResult, number>()
+    counts.set(name, inTopic)
+    const result = row['state'] === null ? undefined : taskResults[toNumber(row['state']) - 3]
+    if (result) inTopic.set(result, toNumber(row['count']))
+  }
+  return counts
+}
+
+export function* resolve({ dialect }: Context, instant: Date, options: ResolveOptions = {}): Verb<number> {
+  checkInstant('instant', instant)
+  const { preceding = false } = options
+  const [row] = yield sql`
+    select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
+      from ${dialect.tables.task} t
+     where t.created ${raw(preceding ? '<=' : '>=')} ${dialect.instant(sql`${instant.getTime()}`)}`
+  if (row?.['sequence'] === null || row === undefined) return preceding ? 0 : Number.MAX_SAFE_INTEGER
+  return toNumber(row['sequence'])
+}
