@@ -50,6 +50,14 @@ export interface Claim {
   readonly ownerKnown: boolean
 }
 
+/** Lanes that a transaction has locked. */
+export interface Lanes {
+  /** True for an identifier in one of them. */
+  holds(identifier: Statement): Statement
+  /** Candidates of other lanes that nobody has locked come after this place. */
+  readonly upTo: number
+}
+
 /** One step from one version of the schema to the next; never changed once released. */
 export interface MigrationStep {
   readonly version: number
@@ -107,9 +115,9 @@ export interface Dialect {
   claimPlain(request: ClaimRequest): Verb<Claim>
   /**
    * Locks, until the transaction ends, the lanes of the first candidates (`identifier` and `place`), passing over those that others
-   * have locked. Returns how to say that an identifier is in a lane that was locked, or nothing if none was.
+   * have locked: at most so many lanes. Returns nothing if there was none to lock.
    */
-  lockLanes(topic: string, candidates: Statement, limit: number): Verb<((identifier: Statement) => Statement) | undefined>
+  lockLanes(topic: string, candidates: Statement, limit: number): Verb<Lanes | undefined>
   /** Makes transactions that junction the same identifiers wait for each other, until they end. */
   meet(topic: string, identifiers: readonly string[]): Verb<void>
   /** Makes room for a new topic that is keyed. */

@@ -12,7 +12,7 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
   return {
     lockLanes: function* (topic, candidates, limit) {
       const rows = yield sql`
-        select l.lane, current_setting('transaction_isolation') as isolation
+        select l.lane, wanted.place, current_setting('transaction_isolation') as isolation
           from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place from (${candidates}) c group by 1) wanted
           join ${lanes} l on l.topic = ${topic} and l.lane = wanted.lane
          order by wanted.place
@@ -22,7 +22,10 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
       if (isolation === undefined) return undefined
       if (isolation !== 'read committed') throw isolationUnsupported(topic, String(isolation))
       const locked = `{${rows.map(({ lane }) => Number(lane)).join(',')}}`
-      return (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`
+      return {
+        holds: (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`,
+        upTo: rows.length < limit ? Infinity : Number(rows.at(-1)?.['place']),
+      }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
     meet: function* (topic, identifiers) {

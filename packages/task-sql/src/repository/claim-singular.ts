@@ -37,18 +37,19 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   const claimed: Row[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
+    const limit = room * 2 + spareRows
     const first = sql`
       select t.sequence, t.identifier, t.priority, row_number() over (order by ${orderBy(polling)}) as place
         from ${dialect.tables.task} t
        where ${listedReady(dialect, topic, polling)}
        order by ${orderBy(polling)}
-       limit ${room * 2 + spareRows}`
-    const free = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
-    if (!free) break
+       limit ${limit}`
+    const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
+    if (!lanes) break
     const rows = yield sql`
       select c.sequence, c.place, ${blocked(dialect, topic, polling)} as blocked
         from (${first}) c
-       where ${free(raw('c.identifier'))}`
+       where c.place <= ${Math.min(lanes.upTo, limit)} and ${lanes.holds(raw('c.identifier'))}`
     if (rows.length === 0) break
     const inOrder = rows.toSorted((left, right) => toNumber(left['place']) - toNumber(right['place']))
     const heads = inOrder.filter(({ blocked }) => blocked === null).slice(0, room)
@@ -70,9 +71,9 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
      where n.topic = ${topic}
      order by n.turn
      limit ${limit}`
-  const free = yield* dialect.lockLanes(topic, first, limit)
-  if (!free) return
-  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${free(raw('c.identifier'))}`
+  const lanes = yield* dialect.lockLanes(topic, first, limit)
+  if (!lanes) return
+  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
   if (notes.length === 0) return
   const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
   const heads = yield sql`
