@@ -54,8 +54,8 @@ export interface Claim {
 export interface Lanes {
   /** True for an identifier in one of them. */
   holds(identifier: Statement): Statement
-  /** Candidates of other lanes that nobody has locked come after this place. */
-  readonly upTo: number
+  /** True for a place before which every lane was locked, by this transaction or by another. */
+  reaches(place: Statement): Statement
 }
 
 /** One step from one version of the schema to the next; never changed once released. */
@@ -114,7 +114,7 @@ export interface Dialect {
    */
   claimPlain(request: ClaimRequest): Verb<Claim>
   /**
-   * Locks, until the transaction ends, the lanes of the first candidates (`identifier` and `place`), passing over those that others
+   * Locks, until the transaction ends, the lanes of the first candidates (`identifier`, and `place` to order them by), passing over those that others
    * have locked: at most so many lanes. Returns nothing if there was none to lock.
    */
   lockLanes(topic: string, candidates: Statement, limit: number): Verb<Lanes | undefined>

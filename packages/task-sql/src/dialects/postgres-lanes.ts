@@ -24,7 +24,7 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
       const locked = `{${rows.map(({ lane }) => Number(lane)).join(',')}}`
       return {
         holds: (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`,
-        upTo: rows.length < limit ? Infinity : Number(rows.at(-1)?.['place']),
+        reaches: (place) => (rows.length < limit ? raw('true') : sql`${place} <= ${String(rows.at(-1)?.['place'])}::int8`),
       }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.

@@ -47,7 +47,7 @@ export function sqlite(): Dialect {
     claimPlain,
     // One transaction writes at a time: whoever polls has every lane.
     lockLanes: function* () {
-      return { holds: () => raw('true'), upTo: Infinity }
+      return { holds: () => raw('true'), reaches: () => raw('true') }
     },
     meet: function* () {
       // Nor can two transactions complete a group at the same time.

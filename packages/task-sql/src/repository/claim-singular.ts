@@ -29,6 +29,13 @@ const spareRows = 1_000
 /** Each takes rows or takes them off the list; what is left then is left for the next poll. */
 const maximumRounds = 16
 
+/** One number that orders rows as `orderBy` does. A priority outweighs every sequence below 2^47. */
+const placeIn = {
+  fifo: 't.sequence',
+  lifo: '- t.sequence',
+  priority: `t.sequence - t.priority * ${2 ** 47}`,
+} as const
+
 export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
   const { topic, owner, size } = request
   const status = yield* claimStatus(dialect, topic, owner)
@@ -39,7 +46,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const room = size - claimed.length
     const limit = room * 2 + spareRows
     const first = sql`
-      select t.sequence, t.identifier, t.priority, row_number() over (order by ${orderBy(polling)}) as place
+      select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
         from ${dialect.tables.task} t
        where ${listedReady(dialect, topic, polling)}
        order by ${orderBy(polling)}
@@ -47,14 +54,14 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
     if (!lanes) break
     const rows = yield sql`
-      select c.sequence, c.place, ${blocked(dialect, topic, polling)} as blocked
+      select c.sequence, ${blocked(dialect, topic, polling)} as blocked
         from (${first}) c
-       where c.place <= ${Math.min(lanes.upTo, limit)} and ${lanes.holds(raw('c.identifier'))}`
+       where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
+       order by c.place`
     if (rows.length === 0) break
-    const inOrder = rows.toSorted((left, right) => toNumber(left['place']) - toNumber(right['place']))
-    const heads = inOrder.filter(({ blocked }) => blocked === null).slice(0, room)
+    const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
     if (heads.length > 0) claimed.push(...(yield claim(dialect, request, heads.map(toSequence))))
-    const waiting = inOrder.filter(({ blocked }) => blocked !== null)
+    const waiting = rows.filter(({ blocked }) => blocked !== null)
     if (waiting.length > 0) yield setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
   }
@@ -66,7 +73,7 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
   const { task, turn } = dialect.tables
   const limit = size * 4 + spareRows
   const first = sql`
-    select n.turn, n.identifier, row_number() over (order by n.turn) as place
+    select n.turn, n.identifier, n.turn as place
       from ${turn} n
      where n.topic = ${topic}
      order by n.turn
