@@ -1,0 +1,139 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('a push that takes the place of older tasks', () => {
+  let it: Fixture
+  beforeAll(async () => void (it = await openFixture()))
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(() => it.nextTopic({ keyed: true }))
+  const push = (insertion: Insertion, ...creations: (string | TaskCreation)[]): Promise<PushedTask[]> =>
+    it.commit<PushedTask[]>((transaction) => it.tasks.push(transaction, it.topic, creations, { insertion }))
+  const rows = async (): Promise<string[]> =>
+    (await it.page()).map(({ identifier, input = '', state, descent }) => `${identifier}${input} ${state} ${descent}`)
+  const task = (identifier: string, input: string, more: Partial<TaskCreation> = {}): TaskCreation => ({
+    identifier,
+    input,
+    ...more,
+  })
+
+  test('append leaves the older ones as they are', async () => {
+    await it.push(task('a', '1'))
+    expect(await push('append', task('a', '2'), task('a', '3'))).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }])
+    expect(await rows()).toEqual(['a1 ready ready', 'a2 ready ready', 'a3 ready ready'])
+  })
+
+  test.each([
+    ['supersede', { ready: 2, redundant: 1, recreated: 1, succeeded: 1, failed: 1, suspended: 1, filtered: 1, active: 1 }],
+    ['replace', { ready: 2, redundant: 5, recreated: 1, active: 1 }],
+    ['delete', { ready: 2, active: 1 }],
+  ] as const)('%s touches the states that it is about, and never an active task', async (insertion, expected) => {
+    await it.push(...['1', '2', '3', '4', '5', '6', '7'].map((input) => task('a', input)), 'b')
+    const held = (await it.poll(6)).toSorted((left, right) => Number(left.input) - Number(right.input))
+    const decisions = [TaskDecision.success(), TaskDecision.failure(), TaskDecision.suspension(), TaskDecision.filter()]
+    for (const [index, decision] of decisions.entries()) await it.complete([held[index]!], decision)
+    const [, , , , fifth, active] = held
+    await it.complete([fifth!], TaskDecision.failure())
+    await it.commit((transaction) => it.tasks.recreate(transaction, it.topic, 'append', [fifth!]))
+    // The recreated one's successor is out of the way, so that `7` is the one ready task of `a`.
+    await it.commit((transaction) => it.tasks.purge(transaction, it.topic, { states: ['ready'], from: active!.sequence + 3 }))
+    const [pushed] = await push(insertion, task('a', '9'))
+    expect(await it.states()).toEqual(expected)
+    expect(pushed).toMatchObject({ outcome: 'created', superseded: { supersede: 1, replace: 5, delete: 6 }[insertion] })
+    expect((await it.complete([active!])).lost).toEqual([])
+    expect(names(await it.poll(9))).toEqual(['b', 'a'])
+  })
+
+  test('keeps what a redundant task was, and what it said', async () => {
+    await it.push(task('a', '1'), task('a', '2'))
+    const [first] = await it.poll(1)
+    await it.complete([first!], TaskDecision.success('said'))
+    await push('replace', task('a', '3'))
+    expect(await it.page()).toMatchObject([
+      { state: 'redundant', descent: 'succeeded', output: 'said', owner: it.tasks.owner },
+      { state: 'redundant', descent: 'ready' },
+      { state: 'ready', descent: 'ready' },
+    ])
+    expect((await it.page())[0]?.completed).toBeInstanceOf(Date)
+  })
+
+  test('of several creations of one identifier only the last counts', async () => {
+    for (const insertion of ['supersede', 'replace'] as const) {
+      await it.nextTopic({ keyed: true })
+      const pushed = await push(insertion, task('a', '1'), task('b', '1'), task('a', '2', { suspended: true }), task('a', '3'))
+      expect(pushed.map(({ outcome }) => outcome)).toEqual(['redundant', 'created', 'redundant', 'created'])
+      expect(await rows()).toEqual(['a1 redundant ready', 'b1 ready ready', 'a2 redundant suspended', 'a3 ready ready'])
+    }
+    await it.nextTopic({ keyed: true })
+    expect(names(await push('delete', task('a', '1'), task('b', '1'), task('a', '2')))).toEqual(['b', 'a'])
+    expect(await rows()).toEqual(['b1 ready ready', 'a2 ready ready'])
+  })
+
+  test('a delayed task waits no longer once it is replaced', async () => {
+    await it.push(task('a', '1', { delayMs: 1 }))
+    await push('replace', task('a', '2'))
+    expect(await it.commit((transaction) => it.tasks.release(transaction, it.topic))).toEqual({ released: 0 })
+    expect(await rows()).toEqual(['a1 redundant suspended', 'a2 ready ready'])
+  })
+
+  test('what was pushed before by its external id replaces nothing', async () => {
+    await it.push(task('a', '1', { externalId: 'x' }))
+    const [again] = await push('replace', task('a', '1', { externalId: 'x' }))
+    expect(again).toMatchObject({ outcome: 'duplicate' })
+    expect(await rows()).toEqual(['a1 ready ready'])
+  })
+
+  test('knows its own topic and its own identifiers only', async () => {
+    const other = it.topic
+    await it.push(task('a', '1'))
+    await it.nextTopic({ keyed: true })
+    await it.push(task('A', '1'), task('a ', '1'))
+    await push('delete', task('a', '2'))
+    expect(await rows()).toEqual(['A1 ready ready', 'a 1 ready ready', 'a2 ready ready'])
+    const counts = await it.commit<ReadonlyMap<string, unknown>>((transaction) => it.tasks.count(transaction, { topic: other }))
+    expect([...counts.values()]).toMatchObject([new Map([['ready', { count: 1 }]])])
+  })
+
+  test('is undone with its transaction', async () => {
+    await it.push(task('a', '1'))
+    await codeOf(() =>
+      it.commit(async (transaction) => {
+        await it.tasks.push(transaction, it.topic, task('a', '2'), { insertion: 'delete' })
+        throw new Error('undone')
+      }),
+    )
+    expect(await rows()).toEqual(['a1 ready ready'])
+  })
+
+  test('is refused by a topic that keeps no index of identifiers, with nothing written', async () => {
+    await it.nextTopic()
+    for (const insertion of ['supersede', 'replace', 'delete'] as const)
+      expect(await codeOf(() => push(insertion, 'a'))).toBe('TOPIC_NOT_KEYED')
+    expect(await codeOf(() => push('upsert' as Insertion, 'a'))).toBe('ARGUMENT_INVALID')
+    expect(await it.page()).toEqual([])
+    const unknown = it.commit((transaction) => it.tasks.push(transaction, 'nowhere', 'a', { insertion: 'replace' }))
+    expect(await codeOf(() => unknown)).toBe('TOPIC_UNKNOWN')
+  })
+
+  test('works in large batches as in small ones', async () => {
+    const identifiers = Array.from({ length: 5_000 }, (_, index) => `i${index}`)
+    await push('append', ...identifiers)
+    const pushed = await push('supersede', ...identifiers)
+    expect(pushed.every(({ superseded }) => superseded === 1)).toBe(true)
+    expect(await it.states()).toEqual({ ready: 5_000, redundant: 5_000 })
+  })
+
+  testOn(['postgres'])('passes over what another transaction is working on, without waiting', async () => {
+    await it.push(task('a', '1'), task('a', '2'))
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.poll(session.transaction, it.topic, { size: 1 })
+    await push('supersede', task('a', '3'))
+    await session.rollback()
+    expect(await rows()).toEqual(['a1 ready ready', 'a2 redundant ready', 'a3 ready ready'])
+  })
+})

@@ -1,0 +1,227 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type {
+  HeldTask,
+  RecreatedTask,
+  RecreateSelection,
+  Redrive,
+  RedriveOptions,
+  Revivification,
+  Task,
+} from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('bringing tasks back', () => {
+  let it: Fixture
+  beforeAll(async () => void (it = await openFixture()))
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(() => it.nextTopic({ keyed: true }))
+  const recreate = (how: Revivification, tasks: Iterable<Task> | RecreateSelection): Promise<RecreatedTask[]> =>
+    it.commit<RecreatedTask[]>((transaction) => it.tasks.recreate(transaction, it.topic, how, tasks))
+  const redrive = (options: RedriveOptions = {}): Promise<Redrive> =>
+    it.commit<Redrive>((transaction) => it.tasks.redrive(transaction, it.topic, options))
+  const failed = async (...identifiers: string[]): Promise<HeldTask[]> => {
+    await it.push(...identifiers.map((identifier) => ({ identifier, input: `of ${identifier}`, reference: `ref ${identifier}` })))
+    const held = await it.poll(identifiers.length)
+    await it.complete(held, TaskDecision.failure('no'))
+    return held
+  }
+
+  test('a reset makes its own row ready, in its old place, with nothing left of how it ended', async () => {
+    await it.push({ identifier: 'a', input: 'x', externalId: 'e', headers: { h: 1 }, priority: 3, maxTries: 1 }, 'b')
+    const [a] = await it.poll(1)
+    await it.complete([a!], TaskDecision.retry({ afterMs: 0 }, 'out of tries'))
+    expect((await it.page())[0]).toMatchObject({ state: 'failed', reason: 'tries', output: 'out of tries' })
+    expect(await recreate('reset', [a!])).toEqual([
+      {
+        from: { topic: it.topic, identifier: 'a', sequence: a!.sequence },
+        to: { topic: it.topic, identifier: 'a', sequence: a!.sequence },
+      },
+    ])
+    const [row] = await it.page()
+    expect(row).toMatchObject({
+      state: 'ready',
+      attempt: 1,
+      tries: 0,
+      input: 'x',
+      externalId: 'e',
+      headers: { h: 1 },
+      priority: 3,
+    })
+    for (const gone of ['owner', 'output', 'completed', 'started', 'reason'] as const) expect(row?.[gone]).toBeUndefined()
+    const [again] = await it.poll(1)
+    expect(again).toMatchObject({ sequence: a!.sequence, attempt: 2, tries: 1 })
+    // The completion of the former attempt does not count any more.
+    expect((await it.complete([a!])).lost).toHaveLength(1)
+  })
+
+  test('a new row leaves the old one recreated, with its reference and its external id', async () => {
+    const creation = {
+      identifier: 'a',
+      input: 'x',
+      reference: 'r',
+      externalId: 'e',
+      headers: { h: [1] },
+      priority: 4,
+      maxTries: 7,
+    }
+    await it.push(creation)
+    const [a] = await it.poll(1)
+    await it.complete([a!], TaskDecision.failure('no'))
+    const [made] = await recreate('append', [a!])
+    expect(made!.to.sequence).toBeGreaterThan(made!.from.sequence)
+    const [old, fresh] = await it.page()
+    expect(old).toMatchObject({ state: 'recreated', descent: 'failed', output: 'no', reference: 'r' })
+    expect(old?.externalId).toBeUndefined()
+    expect(fresh).toMatchObject({ ...creation, sequence: made!.to.sequence, state: 'ready', attempt: 0, tries: 0 })
+    expect(await it.push(creation)).toMatchObject([{ outcome: 'duplicate', sequence: made!.to.sequence }])
+  })
+
+  test('keeps the order of the tasks, whatever the order they are given in', async () => {
+    const [a, b, c] = await failed('a', 'b', 'c')
+    const made = await recreate('append', [c!, a!, b!])
+    expect(made.map(({ from }) => from.identifier)).toEqual(['a', 'b', 'c'])
+    expect(names(await it.poll(3))).toEqual(['a', 'b', 'c'])
+  })
+
+  test('supersede and replace do to older tasks what a push does', async () => {
+    const [first] = await failed('a')
+    await it.push('a')
+    await recreate('supersede', [first!])
+    expect((await it.page()).map(({ state }) => state)).toEqual(['recreated', 'redundant', 'ready'])
+    await it.nextTopic({ keyed: true })
+    const [one, two] = await failed('a', 'a')
+    await recreate('replace', [two!])
+    expect((await it.page()).map(({ state }) => state)).toEqual(['redundant', 'recreated', 'ready'])
+    expect(one).toBeDefined()
+  })
+
+  test('selects the first of a state, in a range, so many', async () => {
+    const [a, b, c] = await failed('a', 'b', 'c')
+    expect((await recreate('reset', { state: 'failed' })).map(({ from }) => from.identifier)).toEqual(['a'])
+    expect(await recreate('reset', { state: 'succeeded', size: 10 })).toEqual([])
+    expect((await recreate('reset', { state: 'failed', from: c!.sequence, size: 9 })).map(({ from }) => from.sequence)).toEqual([
+      c!.sequence,
+    ])
+    expect(await recreate('reset', { state: 'failed', to: a!.sequence, size: 9 })).toEqual([])
+    expect((await recreate('append', { state: 'failed', reference: 'ref b', size: 9 })).map(({ from }) => from.sequence)).toEqual(
+      [b!.sequence],
+    )
+    expect(await recreate('reset', { state: 'failed', size: 9 })).toEqual([])
+  })
+
+  test('refuses what has not ended, and does nothing of the call', async () => {
+    const [a] = await failed('a')
+    const [b] = await it.push('b')
+    const [active] = await it.poll(1)
+    for (const wrong of [b!, active!, { ...a!, identifier: 'other' }, { ...a!, sequence: 999_999 }])
+      expect(
+        await codeOf(() =>
+          recreate(
+            'reset',
+            [a!, wrong].filter(({ sequence }, index) => index > 0 || sequence !== wrong.sequence),
+          ),
+        ),
+      ).toBe('TASK_STATE')
+    expect(await codeOf(() => recreate('reset', [a!, a!]))).toBe('TASK_DUPLICATE')
+    expect(await codeOf(() => recreate('reset', [{ ...a!, topic: 'other' }]))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => recreate('again' as Revivification, [a!]))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => recreate('reset', { state: 'ready' as 'failed' }))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => recreate('reset', { state: 'failed', from: 2, to: 1 }))).toBe('ARGUMENT_INVALID')
+    expect(await recreate('reset', [])).toEqual([])
+    expect(await it.states()).toEqual({ failed: 1, active: 1 })
+  })
+
+  test('supersede and replace need a topic that is keyed', async () => {
+    await it.nextTopic()
+    const [a] = await failed('a')
+    expect(await codeOf(() => recreate('supersede', [a!]))).toBe('TOPIC_NOT_KEYED')
+    expect(await recreate('append', [a!])).toHaveLength(1)
+  })
+
+  test('is undone with its transaction', async () => {
+    const [a] = await failed('a')
+    await codeOf(() =>
+      it.commit(async (transaction) => {
+        await it.tasks.recreate(transaction, it.topic, 'append', [a!])
+        throw new Error('undone')
+      }),
+    )
+    expect((await it.page()).map(({ state }) => state)).toEqual(['failed'])
+  })
+
+  test('a redrive says what it would do, and does it', async () => {
+    const held = await failed('a', 'b', 'c')
+    await it.push('ok')
+    await it.complete(await it.poll(1))
+    const whole = { count: 3, first: held[0]!.sequence, last: held[2]!.sequence }
+    expect(await redrive({ dryRun: true })).toEqual(whole)
+    expect(await it.states()).toEqual({ failed: 3, succeeded: 1 })
+    expect(await redrive({ dryRun: true, reference: 'ref b' })).toMatchObject({ count: 1 })
+    expect(await redrive({ identifier: 'b' })).toMatchObject({ count: 1, first: held[1]!.sequence })
+    expect(await redrive({ limit: 1 })).toMatchObject({ count: 1, first: held[0]!.sequence })
+    expect(await redrive({ completedBefore: new Date(0) })).toEqual({ count: 0 })
+    expect(await redrive()).toMatchObject({ count: 1, first: held[2]!.sequence })
+    expect(await redrive()).toEqual({ count: 0 })
+    expect(names(await it.poll(9))).toEqual(['a', 'b', 'c'])
+    expect(await redrive({ states: ['succeeded'] })).toMatchObject({ count: 1 })
+  })
+
+  test('reassign corrects a result, and leaves the rest as it was', async () => {
+    const [a, b] = await failed('a', 'b')
+    const reassign = (results: ReadonlyMap<Task, 'success' | 'filter'>): Promise<void> =>
+      it.commit<void>((transaction) => it.tasks.reassign(transaction, it.topic, results))
+    await reassign(
+      new Map([
+        [a!, 'success'],
+        [b!, 'filter'],
+      ]),
+    )
+    expect(await it.page()).toMatchObject([
+      { state: 'succeeded', descent: 'failed', output: 'no', owner: it.tasks.owner },
+      { state: 'filtered', descent: 'failed', output: 'no' },
+    ])
+    const [ready] = await it.push('c')
+    expect(
+      await codeOf(() =>
+        reassign(
+          new Map([
+            [a!, 'filter'],
+            [ready!, 'success'],
+          ] as [Task, 'success'][]),
+        ),
+      ),
+    ).toBe('TASK_STATE')
+    expect((await it.page())[0]?.state).toBe('succeeded')
+    await reassign(new Map())
+  })
+
+  test('reassignAll corrects all of a state, in a range', async () => {
+    const [a, b, c] = await failed('a', 'b', 'c')
+    const all = (options: object): Promise<number> =>
+      it.commit<number>((transaction) =>
+        it.tasks.reassignAll(transaction, it.topic, { from: 'failed', to: 'success', ...options }),
+      )
+    expect(await all({ to: 'failure' })).toBe(0)
+    expect(await all({ first: c!.sequence, last: a!.sequence })).toBe(0)
+    expect(await all({ first: b!.sequence, last: b!.sequence })).toBe(1)
+    expect((await it.page()).map(({ state }) => state)).toEqual(['failed', 'succeeded', 'failed'])
+    expect(await all({})).toBe(2)
+    expect(await codeOf(() => all({ from: 'active' }))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
+  })
+
+  testOn(['postgres'])('a selection passes over what another transaction is working on', async () => {
+    await failed('a', 'b')
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.recreate(session.transaction, it.topic, 'reset', { state: 'failed' })
+    expect((await recreate('reset', { state: 'failed', size: 9 })).map(({ from }) => from.identifier)).toEqual(['b'])
+    expect(await redrive()).toEqual({ count: 0 })
+    await session.rollback()
+    expect(await redrive()).toMatchObject({ count: 1 })
+  })
+})
