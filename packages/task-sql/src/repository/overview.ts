@@ -1,6 +1,6 @@
 import { checkInteger } from '@taskstream/task-api'
 import type { OverviewOptions, TopicOverview } from '@taskstream/task-api'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
@@ -11,14 +11,14 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
   const { limit = 1_000 } = options
   checkInteger('limit', limit, 1, 1_000_000)
   const { task, topic: topics } = dialect.tables
-  const atMost = (rows: Statement): Statement => sql`(select count(*) from (${rows} limit ${limit}) some)`
+  const atMost = (rows: Statement): Statement => sql`(select count(*) from (${rows} limit ${limit}) found)`
   const rows = yield sql`
     select p.topic, p.ordering, p.condition, p.stage,
            ${atMost(dialect.openRows('ready'))} as ready,
            ${atMost(dialect.openRows('active'))} as active,
            ${atMost(sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`)} as waiting,
-           (select ${dialect.epochMs(dialect.now(now()))} - min(some.created)
-              from (${dialect.oldestReady}) some) as oldest
+           (select ${dialect.epochMs(dialect.now(now()))} - ${dialect.epochMs(raw('min(found.created)'))}
+              from (${dialect.oldestReady}) found) as oldest
       from ${topics} p
      order by p.topic`
   return rows.map((row) => ({

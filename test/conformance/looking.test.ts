@@ -1,0 +1,153 @@
+/** Filters, counts, results, instants and the overview: what people and dashboards look at. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { CountOptions, PageOptions, TaskCount, TaskInfo, TaskResult, TaskState, TopicOverview } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('looking closer', () => {
+  let it: Fixture
+  const clock = { now: Date.UTC(2026, 0, 1) }
+  beforeAll(async () => void (it = await openFixture(() => new Date(clock.now))))
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    clock.now += 86_400_000
+    await it.nextTopic({ keyed: true })
+  })
+  const page = async (options: PageOptions): Promise<string[]> =>
+    names(await it.commit<TaskInfo[]>((transaction) => it.tasks.page(transaction, it.topic, options)))
+  const count = async (options: CountOptions = {}): Promise<Record<string, number>> => {
+    const counts = await it.commit<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      it.tasks.count(transaction, { topic: it.topic, ...options }),
+    )
+    return Object.fromEntries([...(counts.get(it.topic) ?? [])].map(([state, one]) => [state, one.count]))
+  }
+  const overview = async (limit?: number): Promise<TopicOverview | undefined> => {
+    const all = await it.commit<TopicOverview[]>((transaction) => it.tasks.overview(transaction, limit ? { limit } : {}))
+    return all.find(({ topic }) => topic === it.topic)
+  }
+
+  test('a task is found by its external id', async () => {
+    const [, b] = await it.push({ identifier: 'a', externalId: 'x' }, { identifier: 'b', externalId: "y' or 1=1" })
+    const find = (externalId: string): Promise<TaskInfo | undefined> =>
+      it.commit<TaskInfo | undefined>((transaction) => it.tasks.task(transaction, it.topic, { externalId }))
+    expect(await find("y' or 1=1")).toMatchObject({ sequence: b!.sequence, externalId: "y' or 1=1" })
+    expect(await find('z')).toBeUndefined()
+    expect(await codeOf(() => find(''))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('pages are of tasks that meet a filter, both ways', async () => {
+    await it.push(
+      { identifier: 'a', reference: 'r' },
+      { identifier: 'b', reference: 'r' },
+      { identifier: 'a', reference: 's' },
+      { identifier: 'c', reference: 'r', maxTries: 1 },
+    )
+    const [a] = await it.poll(1)
+    await it.complete([a!])
+    expect(await page({ reference: 'r' })).toEqual(['a', 'b', 'c'])
+    expect(await page({ reference: 'r', size: 1, before: Number.MAX_SAFE_INTEGER })).toEqual(['c'])
+    expect(await page({ identifier: 'a' })).toEqual(['a', 'a'])
+    expect(await page({ identifier: 'a', reference: 's' })).toEqual(['a'])
+    expect(await page({ states: ['succeeded'] })).toEqual(['a'])
+    expect(await page({ states: ['ready', 'succeeded'], reference: 'r' })).toEqual(['a', 'b', 'c'])
+    expect(await page({ states: [] })).toEqual([])
+    expect(await page({ from: a!.sequence + 1, to: a!.sequence + 2 })).toEqual(['b', 'a'])
+    expect(await page({ createdFrom: new Date(clock.now), createdBefore: new Date(clock.now + 1) })).toHaveLength(4)
+    expect(await page({ createdBefore: new Date(clock.now) })).toEqual([])
+    expect(await page({ identifier: "a' or '1'='1" })).toEqual([])
+    await it.complete(await it.poll(3), TaskDecision.retry({ afterMs: 0 }))
+    expect(await page({ reason: 'tries' })).toEqual(['c'])
+    expect(await codeOf(() => page({ from: 2, to: 1 }))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => page({ states: ['gone' as TaskState] }))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('counts are of tasks that meet a filter', async () => {
+    await it.push({ identifier: 'a', reference: 'r' }, 'a', 'b')
+    await it.complete(await it.poll(1))
+    expect(await count()).toEqual({ ready: 2, succeeded: 1 })
+    expect(await count({ identifier: 'a' })).toEqual({ ready: 1, succeeded: 1 })
+    expect(await count({ reference: 'r' })).toEqual({ succeeded: 1 })
+    expect(await count({ states: ['ready'] })).toEqual({ ready: 2 })
+    expect(await count({ topic: 'nowhere' })).toEqual({})
+  })
+
+  test('recent counts only the latest task of each identifier, of those that meet the filter', async () => {
+    const [a1, b1] = await it.push({ identifier: 'a', reference: 'r' }, { identifier: 'b', reference: 'r' }, 'a', 'c')
+    await it.complete(await it.poll(2), TaskDecision.failure())
+    expect(await count({ recent: true })).toEqual({ ready: 2, failed: 1 })
+    expect(await count({ recent: true, reference: 'r' })).toEqual({ failed: 2 })
+    expect(await count({ recent: true, to: b1!.sequence })).toEqual({ failed: 2 })
+    expect(await count({ recent: true, states: ['failed'] })).toEqual({ failed: 1 })
+    expect(await count({ recent: true, identifier: 'a' })).toEqual({ ready: 1 })
+    expect(a1).toBeDefined()
+  })
+
+  test('results are counted by the time of completion, both ends included; every topic is there', async () => {
+    await it.push('a', 'b', 'c')
+    const [a, b, c] = await it.poll(3)
+    const start = clock.now
+    await it.complete([a!])
+    clock.now += 1_000
+    await it.complete([b!], TaskDecision.failure())
+    clock.now += 1_000
+    await it.complete([c!], TaskDecision.filter())
+    const results = async (options: object): Promise<Record<string, number>> => {
+      const counts = await it.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
+        it.tasks.results(transaction, options),
+      )
+      return Object.fromEntries(counts.get(it.topic) ?? [])
+    }
+    expect(await results({})).toEqual({ success: 1, failure: 1, filter: 1 })
+    expect(await results({ from: new Date(start), to: new Date(start + 1_000) })).toEqual({ success: 1, failure: 1 })
+    expect(await results({ from: new Date(start + 1) })).toEqual({ failure: 1, filter: 1 })
+    expect(await codeOf(() => results({ from: new Date(2), to: new Date(1) }))).toBe('ARGUMENT_INVALID')
+    await it.nextTopic()
+    expect(await results({})).toEqual({})
+  })
+
+  test('an instant is resolved to a sequence, over all topics', async () => {
+    const start = clock.now
+    const [a] = await it.push('a')
+    clock.now += 1_000
+    await it.nextTopic()
+    const [b] = await it.push('b')
+    const resolve = (at: number, preceding = false): Promise<number> =>
+      it.commit<number>((transaction) => it.tasks.resolve(transaction, new Date(at), { preceding }))
+    expect(await resolve(start)).toBe(a!.sequence)
+    expect(await resolve(start + 1)).toBe(b!.sequence)
+    expect(await resolve(start + 1_000)).toBe(b!.sequence)
+    expect(await resolve(start + 1_001)).toBe(Number.MAX_SAFE_INTEGER)
+    expect(await resolve(start + 999, true)).toBe(a!.sequence)
+    expect(await resolve(start + 1_000, true)).toBe(b!.sequence)
+    expect(await resolve(Date.UTC(2000, 0, 1), true)).toBe(0)
+    expect(await codeOf(() => resolve(Number.NaN))).toBe('ARGUMENT_INVALID')
+  })
+
+  test.each([{}, { order: 'lifo' }, { order: 'priority' }, { keyed: true }, { condition: 'singular-by-identifier' }] as const)(
+    'the overview tells what is open, how long it has waited, and no more than it is asked to count: %o',
+    async (options) => {
+      await it.nextTopic(options)
+      const expected = { topic: it.topic, order: 'fifo', condition: 'none', keyed: 'condition' in options, ...options }
+      expect(await overview()).toEqual({ ...expected, ready: 0, active: 0, waiting: 0 })
+      await it.push('a', 'b', 'c', 'c', 'c', { identifier: 'd', delayMs: 60_000 }, { identifier: 'e', suspended: true })
+      clock.now += 5_000
+      expect(await overview()).toMatchObject({ ready: 5, active: 0, waiting: 1, oldestReadyMs: 5_000 })
+      const held = await it.poll(2)
+      expect(await overview()).toMatchObject({ ready: 3, active: 2, waiting: 1, oldestReadyMs: 5_000 })
+      await it.complete([held[0]!])
+      await it.commit((transaction) => it.tasks.handBack(transaction, it.topic, [held[1]!]))
+      expect(await overview()).toMatchObject({ ready: 4, active: 0, waiting: 1 })
+      expect(await overview(1)).toMatchObject({ ready: 1, waiting: 1 })
+      // In a singular topic, what is blocked is ready too.
+      await it.poll(9)
+      const left = 'condition' in options ? 2 : 0
+      expect(await overview()).toMatchObject({ ready: left, active: 4 - left })
+      for (const limit of [0, 1.5, 2_000_000]) {
+        const asked = it.commit((transaction) => it.tasks.overview(transaction, { limit }))
+        expect(await codeOf(() => asked)).toBe('ARGUMENT_INVALID')
+      }
+    },
+  )
+})
