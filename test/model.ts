@@ -1,20 +1,38 @@
 /** The repository in memory: what rows there are, and who sees and holds what while transactions are open. */
-import type { HeldTask, TaskState } from '@taskstream/task-api'
+import type { HeldTask, PollCondition, PollOrder, TaskState } from '@taskstream/task-api'
 
 export interface ModelRow {
   readonly sequence: number
   readonly identifier: string
+  readonly priority: number
   readonly state: TaskState
   readonly owner?: string
   readonly attempt: number
   readonly due?: number
 }
 
+/** How the model's one topic is polled. */
+export interface ModelTopic {
+  readonly order: PollOrder
+  readonly condition: PollCondition
+}
+
+const numbers: Readonly<Record<string, number>> = { expired: 2, failed: 3, suspended: 4 }
+const strictness = (condition: PollCondition): number => {
+  if (condition === 'singular-by-identifier-suspend-until-success') return 4
+  return condition === 'singular-by-identifier-suspend-on-failure' ? 3 : 1
+}
+
 /** One topic at READ COMMITTED, with as many open transactions as there are sessions. */
 export class Model {
+  readonly topic: ModelTopic
   readonly #committed: Map<number, ModelRow> = new Map()
-  /** What each open transaction has written, seen by nobody else; whoever wrote to a row holds its lock. */
-  readonly #writes: Map<number, Map<number, ModelRow>> = new Map()
+  /** What each open transaction has written, seen by nobody else; whoever wrote to a row holds its lock. Undefined: deleted. */
+  readonly #writes: Map<number, Map<number, ModelRow | undefined>> = new Map()
+
+  constructor(topic: ModelTopic) {
+    this.topic = topic
+  }
 
   isOpen(session: number): boolean {
     return this.#writes.has(session)
@@ -29,7 +47,10 @@ export class Model {
   }
 
   commit(session: number): void {
-    for (const [sequence, row] of this.#writes.get(session) ?? []) this.#committed.set(sequence, row)
+    for (const [sequence, row] of this.#writes.get(session) ?? []) {
+      if (row) this.#committed.set(sequence, row)
+      else this.#committed.delete(sequence)
+    }
     this.#writes.delete(session)
   }
 
@@ -46,11 +67,20 @@ export class Model {
     ;(session === undefined ? this.#committed : this.#writes.get(session))?.set(row.sequence, row)
   }
 
+  remove(session: number, sequence: number): void {
+    this.#writes.get(session)?.set(sequence, undefined)
+  }
+
+  /** What an open transaction has written and not deleted. */
+  written(session: number): ModelRow[] {
+    return [...(this.#writes.get(session)?.values() ?? [])].filter((row) => row !== undefined)
+  }
+
   /** What a session sees, in order: what is committed, and its own. */
   rows(session?: number): ModelRow[] {
-    const seen = new Map(this.#committed)
+    const seen = new Map<number, ModelRow | undefined>(this.#committed)
     for (const [sequence, row] of (session === undefined ? undefined : this.#writes.get(session)) ?? []) seen.set(sequence, row)
-    return [...seen.values()].toSorted((left, right) => left.sequence - right.sequence)
+    return [...seen.values()].filter((row) => row !== undefined).toSorted((left, right) => left.sequence - right.sequence)
   }
 
   row(session: number, sequence: number): ModelRow | undefined {
@@ -61,6 +91,40 @@ export class Model {
   holds(session: number, owner: string, task: HeldTask): boolean {
     const row = this.row(session, task.sequence)
     return row?.state === 'active' && row.owner === owner && row.attempt === task.attempt
+  }
+
+  /** What a poll takes that nobody disturbs: one after the other, each under the condition that those before it leave. */
+  pollable(session: number | undefined, size: number): ModelRow[] {
+    let rows = this.rows(session)
+    const taken: ModelRow[] = []
+    for (const row of this.#inOrder(rows.filter(({ state }) => state === 'ready'))) {
+      if (taken.length >= size) break
+      if (!this.mayTake(rows, row)) continue
+      taken.push(row)
+      rows = rows.map((one) => (one === row ? { ...row, state: 'active' } : one))
+    }
+    return taken
+  }
+
+  /** Whether a ready row may be taken beside these others. */
+  mayTake(rows: readonly ModelRow[], row: ModelRow): boolean {
+    const { order, condition } = this.topic
+    if (condition === 'none') return true
+    return !rows.some((other) => {
+      if (other.identifier !== row.identifier || other.sequence === row.sequence) return false
+      if (other.state === 'active') return true
+      if (order === 'lifo' ? other.sequence < row.sequence : other.sequence > row.sequence) return false
+      if (other.state === 'ready' || (other.state === 'suspended' && other.due !== undefined)) return true
+      return (numbers[other.state] ?? 9) <= strictness(condition)
+    })
+  }
+
+  #inOrder(rows: ModelRow[]): ModelRow[] {
+    const { order } = this.topic
+    return rows.toSorted((left, right) => {
+      if (order === 'lifo') return right.sequence - left.sequence
+      return (order === 'priority' ? right.priority - left.priority : 0) || left.sequence - right.sequence
+    })
   }
 
   states(): Record<string, number> {

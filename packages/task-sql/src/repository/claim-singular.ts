@@ -92,13 +92,24 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
              limit 1) as sequence
       from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
-  const found = heads.filter(({ sequence }) => sequence !== null)
-  const sequences = found.map(toSequence)
-  const listed = new Set(sequences.length === 0 ? [] : (yield setListed(dialect, topic, sequences, true)).map(toSequence))
-  // A head that another transaction is working on could not be looked at: its note stays.
-  const kept = new Set(found.filter((row) => !listed.has(toSequence(row))).map(({ identifier }) => String(identifier)))
-  const done = notes.filter(({ identifier }) => !kept.has(String(identifier))).map((row) => toNumber(row['turn']))
+  const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
+  const kept = found.length === 0 ? new Set() : yield* list(dialect, topic, found)
+  const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
   if (done.length > 0) yield sql`delete from ${turn} where topic = ${topic} and ${dialect.among(raw('turn'), done)}`
+}
+
+/** Lists what is ready and not listed. @returns the identifiers whose heads others are working on: their notes stay */
+function* list(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
+  const heads = yield sql`
+    select t.sequence, t.identifier
+      from ${dialect.tables.task} t
+     where t.topic = ${topic}
+       and ${dialect.among(raw('t.sequence'), sequences)}
+       and t.state = 1
+       and t.listed = ${dialect.false}`
+  if (heads.length === 0) return new Set()
+  const listed = new Set((yield setListed(dialect, topic, heads.map(toSequence), true)).map(toSequence))
+  return new Set(heads.filter((row) => !listed.has(toSequence(row))).map(({ identifier }) => identifier))
 }
 
 /** Not null where another row stands in the way of the candidate `c`. */
@@ -134,16 +145,15 @@ function claim(dialect: Dialect, { topic, owner, now, columns }: ClaimRequest, s
            tries = t.tries + 1,
            started = ${dialect.now(now)}
       from free
-     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))} and free.free_state = 1
+     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))} and t.state = 1
     returning ${columns}`
 }
 
-/** Returns what it could look at; due rows and rows that are listed already are left as they are. */
 function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Statement {
   return sql`
     ${freeRows(dialect, topic, sequences)}
     update ${dialect.tables.task} as t
-       set listed = case when t.state = 1 then ${listed ? dialect.true : dialect.false} else t.listed end
+       set listed = ${listed ? dialect.true : dialect.false}
       from free
      where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
     returning sequence`
@@ -151,10 +161,10 @@ function setListed(dialect: Dialect, topic: string, sequences: readonly number[]
 
 function freeRows(dialect: Dialect, topic: string, sequences: readonly number[]): Statement {
   return sql`
-    with free (free_topic, free_sequence, free_state) as (
-      select t.topic, t.sequence, t.state
+    with free (free_topic, free_sequence) as (
+      select t.topic, t.sequence
         from ${dialect.tables.task} t
-       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
+       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)} and t.state = 1
        ${dialect.lock('t', 'skip')})`
 }
 
