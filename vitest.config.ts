@@ -11,7 +11,13 @@ const oneWriter = [
   'test/faults/server-crash.test.ts',
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
-const oneConnection = [...oneWriter, ...manyWriters, 'test/faults/*.test.ts', 'test/e2e/wake.test.ts']
+const oneConnection = [
+  ...oneWriter,
+  ...manyWriters,
+  'test/faults/*.test.ts',
+  'test/e2e/wake.test.ts',
+  'test/properties/hammer.test.ts',
+]
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': oneConnection,
   'sqlite-file': oneWriter,

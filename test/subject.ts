@@ -27,6 +27,11 @@ export interface Session {
   close(): Promise<void>
 }
 
+export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'clock'> {
+  /** Changes what the adapter is handed. */
+  readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
+}
+
 export interface Subject extends AsyncDisposable {
   readonly engine: 'postgres' | 'sqlite'
   /** How another process opens the same database. */
@@ -36,7 +41,7 @@ export interface Subject extends AsyncDisposable {
   /** How many connections can be open: 1 in memory. */
   readonly connections: number
   /** A repository with an owner of its own; not registered yet. */
-  tasks(options?: Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'clock'>): Tasks
+  tasks(options?: TasksOptions): Tasks
   /** Commits what `work` does, on a connection that the subject keeps. */
   readonly transactions: TransactionSource<AnyTransaction>
   session(): Promise<Session>
@@ -156,5 +161,6 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
 }
 
 function repositories<E extends Execution>(dialect: Dialect, adapter: SqlAdapter<AnyTransaction, E>): Subject['tasks'] {
-  return (options = {}) => sqlTaskRepository({ dialect, adapter, ...options }) as unknown as Tasks
+  return ({ adapt = (same: SqlAdapter<AnyTransaction>) => same, ...options }: TasksOptions = {}) =>
+    sqlTaskRepository({ dialect, adapter: adapt(adapter), ...options }) as unknown as Tasks
 }

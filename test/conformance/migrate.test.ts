@@ -39,6 +39,8 @@ describe.skipIf(!canRun)('migrate', () => {
     await using subject = await openSubject()
     const { at } = subject.location
     const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
+    // The database is dropped while their connections are still closing.
+    for (const pool of pools) pool.on('error', () => {})
     try {
       const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
       expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')

@@ -10,23 +10,31 @@ import type { ModelRow } from '../model.ts'
 import type { Session, Tasks } from '../subject.ts'
 
 const kinds = [
-  ...[
-    'commit',
-    'commit',
-    'commit',
-    'rollback',
-    'push',
-    'push',
-    'poll',
-    'poll',
-    'poll',
-    'complete',
-    'complete',
-    'retry',
-    'fail',
-    'suspend',
-  ],
-  ...['hand back', 'release', 'expire', 'wait', 'insert', 'recreate', 'reset', 'reassign', 'redrive', 'junction', 'purge'],
+  'commit',
+  'commit',
+  'commit',
+  'rollback',
+  'push',
+  'push',
+  'poll',
+  'poll',
+  'poll',
+  'complete',
+  'complete',
+  'retry',
+  'fail',
+  'suspend',
+  'hand back',
+  'release',
+  'expire',
+  'wait',
+  'insert',
+  'recreate',
+  'reset',
+  'reassign',
+  'redrive',
+  'junction',
+  'purge',
 ] as const
 
 export interface Step {
@@ -141,7 +149,11 @@ export class World {
       const redundant = insertion !== 'append' && last.get(identifier) !== kept[index]
       const state = redundant ? 'redundant' : due || suspended ? 'suspended' : 'ready'
       model.write(session, {
-        ...{ sequence, identifier, priority, state, attempt: 0 },
+        sequence,
+        identifier,
+        priority,
+        state,
+        attempt: 0,
         ...(due && !redundant ? { due: due.getTime() } : {}),
       })
     }

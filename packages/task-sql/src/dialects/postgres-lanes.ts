@@ -11,13 +11,18 @@ const laneCount = 1024
 export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'lockLanes' | 'meet' | 'openLanes'> {
   return {
     lockLanes: function* (topic, candidates, limit) {
+      // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
       const rows = yield sql`
-        select l.lane, wanted.place, current_setting('transaction_isolation') as isolation
-          from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place from (${candidates}) c group by 1) wanted
-          join ${lanes} l on l.topic = ${topic} and l.lane = wanted.lane
-         order by wanted.place
-         limit ${limit}
-           for update of l skip locked`
+        select wanted.lane, wanted.place, current_setting('transaction_isolation') as isolation
+          from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place
+                  from (${candidates}) c
+                 group by 1
+                 order by 2) wanted,
+               lateral (select l.lane
+                          from ${lanes} l
+                         where l.topic = ${topic} and l.lane = wanted.lane
+                           for update skip locked) free
+         limit ${limit}`
       const isolation = rows[0]?.['isolation']
       if (isolation === undefined) return undefined
       if (isolation !== 'read committed') throw isolationUnsupported(topic, String(isolation))

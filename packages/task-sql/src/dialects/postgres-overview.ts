@@ -13,7 +13,7 @@ import { chunkBits } from './postgres-holdings.ts'
 export function postgresOverview({ task, holding }: PostgresTables): Pick<Dialect, 'openRows' | 'oldestReady'> {
   const fresh = sql`t.topic = p.topic and not t.listed and ${ready} and t.sequence > p.floor and not p.listing`
   const listed = sql`t.topic = p.topic and t.listed and ${ready} and p.stage is distinct from 1`
-  const open = sql`t.topic = p.topic and t.stage = 1 and t.state = 1`
+  const open = sql`t.topic = p.topic and coalesce(t.stage = 1, false) and t.state = 1`
   const first = (where: Statement): Statement => sql`(select t.created from ${task} t where ${where} order by t.sequence limit 1)`
   return {
     openRows: (state) =>

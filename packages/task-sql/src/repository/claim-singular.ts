@@ -55,8 +55,11 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     if (!lanes) break
     const rows = yield sql`
       select c.sequence, ${blocked(dialect, topic, polling)} as blocked
-        from (${first}) c
-       where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
+        from (select c.sequence, c.identifier, c.place
+                from (${first}) c
+               where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
+               order by c.place
+               limit ${room + spareRows}) c
        order by c.place`
     if (rows.length === 0) break
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)

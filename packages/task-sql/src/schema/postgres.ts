@@ -81,7 +81,8 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             add column stage smallint`,
         sql`create index task_ranked on ${task} (topic, priority desc, sequence) where listed and ranked`,
         sql`create index task_identifier on ${task} (topic, identifier, stage, sequence) where stage is not null`,
-        sql`create index task_open on ${task} (topic, sequence) where stage = 1`,
+        // Said so that no search for one identifier's open rows takes this for the better index.
+        sql`create index task_open on ${task} (topic, sequence) where coalesce(stage = 1, false)`,
         sql`create index task_created on ${task} using brin (created) with (autosummarize = on)`,
         sql`
           create table ${tables.lane} (

@@ -1,0 +1,135 @@
+/**
+ * What a singular condition costs: `npm run bench:singular -- [--quick]`. Empty polls over many blocked tasks, and drains with few
+ * and many identifiers beside a topic without a condition, on PostgreSQL and on a SQLite file.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { TaskDecision } from '@taskstream/task-api'
+import type { Execution, HeldTask, TopicOptions, TransactionSource } from '@taskstream/task-api'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import Table from 'cli-table3'
+import pg from 'pg'
+import { startPostgres } from '../../test/databases/postgres-server.ts'
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
+const blocked = values.quick ? 50_000 : 500_000
+const drained = values.quick ? 10_000 : 50_000
+
+interface Subject {
+  readonly name: string
+  readonly tasks: SqlTaskRepository<never, Execution>
+  readonly transactions: TransactionSource<never>
+}
+
+const singular = { condition: 'singular-by-identifier' } as const
+const table = new Table({ head: ['', 'engine', 'median', 'most', 'unit'] })
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+async function pushAll(subject: Subject, topic: string, count: number, identifierOf: (index: number) => string): Promise<void> {
+  for (let from = 0; from < count; from += 5_000) {
+    const identifiers = Array.from({ length: Math.min(5_000, count - from) }, (_, index) => identifierOf(from + index))
+    await subject.transactions((transaction) => subject.tasks.push(transaction, topic, identifiers))
+  }
+}
+
+const poll = (subject: Subject, topic: string, size: number): Promise<HeldTask[]> =>
+  subject.transactions<HeldTask[]>((transaction) => subject.tasks.poll(transaction, topic, { size }))
+
+async function initialize({ tasks, transactions }: Subject, topic: string, options: TopicOptions): Promise<void> {
+  await transactions((transaction) => tasks.initialize(transaction, topic, options))
+}
+
+/** Polls until nothing comes and nothing is tidied any more, then measures polls that find nothing. */
+async function emptyPolls(subject: Subject, name: string, topic: string): Promise<void> {
+  const start = performance.now()
+  let polls = 0
+  for (let fast = 0; fast < 5; polls++) {
+    const before = performance.now()
+    if ((await poll(subject, topic, 100)).length > 0) continue
+    fast = performance.now() - before < 5 ? fast + 1 : 0
+    if (performance.now() - start > 300_000) break
+  }
+  say(`  ${subject.name}: blocked tasks were off the list after ${polls} polls, ${Math.round(performance.now() - start)} ms`)
+  const times: number[] = []
+  for (let index = 0; index < 200; index++) {
+    const before = performance.now()
+    await poll(subject, topic, 100)
+    times.push(performance.now() - before)
+  }
+  const sorted = times.toSorted((left, right) => left - right)
+  table.push([name, subject.name, sorted[100]!.toFixed(2), sorted.at(-1)!.toFixed(2), 'ms a poll'])
+}
+
+async function drain(subject: Subject, name: string, topic: string): Promise<void> {
+  const start = performance.now()
+  let count = 0
+  for (;;) {
+    const held = await poll(subject, topic, 1_000)
+    if (held.length === 0) break
+    count += held.length
+    const decisions = new Map(held.map((task) => [task, TaskDecision.success()]))
+    await subject.transactions((transaction) => subject.tasks.complete(transaction, topic, decisions))
+    if (performance.now() - start > 30_000) break
+  }
+  const rate = count / (performance.now() - start)
+  table.push([name, subject.name, rate.toFixed(1), '', 'k tasks/s'])
+}
+
+async function measure(subject: Subject): Promise<void> {
+  await subject.tasks.migrate(subject.transactions)
+  await subject.transactions((transaction) => subject.tasks.register(transaction))
+  say(`${subject.name}: ${blocked} tasks behind one`)
+  await initialize(subject, 'one', singular)
+  await pushAll(subject, 'one', blocked, () => 'same')
+  await emptyPolls(subject, `empty poll, ${blocked} tasks behind one that is active`, 'one')
+  say(`${subject.name}: ${blocked / 2} tasks, each behind a failed one`)
+  await initialize(subject, 'each', { condition: 'singular-by-identifier-suspend-on-failure' })
+  await pushAll(subject, 'each', blocked, (index) => `i${index % (blocked / 2)}`)
+  for (;;) {
+    const held = await poll(subject, 'each', 5_000)
+    if (held.length === 0) break
+    const decisions = new Map(held.map((task) => [task, TaskDecision.failure()]))
+    await subject.transactions((transaction) => subject.tasks.complete(transaction, 'each', decisions))
+  }
+  await emptyPolls(subject, `empty poll, ${blocked / 2} tasks each behind a failed one`, 'each')
+  const drains: readonly (readonly [string, TopicOptions, number])[] = [
+    ['no condition', {}, drained],
+    ['lifo', { order: 'lifo' }, drained],
+    ['priority', { order: 'priority' }, drained],
+    [`singular, ${drained} identifiers`, singular, drained],
+    ['singular, 1000 identifiers', singular, 1_000],
+    ['singular, 1 identifier', singular, 1],
+  ]
+  for (const [name, options, identifiers] of drains) {
+    say(`${subject.name}: drain, ${name}`)
+    const topic = `drain ${name}`
+    await initialize(subject, topic, options)
+    await pushAll(subject, topic, identifiers === 1 ? 1_000 : drained, (index) => `i${index % identifiers}`)
+    await drain(subject, `drain, ${name}`, topic)
+  }
+}
+
+{
+  await using server = await startPostgres({
+    durable: true,
+    settings: { synchronous_commit: 'off', shared_buffers: '1GB', max_wal_size: '8GB' },
+  })
+  const pool = new pg.Pool({ ...server.connection, max: 2 })
+  const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+  await measure({ name: 'PostgreSQL 18', tasks, transactions: pgTransactions(pool) } as unknown as Subject)
+  await pool.end()
+}
+{
+  const folder = mkdtempSync(join(tmpdir(), 'taskstream-bench-'))
+  const database = await openBetterSqlite3(join(folder, 'tasks.db'), { synchronous: 'normal' })
+  const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
+  await measure({ name: 'SQLite', tasks, transactions: sqliteTransactions(database) } as unknown as Subject)
+  database.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+console.log(table.toString())

@@ -1,0 +1,96 @@
+/**
+ * `npm run hammer -- [--engine postgres|sqlite] [--seconds 20] [--mutants]`: eight connections on one singular topic, for each order,
+ * beside one that looks for two active tasks of one identifier. With `--mutants`, also what becomes of it without each guard.
+ */
+import { parseArgs } from 'node:util'
+import Table from 'cli-table3'
+import { startPostgres } from '../databases/postgres-server.ts'
+import type { HammerReport } from './hammer.ts'
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'postgres' },
+    seconds: { type: 'string', default: '20' },
+    mutants: { type: 'boolean', default: false },
+  },
+})
+const engine = values.engine === 'sqlite' ? 'sqlite' : 'postgres'
+await using server =
+  engine === 'postgres' ? await startPostgres({ settings: { max_connections: '100', lock_timeout: '1s' } }) : undefined
+process.env['TASKSTREAM_SUBJECT'] = engine === 'postgres' ? 'postgres-18' : 'sqlite-file'
+if (server) process.env['TASKSTREAM_POSTGRES_SERVER'] = server.url
+const { hammer } = await import('./hammer.ts')
+const { mutants, mutated } = await import('./mutants.ts')
+const { openSubject } = await import('../subject.ts')
+
+const table = new Table({
+  head: [
+    '',
+    'polls',
+    'empty',
+    'polled',
+    'completed',
+    'lost',
+    'pushed',
+    'samples',
+    'violations',
+    'stuck',
+    'errors',
+    'waits',
+    'slowest ms',
+  ],
+})
+const add = (name: string, report: HammerReport): void => {
+  const { polls, empty, polled, completed, lost, pushed, samples, violations, stuck, errors, waits, slowestMs } = report
+  table.push([
+    name,
+    polls,
+    empty,
+    polled,
+    completed,
+    lost,
+    pushed,
+    samples,
+    violations,
+    stuck,
+    errors.length,
+    waits.length,
+    Math.round(slowestMs),
+  ])
+  for (const wait of new Set(report.waits)) process.stderr.write(`  waited: ${wait.slice(0, 200)}\n`)
+  for (const error of new Set(errors)) process.stderr.write(`  ${error}\n`)
+}
+const run = async (
+  name: string,
+  seconds: number,
+  order: 'fifo' | 'lifo' | 'priority',
+  mutant?: (typeof mutants)[number],
+): Promise<HammerReport> => {
+  process.stderr.write(`${name}, ${seconds} s\n`)
+  await using subject = await openSubject()
+  const end = performance.now() + seconds * 1000
+  const report = await hammer(subject, {
+    topic: 'hammer',
+    connections: 8,
+    identifiers: 20,
+    polling: { order, condition: 'singular-by-identifier' },
+    tasks: () => subject.tasks(mutant ? { adapt: (adapter) => mutated(adapter, mutant) } : {}),
+    goOn: () => performance.now() < end,
+  })
+  add(name, report)
+  return report
+}
+
+let failed = false
+for (const order of ['fifo', 'lifo', 'priority'] as const) {
+  const { violations, stuck, errors, samples, polled } = await run(`${engine}, ${order}`, Number(values.seconds), order)
+  failed ||= violations + stuck + errors.length > 0 || samples === 0 || polled === 0
+}
+if (values.mutants) {
+  for (const mutant of mutants.filter(({ engines }) => engines.includes(engine))) {
+    const { violations, stuck } = await run(`without: ${mutant.name}`, Math.min(8, Number(values.seconds)), 'lifo', mutant)
+    failed ||= violations + stuck === 0
+  }
+}
+console.log(table.toString())
+process.exitCode = failed ? 1 : 0

@@ -1,0 +1,40 @@
+/** The statements of singular polling with one guard taken out of their text: what the hammer must not be silent about. */
+import { render } from '@taskstream/task-sql'
+import type { SqlAdapter, Statement } from '@taskstream/task-sql'
+import type { AnyTransaction } from '../subject.ts'
+
+export interface Mutant {
+  readonly name: string
+  readonly from: string | RegExp
+  readonly to: string
+  /** Engines on which the guard is part of a statement. */
+  readonly engines: readonly ('postgres' | 'sqlite')[]
+}
+
+export const mutants: readonly Mutant[] = [
+  { name: 'lanes are read, not locked', from: /for update skip locked(?=\) free)/, to: '', engines: ['postgres'] },
+  { name: 'an active task is no obstacle', from: /b\.stage = 0/g, to: 'b.stage = -1', engines: ['postgres', 'sqlite'] },
+  {
+    name: 'nothing is noted',
+    from: /(insert into \S*task_turn\S* [\s\S]*where p\.topic = \S+)/,
+    to: '$1 and 1 = 0',
+    engines: ['postgres', 'sqlite'],
+  },
+  { name: 'claiming leaves the stage as it is', from: /stage = 0,/, to: 'stage = stage,', engines: ['postgres', 'sqlite'] },
+]
+
+/** An adapter that hands on every statement, changed. */
+export function mutated(adapter: SqlAdapter<AnyTransaction>, { from, to }: Mutant): SqlAdapter<AnyTransaction> {
+  return {
+    execution: adapter.execution,
+    execute: (transaction, statement) => adapter.execute(transaction, change(statement, from, to)),
+  } as SqlAdapter<AnyTransaction>
+}
+
+/** Values keep their places: a mark stands for each while the text is changed. */
+function change(statement: Statement, from: string | RegExp, to: string): Statement {
+  const texts = render(statement, () => '\u0001')
+    .replace(from, to)
+    .split('\u0001')
+  return texts.length === statement.texts.length ? { texts, values: statement.values } : statement
+}

@@ -1,0 +1,47 @@
+/** The hammer, for as many polls as a test can wait for; `npm run hammer` goes on for longer. */
+import { pollConditions, pollOrders } from '@taskstream/task-api'
+import { describe, expect, test } from 'vitest'
+import { hammer } from '../hammer/hammer.ts'
+import { mutants, mutated } from '../hammer/mutants.ts'
+import { canRun, openSubject } from '../subject.ts'
+
+const polls = 400
+const kinds = pollOrders.flatMap((order) =>
+  pollConditions.filter((condition) => condition !== 'none').map((condition) => ({ order, condition })),
+)
+
+describe.skipIf(!canRun)('eight connections on a singular topic', () => {
+  test.each(kinds)(
+    'take no two tasks of one identifier, fail nobody, and leave nothing behind: $order, $condition',
+    async (polling) => {
+      await using subject = await openSubject()
+      const report = await hammer(subject, {
+        topic: 'hammer',
+        connections: 8,
+        identifiers: 12,
+        polling,
+        goOn: (so) => so.polls < polls,
+      })
+      expect(report).toMatchObject({ violations: 0, stuck: 0, errors: [] })
+      expect(report.polled).toBeGreaterThan(0)
+      expect(report.samples).toBeGreaterThan(0)
+    },
+  )
+
+  test('the hammer sees what is done wrong', async () => {
+    for (const mutant of mutants) {
+      await using subject = await openSubject()
+      if (!mutant.engines.includes(subject.engine)) continue
+      const { violations, stuck } = await hammer(subject, {
+        topic: 'hammer',
+        connections: 8,
+        identifiers: 4,
+        polling: { order: 'lifo', condition: 'singular-by-identifier' },
+        tasks: () => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) }),
+        // Until it is seen, or for long enough that it should have been.
+        goOn: (so) => so.violations === 0 && so.polls < polls * 20,
+      })
+      expect([mutant.name, violations + stuck > 0]).toEqual([mutant.name, true])
+    }
+  })
+})
