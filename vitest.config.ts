@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Every engine runs the same suite; the name is what `--project` takes, and what a suite is told. */
-const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
+const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18', 'pgbouncer']
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
 const oneWriter = [
@@ -12,11 +12,14 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 const oneConnection = [...oneWriter, ...manyWriters, 'test/faults/*.test.ts', 'test/e2e/wake.test.ts']
+/** Its own server's processes die, which says nothing about a pooler; and a node is woken on a connection that is not pooled. */
+const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': oneConnection,
   'sqlite-file': oneWriter,
   'node-sqlite': oneWriter,
   'postgres-18': manyWriters,
+  pgbouncer: [...manyWriters, ...direct],
 }
 
 /** The packages' sources, without a build. */

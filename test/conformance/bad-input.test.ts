@@ -154,7 +154,7 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await codeOf(async () => await it.tasks.push(session.transaction, it.topic, 'a'))).toBe('TRANSACTION_CLOSED')
   })
 
-  testOn(['postgres-18'])('a transaction that an earlier error has aborted is named as one', async () => {
+  testOn(['postgres-18', 'pgbouncer'])('a transaction that an earlier error has aborted is named as one', async () => {
     const session = await it.subject.session()
     await session.begin()
     await it.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
@@ -169,20 +169,23 @@ describe.skipIf(!canRun)('bad input', () => {
     expect(await it.states()).toEqual({ active: 1, ready: 1 })
   })
 
-  testOn(['postgres-18'])('a database that goes away in the middle of a batch leaves nothing half done', async () => {
-    const session = await it.subject.session()
-    await session.begin()
-    await it.tasks.push(
-      session.transaction,
-      it.topic,
-      Array.from({ length: 1_000 }, (_, index) => `t${index}`),
-    )
-    const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)),
-    )
-    const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
-    expect(code).toBe('DATABASE_UNAVAILABLE')
-    expect(await it.states()).toEqual({ active: 1, ready: 1 })
-  })
+  testOn(['postgres-18', 'pgbouncer'])(
+    'a database that goes away in the middle of a batch leaves nothing half done',
+    async () => {
+      const session = await it.subject.session()
+      await session.begin()
+      await it.tasks.push(
+        session.transaction,
+        it.topic,
+        Array.from({ length: 1_000 }, (_, index) => `t${index}`),
+      )
+      const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
+      await it.commit((transaction) =>
+        it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row?.['pid'])}, 5000)`)),
+      )
+      const code = await codeOf(() => it.tasks.complete(session.transaction, it.topic, new Map([[held, TaskDecision.success()]])))
+      expect(code).toBe('DATABASE_UNAVAILABLE')
+      expect(await it.states()).toEqual({ active: 1, ready: 1 })
+    },
+  )
 })

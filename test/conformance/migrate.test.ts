@@ -33,20 +33,23 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_OLDER')
   })
 
-  testOn(['postgres-18'])("of ten processes at once applies each step once, in a schema of the user's choice", async () => {
-    await using subject = await openSubject()
-    const { at } = subject.location
-    const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
-    try {
-      const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
-      expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
-      const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
-      expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
-      expect(migrations.every(({ to }) => to === 1)).toBe(true)
-    } finally {
-      await Promise.all(pools.map((pool) => pool.end()))
-    }
-  })
+  testOn(['postgres-18', 'pgbouncer'])(
+    "of ten processes at once applies each step once, in a schema of the user's choice",
+    async () => {
+      await using subject = await openSubject()
+      const { at } = subject.location
+      const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
+      try {
+        const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
+        expect(await codeOf(() => pgTransactions(pools[0]!)((transaction) => tasks.topics(transaction)))).toBe('SCHEMA_MISSING')
+        const migrations = await Promise.all(pools.map((pool) => tasks.migrate(pgTransactions(pool))))
+        expect(migrations.filter(({ from }) => from === 0)).toHaveLength(1)
+        expect(migrations.every(({ to }) => to === 1)).toBe(true)
+      } finally {
+        await Promise.all(pools.map((pool) => pool.end()))
+      }
+    },
+  )
 
   testOn(['sqlite-file'])('of ten connections to one file at once applies each step once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
@@ -64,7 +67,7 @@ describe.skipIf(!canRun)('migrate', () => {
     }
   })
 
-  testOn(['postgres-18'])('refuses a schema whose name could be taken for SQL', () => {
+  testOn(['postgres-18', 'pgbouncer'])('refuses a schema whose name could be taken for SQL', () => {
     for (const schema of ['', 'a;b', 'a"b', "a'b", 'a b', '1a', 'x'.repeat(41)]) {
       expect(() => postgres({ schema })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
     }

@@ -136,7 +136,7 @@ describe.skipIf(!canRun)('poll', () => {
     expect(names(await poll(tasks, 1))).toEqual(['c'])
   })
 
-  testOn(['postgres-18'])('passes over what another transaction is polling, without waiting', async () => {
+  testOn(['postgres-18', 'pgbouncer'])('passes over what another transaction is polling, without waiting', async () => {
     await push('a', 'b', 'c')
     const [one, two] = [await subject.session(), await subject.session()]
     await one.begin()

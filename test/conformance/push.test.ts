@@ -115,7 +115,7 @@ describe.skipIf(!canRun)('push', () => {
     ])
   })
 
-  testOn(['postgres-18'])('of an external id that a rival is pushing waits for the outcome', async () => {
+  testOn(['postgres-18', 'pgbouncer'])('of an external id that a rival is pushing waits for the outcome', async () => {
     const creation = { identifier: 'a', externalId: 'rival' }
     for (const [end, outcome] of [
       ['rollback', 'created'],
