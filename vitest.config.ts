@@ -12,14 +12,15 @@ const oneWriter = [
   'test/faults/server-crash.test.ts',
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
+const pooled = ['test/e2e/pooled.test.ts']
 const oneConnection = [...oneWriter, ...manyWriters, 'test/faults/*.test.ts', 'test/e2e/wake.test.ts']
 /** Its own server's processes die, which says nothing about a pooler; and a node is woken on a connection that is not pooled. */
 const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
-  'sqlite-memory': oneConnection,
-  'sqlite-file': oneWriter,
-  'node-sqlite': oneWriter,
-  'postgres-18': manyWriters,
+  'sqlite-memory': [...oneConnection, ...pooled],
+  'sqlite-file': [...oneWriter, ...pooled],
+  'node-sqlite': [...oneWriter, ...pooled],
+  'postgres-18': [...manyWriters, ...pooled],
   pgbouncer: [...manyWriters, ...direct],
 }
 

@@ -25,6 +25,8 @@ export const taskErrorCodes = {
   TRANSACTION_CONFLICT: 'TRANSACTION_CONFLICT',
   /** A synchronous database stayed locked by another process. */
   DATABASE_BUSY: 'DATABASE_BUSY',
+  /** A notifier gave up: it listens, and is told nothing. Tasks are found by polling. */
+  NOTIFICATIONS_UNDELIVERED: 'NOTIFICATIONS_UNDELIVERED',
   /** There are no tables: run `migrate`. */
   SCHEMA_MISSING: 'SCHEMA_MISSING',
   /** The tables are of an earlier release: run `migrate`. */

@@ -3,6 +3,7 @@ import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { WritableServer } from './writable-server.ts'
 
 /** What we need of a `pg.Pool`. */
 export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
@@ -35,6 +36,9 @@ type Phase = 'connecting' | 'working' | 'committing'
  * `work` is run again, in a new transaction, after a deadlock or a serialization failure, and when the connection was lost or the
  * server turned read-only before the commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
  *
+ * Given a pool for each server of a cluster, it uses the one that takes writes, and looks for it again when that one fails or turns
+ * read-only. Give such pools a `connectionTimeoutMillis`.
+ *
  * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
  * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
  * @example
@@ -43,20 +47,28 @@ type Phase = 'connecting' | 'working' | 'committing'
  *   await client.query('insert into invoice values ($1)', ['inv-1'])
  *   await tasks.push(client, 'invoices', 'inv-1')
  * })
+ * @example
+ * const transactions = pgTransactions(urls.map((connectionString) => new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 })))
  */
 export function pgTransactions<Client extends PgPoolClient>(
-  pool: PgPool<Client>,
+  pools: PgPool<Client> | readonly PgPool<Client>[],
   options: PgTransactionsOptions = {},
 ): TransactionSource<Client> {
   const { retries = 3 } = options
   checkInteger('retries', retries, 0, 100)
+  const servers = [pools].flat() as PgPool<Client>[]
+  checkInteger('the number of pools', servers.length, 1, 100)
+  const server = new WritableServer(servers)
   return async (work) => {
     for (let count = 0; ; count++) {
       let phase: Phase = 'connecting'
+      const pool = await server.find()
       try {
         return await once(pool, work, (next) => (phase = next))
       } catch (error) {
-        if (count >= retries || !isRepeatable(error, phase)) throw error
+        // Nothing was sent to a server that could not be reached, and there may be another.
+        const elsewhere = isServersFault(error) && server.doubt(pool) && phase === 'connecting'
+        if (count >= retries || !(elsewhere || isRepeatable(error, phase))) throw error
         await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
       }
     }
@@ -102,7 +114,13 @@ function isRepeatable(error: unknown, phase: Phase): boolean {
   const known = named(error)
   // The server's own word that it rolled back, also in answer to a commit.
   if (isTaskError(known, 'TRANSACTION_CONFLICT')) return phase !== 'connecting'
-  return phase === 'working' && (isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY'))
+  return phase === 'working' && isServersFault(error)
+}
+
+/** Whether another server, or the same at another time, may do better. */
+function isServersFault(error: unknown): boolean {
+  const known = named(error)
+  return isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY')
 }
 
 /** Errors of `work`'s own statements come as the driver threw them. */
