@@ -8,6 +8,7 @@ const oneWriter = [
   'test/conformance/waiting.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',
+  'test/faults/failover.test.ts',
   'test/faults/retries.test.ts',
   'test/faults/server-crash.test.ts',
 ]

@@ -16,7 +16,11 @@ export interface PgBouncer extends AsyncDisposable {
  *
  * @throws Error if there is none
  */
-export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
+export async function startPgBouncer(
+  serverUrl: string,
+  /** Connections to the server, for each database. */
+  poolSize = 40,
+): Promise<PgBouncer> {
   const program = find()
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
   const port = await freePort()
@@ -30,7 +34,7 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
     auth_type: 'any',
     pool_mode: 'transaction',
     max_client_conn: 1_000,
-    default_pool_size: 40,
+    default_pool_size: poolSize,
     // Every transaction on another connection than the one before, if there is another: nothing may rest on the session.
     server_round_robin: 1,
   }

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
+import { startPgBouncer } from '../databases/pgbouncer.ts'
 import { canRun } from '../subject.ts'
 
 const aDay = 86_400_000
@@ -120,7 +121,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
         },
       },
       transactions: it.subject.transactions,
-      notifier: pgListener(pooledClient, { selfTestMs: 1 }),
+      notifier: pgListener(pooledClient, { selfTestMs: 300 }),
       listener: { onError: () => givenUp.resolve() },
     })
     node.process(it.topic, { handler: eachTask(() => {}) })
@@ -133,6 +134,32 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
   test('a node whose listener goes straight to the server is woken by pushes through the pooler', async () => {
     const notifier = pgListener(() => new pg.Client({ connectionString: direct }))
     expect(await handled(notifier, aDay)).toEqual([])
+  })
+
+  test('a listener that goes straight to the server passes its test and listens on', async () => {
+    const reasons: TaskError[] = []
+    const client = (): pg.Client => new pg.Client({ connectionString: direct, application_name: 'straight' })
+    await using _ = await pgListener(client, { pingMs: 10 }).listen(
+      () => {},
+      (reason) => reasons.push(reason),
+    )
+    // It asks whether the server is there only when it has heard from itself.
+    const last = (): Promise<readonly unknown[]> =>
+      it.commit((transaction) =>
+        it.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),
+      )
+    await expect.poll(last).toEqual([{ query: 'select 1' }])
+    expect(reasons).toEqual([])
+  })
+
+  test('a listener whose pooler has but one connection is not fooled by its own notification', async () => {
+    await using narrow = await startPgBouncer(process.env['TASKSTREAM_POSTGRES_SERVER'] ?? '', 1)
+    const url = new URL(narrow.url)
+    url.pathname = new URL(direct).pathname
+    const given = Promise.withResolvers<TaskError>()
+    const notifier = pgListener(() => new pg.Client({ connectionString: url.href }), { selfTestMs: 300, pingMs: 10 })
+    await using _ = await notifier.listen(() => {}, given.resolve)
+    expect(await given.promise).toMatchObject({ code: 'NOTIFICATIONS_UNDELIVERED' })
   })
 
   test('a listener that comes to be pooled as it connects again gives up then', async () => {
