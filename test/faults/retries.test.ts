@@ -1,6 +1,6 @@
 /** Transactions that are in each other's way, and connections that are lost before a commit: what is run again, and what is not. */
-import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TransactionSource } from '@taskstream/task-api'
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskErrorCode, TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { pgTransactions } from '@taskstream/task-sql/postgres'
 import type { PgPool } from '@taskstream/task-sql/postgres'
@@ -209,5 +209,44 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     ])
     expect(await it.states()).toEqual({ succeeded: 2 })
     expect(await amounts()).toEqual([1, 0])
+  })
+
+  test('of a node that finds its server read-only is repeated until it takes writes again', async () => {
+    const ours = new pg.Pool({ connectionString: it.subject.location.at, application_name: 'ours' })
+    ours.on('error', () => {})
+    const name = new URL(it.subject.location.at).pathname.slice(1)
+    const admin = (statement: string): Promise<unknown> =>
+      it.commit((transaction) => it.subject.execute(transaction, raw(statement)))
+    const refused = Promise.withResolvers<void>()
+    const tasks = it.subject.tasks()
+    await it.push('a')
+    {
+      await using node = new TaskNode({
+        repository: {
+          ...tasks,
+          complete: async (...args: Parameters<typeof tasks.complete>) => {
+            const outcome = await codeOf(() => tasks.complete(...args))
+            if (outcome === 'DATABASE_READ_ONLY') {
+              refused.resolve()
+              await admin(`alter database ${name} reset default_transaction_read_only`)
+            }
+            if (typeof outcome === 'string') throw new TaskError(outcome as TaskErrorCode, 'passed on')
+            return outcome as Completion
+          },
+        },
+        transactions: pgTransactions(ours, { retries: 0 }),
+      })
+      node.process(it.topic, {
+        handler: async (batch) => {
+          await admin(`alter database ${name} set default_transaction_read_only = on`)
+          await admin(`select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'ours'`)
+          return new Map(batch.map((task) => [task, TaskDecision.success()]))
+        },
+      })
+      await node.start()
+      await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
+    }
+    await ours.end()
+    await refused.promise
   })
 })
