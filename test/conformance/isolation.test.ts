@@ -167,4 +167,16 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
     expect(await it.states()).toEqual({ active: 1 })
     expect(await it.commit((transaction) => it.tasks.complete(transaction, it.topic, success(batch)))).toMatchObject({ lost: [] })
   })
+
+  test('what was pushed, or made, after the transaction began to see is not there for it', async () => {
+    const poll = (transaction: AnyTransaction): unknown => it.tasks.poll(transaction, it.topic, { size: 1 })
+    expect(await against(() => it.push('a'), poll)).toEqual([])
+    expect(await finish()).toEqual(['a'])
+    expect(
+      await against(
+        () => it.nextTopic(),
+        (transaction) => it.tasks.push(transaction, it.topic, 'b'),
+      ),
+    ).toBe('TOPIC_UNKNOWN')
+  })
 })

@@ -174,6 +174,30 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     expect(names(await it.page())).toEqual(['run 1'])
   })
 
+  test('is at read committed, whatever the default is', async () => {
+    const strict = new pg.Pool({
+      connectionString: it.subject.location.at,
+      options: '-c default_transaction_isolation=serializable',
+    })
+    const level = await pgTransactions(strict)(async (client) => (await client.query('show transaction_isolation')).rows)
+    await strict.end()
+    expect(level).toEqual([{ transaction_isolation: 'read committed' }])
+  })
+
+  test('is not run again when the only server cannot be reached', async () => {
+    let connects = 0
+    const nowhere = new pg.Pool({ host: '127.0.0.1', port: 1 })
+    const counting: PgPool = {
+      connect: () => {
+        connects++
+        return nowhere.connect()
+      },
+    }
+    expect(await codeOf(() => pgTransactions(counting)(() => {}))).toBe('DATABASE_UNAVAILABLE')
+    expect(connects).toBe(1)
+    await nowhere.end()
+  })
+
   test('that finds its server read-only says so, and leaves its connection', async () => {
     const pids = new Set<number>()
     const push = transactions(async (transaction) => {
