@@ -1,4 +1,6 @@
 /** Transactions that are in each other's way, and connections that are lost before a commit: what is run again, and what is not. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskErrorCode, TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -146,6 +148,27 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     expect(names(await it.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
   })
 
+  test('is run again when its connection was lost, whatever was made of the error, and not for an error that only looks like it', async () => {
+    let runs = 0
+    await transactions(async (transaction) => {
+      await it.tasks.push(transaction, it.topic, `run ${++runs}`)
+      if (runs > 1) return
+      await cut(await pidOf(transaction))
+      await add(transaction, 'a').catch((cause: unknown) => {
+        throw new Error('the account could not be written', { cause })
+      })
+    })
+    expect([runs, names(await it.page())]).toEqual([2, ['run 2']])
+    let calls = 0
+    const called = codeOf(() =>
+      transactions(async () => {
+        calls++
+        await once(connect(1, '127.0.0.1'), 'connect')
+      }),
+    )
+    expect([await called, calls]).toEqual(['ECONNREFUSED', 1])
+  })
+
   test('whose commit was sent and not answered is never run again', async () => {
     let runs = 0
     const unanswering: PgPool = {
@@ -179,7 +202,7 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
       connectionString: it.subject.location.at,
       options: '-c default_transaction_isolation=serializable',
     })
-    const level = await pgTransactions(strict)(async (client) => (await client.query('show transaction_isolation')).rows)
+    const level = await pgTransactions(strict)(async (client) => (await client.query('show transaction_isolation', [])).rows)
     await strict.end()
     expect(level).toEqual([{ transaction_isolation: 'read committed' }])
   })

@@ -27,8 +27,8 @@ export interface PgTransactionsOptions {
 const firstPauseMs = 20
 const longestPauseMs = 1_000
 
-/** How far a transaction has come. */
-type Phase = 'connecting' | 'working' | 'committing'
+/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
+type Phase = 'connecting' | 'working' | 'committing' | 'lost'
 
 /**
  * Transactions on connections of a pool, at READ COMMITTED whatever the server's default is.
@@ -67,7 +67,7 @@ export function pgTransactions<Client extends PgPoolClient>(
         return await once(pool, work, (next) => (phase = next))
       } catch (error) {
         // Nothing was sent to a server that could not be reached, and there may be another.
-        const elsewhere = isServersFault(error) && server.doubt(pool) && phase === 'connecting'
+        const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         if (count >= retries || !(elsewhere || isRepeatable(error, phase))) throw error
         await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
       }
@@ -82,6 +82,7 @@ async function once<Client extends PgPoolClient, Result>(
 ): Promise<Result> {
   const client = await pool.connect().catch(rethrow)
   enter('working')
+  let sent = false
   let broken: Error | undefined
   // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
   const onError = (error: Error): void => void (broken = error)
@@ -92,6 +93,7 @@ async function once<Client extends PgPoolClient, Result>(
     // What is known to be lost was not committed; a commit that is sent may have been.
     if (broken) rethrow(broken)
     enter('committing')
+    sent = true
     const { command } = (await client.query('commit', []).catch(rethrow)) as { command?: string }
     // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
     if (command === 'ROLLBACK')
@@ -100,6 +102,7 @@ async function once<Client extends PgPoolClient, Result>(
   } catch (error) {
     // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
     await client.query('rollback', []).catch((cause: Error) => (broken = cause))
+    if (broken && !sent) enter('lost')
     // Nor is one to a standby: where the address moves to the new primary, a new connection goes there.
     if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error
@@ -113,14 +116,15 @@ async function once<Client extends PgPoolClient, Result>(
 function isRepeatable(error: unknown, phase: Phase): boolean {
   const known = named(error)
   // The server's own word that it rolled back, also in answer to a commit.
-  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return phase !== 'connecting'
-  return phase === 'working' && isServersFault(error)
+  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
+  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
+  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
 }
 
 /** Whether another server, or the same at another time, may do better. */
-function isServersFault(error: unknown): boolean {
+function isServersFault(error: unknown, phase: Phase): boolean {
   const known = named(error)
-  return isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY')
+  return phase === 'lost' || isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY')
 }
 
 /** Errors of `work`'s own statements come as the driver threw them. */
