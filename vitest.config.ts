@@ -1,16 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
 /** Every engine runs the same suite; the name is what `--project` takes, and what a suite is told. */
-const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
+const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-15', 'pgbouncer']
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
 const oneWriter = [
+  'test/conformance/isolation.test.ts',
   'test/conformance/waiting.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',
+  'test/faults/failover.test.ts',
+  'test/faults/retries.test.ts',
   'test/faults/server-crash.test.ts',
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
+const pooled = ['test/e2e/pooled.test.ts']
 const oneConnection = [
   ...oneWriter,
   ...manyWriters,
@@ -18,11 +22,16 @@ const oneConnection = [
   'test/e2e/wake.test.ts',
   'test/properties/hammer.test.ts',
 ]
+/** Its own server's processes die, which says nothing about a pooler; and a node is woken on a connection that is not pooled. */
+const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
-  'sqlite-memory': oneConnection,
-  'sqlite-file': oneWriter,
-  'node-sqlite': oneWriter,
-  'postgres-18': manyWriters,
+  'sqlite-memory': [...oneConnection, ...pooled],
+  'sqlite-file': [...oneWriter, ...pooled],
+  'node-sqlite': [...oneWriter, ...pooled],
+  'postgres-18': [...manyWriters, ...pooled],
+  // The oldest release: what it does, and what statements it takes. How a server dies is tested on the newest.
+  'postgres-15': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
+  pgbouncer: [...manyWriters, ...direct],
 }
 
 /** The packages' sources, without a build. */

@@ -52,23 +52,29 @@ export interface Subject extends AsyncDisposable {
 /** What the vitest project names. */
 export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-memory'
 
+/** A pooler before PostgreSQL is PostgreSQL. */
+const pooled = subjectName === 'pgbouncer'
+export const isPostgres: boolean = pooled || subjectName.startsWith('postgres')
+const server = process.env[subjectName === 'postgres-15' ? 'TASKSTREAM_POSTGRES_15_SERVER' : 'TASKSTREAM_POSTGRES_SERVER']
+const pooler = process.env['TASKSTREAM_PGBOUNCER']
+
 /** Whether this project's engine can run here; where it cannot, the global setup says why. */
-export const canRun: boolean = !subjectName.startsWith('postgres') || process.env['TASKSTREAM_POSTGRES_SERVER'] !== undefined
+export const canRun: boolean = !isPostgres || (server !== undefined && (!pooled || pooler !== undefined))
 
 /** An empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
-  const subject = await (subjectName.startsWith('postgres') ? createPostgres() : createSqlite())
+  const subject = await (isPostgres ? createPostgres() : createSqlite())
   await subject.tasks().migrate(subject.transactions)
   return subject
 }
 
 async function createPostgres(): Promise<Subject> {
-  const server = process.env['TASKSTREAM_POSTGRES_SERVER'] ?? ''
+  const direct = server ?? ''
   const name = `taskstream_test_${randomBytes(6).toString('hex')}`
-  await once(server, `create database ${name}`)
-  const url = new URL(server)
+  await once(direct, `create database ${name}`)
+  const url = new URL((pooled ? pooler : server) ?? '')
   url.pathname = `/${name}`
-  return openPostgres(url.href, () => once(server, `drop database ${name} with (force)`))
+  return openPostgres(url.href, () => once(direct, `drop database ${name} with (force)`))
 }
 
 async function once(url: string, statement: string): Promise<void> {

@@ -1,8 +1,8 @@
 import { test } from 'vitest'
-import { subjectName } from './subject.ts'
+import { isPostgres, subjectName } from './subject.ts'
 
-/** A test that only some engines can be asked to pass: on the others it is not there, rather than skipped. `postgres`: every release. */
+/** A test that only some engines can be asked to pass: on the others it is not there, rather than skipped. `postgres`: each release, and behind a pooler. */
 export function testOn(engines: readonly string[]): (name: string, body: () => unknown) => void {
-  const asked = engines.some((engine) => engine === subjectName || (engine === 'postgres' && subjectName.startsWith('postgres-')))
+  const asked = engines.includes(subjectName) || (engines.includes('postgres') && isPostgres)
   return asked ? (name, body) => test(name, async () => void (await body())) : () => {}
 }

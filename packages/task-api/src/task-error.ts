@@ -24,8 +24,17 @@ export const taskErrorCodes = {
   TRANSACTION_CLOSED: 'TRANSACTION_CLOSED',
   /** The database went away, or cannot be reached. What the transaction wrote is not committed, or its commit is unknown. */
   DATABASE_UNAVAILABLE: 'DATABASE_UNAVAILABLE',
+  /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. */
+  DATABASE_READ_ONLY: 'DATABASE_READ_ONLY',
+  /**
+   * Another transaction was in the way: a deadlock, or at REPEATABLE READ and SERIALIZABLE a row that changed since the transaction
+   * began. Nothing was written: roll back, and run the whole transaction again.
+   */
+  TRANSACTION_CONFLICT: 'TRANSACTION_CONFLICT',
   /** A synchronous database stayed locked by another process. */
   DATABASE_BUSY: 'DATABASE_BUSY',
+  /** A notifier gave up: it listens, and is told nothing. Tasks are found by polling. */
+  NOTIFICATIONS_UNDELIVERED: 'NOTIFICATIONS_UNDELIVERED',
   /** There are no tables: run `migrate`. */
   SCHEMA_MISSING: 'SCHEMA_MISSING',
   /** The tables are of an earlier release: run `migrate`. */

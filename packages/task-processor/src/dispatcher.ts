@@ -30,7 +30,7 @@ export class Dispatcher<Transaction> {
       try {
         return await this.#transactions(work)
       } catch (error) {
-        if (signal.aborted || !isUnavailable(error)) throw error
+        if (signal.aborted || !isPassing(error)) throw error
         onRetry(error)
         await wake.sleep(wake.version, pauseMs(count, firstPauseMs, 2, longestPauseMs, 0.5))
       }
@@ -38,6 +38,9 @@ export class Dispatcher<Transaction> {
   }
 }
 
-function isUnavailable(error: unknown): boolean {
-  return isTaskError(error, 'DATABASE_UNAVAILABLE') || isTaskError(error, 'DATABASE_BUSY')
+/** Failures that are of the moment, and not of the work. */
+const passing = ['DATABASE_UNAVAILABLE', 'DATABASE_READ_ONLY', 'DATABASE_BUSY', 'TRANSACTION_CONFLICT'] as const
+
+function isPassing(error: unknown): boolean {
+  return passing.some((code) => isTaskError(error, code))
 }

@@ -1,7 +1,7 @@
 import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
 
 /** What a node was doing when something went wrong. */
-export type Activity = 'poll' | 'release' | 'handle' | 'complete' | 'heartbeat' | 'maintenance'
+export type Activity = 'poll' | 'release' | 'handle' | 'complete' | 'heartbeat' | 'maintenance' | 'listen'
 
 /** Hears what a node does. Every method is optional; one that throws is reported as a process warning and changes nothing. */
 export interface TaskListener {

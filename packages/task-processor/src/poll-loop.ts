@@ -9,7 +9,7 @@ import { Wake } from './wake.ts'
 export interface PollSettings {
   readonly size: number
   readonly concurrency: number
-  readonly idleMs: number
+  readonly idleMs: () => number
 }
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
@@ -89,7 +89,7 @@ export class PollLoop<Transaction> {
 
   /** Dense at first: where one task came, more may follow. */
   #idleMs(empty: number): number {
-    return pauseMs(Math.min(empty, 40), 5, 2, this.#settings.idleMs, 0.25)
+    return pauseMs(Math.min(empty, 40), 5, 2, this.#settings.idleMs(), 0.25)
   }
 
   async #poll(): Promise<HeldTask[]> {

@@ -14,7 +14,9 @@ export interface HandlerContext<Transaction> {
   readonly signal: AbortSignal
   /**
    * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
-   * those tasks and no others, and returns their decisions. All or nothing. At most once; the batch is completed then.
+   * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed then.
+   * After a deadlock, or a connection lost before the commit, the transaction source may run `decide` again in a new transaction: what
+   * it does outside its transaction, it must be able to do twice.
    */
   complete(decide: (transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>): Promise<Completion>
   /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */

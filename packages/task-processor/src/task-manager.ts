@@ -17,8 +17,8 @@ export interface ProcessOptions<Transaction> {
   /** What becomes of a task whose handler throws. Default: it fails. */
   readonly retry?: RetryPolicy
   /**
-   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 if the node has a notifier, which
-   * wakes it earlier, and 1 000 if not.
+   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 while the node has a notifier, which
+   * wakes it earlier, and 1 000 without one, or when it has given up.
    */
   readonly idleMs?: number
 }
@@ -51,16 +51,16 @@ export class TaskManager<Transaction> {
   constructor(
     environment: BatchEnvironment<Transaction>,
     options: ProcessOptions<Transaction>,
-    defaultIdleMs: number,
+    defaultIdleMs: () => number,
     mayPoll: () => boolean,
   ) {
-    const { size = 100, concurrency = 2, idleMs = defaultIdleMs } = options
+    const { size = 100, concurrency = 2, idleMs } = options
     checkTopic(environment.topic)
     checkInteger('size', size, 1, taskLimits.pollSize)
     checkInteger('concurrency', concurrency, 1, 100)
-    checkInteger('idleMs', idleMs, 1, 86_400_000)
+    if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
     this.topic = environment.topic
-    this.#loop = new PollLoop(environment, { size, concurrency, idleMs }, mayPoll)
+    this.#loop = new PollLoop(environment, { size, concurrency, idleMs: () => idleMs ?? defaultIdleMs() }, mayPoll)
   }
 
   /** Whether it polls. */

@@ -44,6 +44,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #maintenance: Maintenance<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #listening: AsyncDisposable | undefined
+  /** Whether there is a notifier that has not given up. */
+  #notified: boolean
   #state: 'new' | 'started' | 'stopped' = 'new'
   #stopping: Promise<StopReport> | undefined
 
@@ -61,6 +63,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
     if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
     this.#options = options
+    this.#notified = options.notifier !== undefined
     this.#dispatcher = new Dispatcher(options.transactions)
     this.#listener = safeListener(listener)
     const shared = { repository, dispatcher: this.#dispatcher, listener: this.#listener, leaseMs }
@@ -91,7 +94,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', 'The node was stopped: make a new one', { topic })
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
-    const { repository, notifier } = this.#options
+    const { repository } = this.#options
     const environment = {
       topic,
       repository,
@@ -100,7 +103,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       retry: options.retry,
       listener: this.#listener,
     }
-    const manager = new TaskManager(environment, options, notifier ? 30_000 : 1_000, () => this.#heartbeat.holds)
+    const idleMs = (): number => (this.#notified ? 30_000 : 1_000)
+    const manager = new TaskManager(environment, options, idleMs, () => this.#heartbeat.holds)
     this.#managers.set(topic, manager)
     if (this.#state === 'started') manager.start()
     return manager
@@ -120,7 +124,15 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       for (const topic of this.#managers.keys()) await repository.initialize(transaction, topic)
     })
     // Listening comes before the first poll: what is pushed in between is found by one or the other.
-    this.#listening = await notifier?.listen((topic) => this.wake(topic))
+    this.#listening = await notifier?.listen(
+      (topic) => this.wake(topic),
+      (error) => {
+        this.#notified = false
+        this.#listener.onError({ activity: 'listen', error })
+        // Nobody sleeps on for as long as a notifier would have allowed.
+        this.wake()
+      },
+    )
     this.#state = 'started'
     this.#heartbeat.start(registeredAt)
     this.#maintenance.start()

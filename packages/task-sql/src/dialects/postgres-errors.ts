@@ -24,6 +24,22 @@ export function classifyPostgresError(error: unknown): TaskError | undefined {
       { cause: error },
     )
   }
+  if (code === '40001' || code === '40P01') {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
+  if (code === '25006') {
+    return new TaskError(
+      'DATABASE_READ_ONLY',
+      `This server or transaction takes no writes: go to the primary (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }

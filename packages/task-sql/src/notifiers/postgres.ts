@@ -1,100 +1,100 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { checkInteger, TaskError } from '@taskstream/task-api'
 import type { TaskNotifier } from '@taskstream/task-api'
 import { postgresChannel } from '../dialects/postgres.ts'
-
-/** What we need of a `pg.Client` of its own, not connected yet. */
-export interface PgListenClient {
-  connect(): Promise<unknown>
-  query(text: string): Promise<unknown>
-  end(): Promise<void>
-  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
-  on(event: 'error' | 'end', listener: (error?: Error) => void): unknown
-}
+import { openListening } from './pg-listening.ts'
+import type { Listening, PgListenClient } from './pg-listening.ts'
 
 export interface PgListenerOptions {
   /** The schema given to `postgres()`. Default `taskstream`. */
   readonly schema?: string
   /** How often a silent connection is asked whether it is still there, in milliseconds. Default 10 000. */
   readonly pingMs?: number
+  /** How long a notification to itself may take, in milliseconds, 1 to 600 000, before the listener gives up. Default 5 000. */
+  readonly selfTestMs?: number
 }
 
+const firstPauseMs = 100
 const longestPauseMs = 30_000
 
 /**
- * Hears of pushes as they commit, over a connection of its own that goes straight to the server: a pooler in transaction mode
- * never delivers.
+ * Hears of pushes as they commit, over a connection of its own that goes straight to the server. Given a function for each server of a
+ * cluster, it listens on the one that takes writes.
+ *
+ * A pooler in transaction mode takes a LISTEN and never delivers. So each connection is tested, by a notification that a second, short
+ * connection sends: one that does not arrive ends the listening with NOTIFICATIONS_UNDELIVERED, which a node reports as an error of the
+ * activity `listen` before it goes on by polling.
  *
  * @example
  * const listener = pgListener(() => new pg.Client(url))
+ * @throws TaskError ARGUMENT_INVALID; from `listen` what the driver throws when there is no connection at first
  */
-export function pgListener(connect: () => PgListenClient, options: PgListenerOptions = {}): TaskNotifier {
-  const { schema = 'taskstream', pingMs = 10_000 } = options
+export function pgListener(
+  connect: (() => PgListenClient) | readonly (() => PgListenClient)[],
+  options: PgListenerOptions = {},
+): TaskNotifier {
+  const { schema = 'taskstream', pingMs = 10_000, selfTestMs = 5_000 } = options
+  const connects = [connect].flat()
+  checkInteger('the number of connect functions', connects.length, 1, 100)
+  checkInteger('selfTestMs', selfTestMs, 1, 600_000)
   return {
-    listen: async (wake) => {
+    listen: async (wake, onGivenUp) => {
       const stopped = new AbortController()
-      let client: PgListenClient | undefined
+      const { signal } = stopped
+      const open = (): Promise<Listening> =>
+        openListening({ connects, channel: postgresChannel(schema), onPayload: wake, pingMs, selfTestMs, signal })
+      let current = await open()
 
-      /** Resolves when it listens; what `ended` waits for is the connection's end. */
-      const open = async (): Promise<{ ended: Promise<void> }> => {
-        const opened = connect()
-        const ended = new Promise<void>((resolve) => {
-          opened.on('error', () => resolve())
-          opened.on('end', () => resolve())
-        })
-        opened.on('notification', ({ payload }) => wake(payload || undefined))
-        try {
-          await opened.connect()
-          await opened.query(`listen "${postgresChannel(schema)}"`)
-        } catch (error) {
-          await opened.end().catch(() => {})
-          throw error
-        }
-        client = opened
-        return { ended: Promise.race([ended, silence(opened, pingMs, stopped.signal)]) }
-      }
-      const keep = async (ended: Promise<void>): Promise<void> => {
-        let over = ended
-        while (!stopped.signal.aborted) {
-          await over
-          await client?.end().catch(() => {})
-          for (let pauseMs = 100; !stopped.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-            const reopened = await open().catch(() => undefined)
-            if (reopened) {
-              over = reopened.ended
-              // What was pushed meanwhile nobody told us of.
-              wake()
-              break
-            }
-            await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: stopped.signal, ref: false }).catch(() => {})
+      let pauseMs = 0
+      const reopen = async (): Promise<void> => {
+        while (!signal.aborted) {
+          await delay(pauseMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {})
+          pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), longestPauseMs)
+          const reopened = await open().catch(() => undefined)
+          if (reopened) {
+            current = reopened
+            // What was pushed meanwhile nobody told us of.
+            wake()
+            return
           }
         }
       }
+      const keep = async (): Promise<void> => {
+        while (!signal.aborted) {
+          const hears = await current.hears
+          if (hears === false) {
+            await current.close()
+            onGivenUp?.(undelivered(selfTestMs))
+            return
+          }
+          if (hears) {
+            // At once when this one is lost, and at leisure where no connection lasts until it is tested.
+            pauseMs = 0
+            await current.ended
+          }
+          await current.close()
+          await reopen()
+        }
+      }
 
-      const kept = keep((await open()).ended)
+      const kept = keep()
       return {
         [Symbol.asyncDispose]: async () => {
           stopped.abort()
-          await client?.end().catch(() => {})
+          await current.close()
           await kept
+          // It may have been opened while it was to be closed.
+          await current.close()
         },
       }
     },
   }
 }
 
-/** Resolves when the server no longer answers, or the listener stops: a connection can die without a word. */
-async function silence(client: PgListenClient, pingMs: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await delay(pingMs, undefined, { signal, ref: false })
-      const answered = client.query('select 1').then(
-        () => true,
-        () => false,
-      )
-      const late = delay(pingMs, false, { signal, ref: false })
-      if (!(await Promise.race([answered, late]))) return
-    } catch {
-      return
-    }
-  }
+function undelivered(selfTestMs: number): TaskError {
+  return new TaskError(
+    'NOTIFICATIONS_UNDELIVERED',
+    `A notification did not arrive within ${selfTestMs} ms, as behind a pooler in transaction mode: give the listener the server's own address`,
+    { selfTestMs },
+  )
 }

@@ -1,7 +1,9 @@
-import { TaskError } from '@taskstream/task-api'
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { WritableServer } from './writable-server.ts'
 
 /** What we need of a `pg.Pool`. */
 export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
@@ -14,38 +16,122 @@ export interface PgPoolClient extends PgClient {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
+export interface PgTransactionsOptions {
+  /**
+   * How often `work` is run again when nothing of it can have been committed, 0 to 100. Default 3. Each time after a longer pause, of
+   * at most a second. What `work` does outside its transaction then happens again: 0 for work that cannot bear it.
+   */
+  readonly retries?: number
+}
+
+const firstPauseMs = 20
+const longestPauseMs = 1_000
+
+/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
+type Phase = 'connecting' | 'working' | 'committing' | 'lost'
+
 /**
  * Transactions on connections of a pool, at READ COMMITTED whatever the server's default is.
  *
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
- * commit itself the outcome is unknown
+ * `work` is run again, in a new transaction, after a deadlock or a serialization failure, and when the connection was lost or the
+ * server turned read-only before the commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ *
+ * Given a pool for each server of a cluster, it uses the one that takes writes, and looks for it again when that one fails or turns
+ * read-only. Give such pools a `connectionTimeoutMillis`.
+ *
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
+ * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @example
+ * const transactions = pgTransactions(pool)
+ * await transactions(async (client) => {
+ *   await client.query('insert into invoice values ($1)', ['inv-1'])
+ *   await tasks.push(client, 'invoices', 'inv-1')
+ * })
+ * @example
+ * const transactions = pgTransactions(urls.map((connectionString) => new pg.Pool({ connectionString, connectionTimeoutMillis: 2_000 })))
  */
-export function pgTransactions<Client extends PgPoolClient>(pool: PgPool<Client>): TransactionSource<Client> {
+export function pgTransactions<Client extends PgPoolClient>(
+  pools: PgPool<Client> | readonly PgPool<Client>[],
+  options: PgTransactionsOptions = {},
+): TransactionSource<Client> {
+  const { retries = 3 } = options
+  checkInteger('retries', retries, 0, 100)
+  const servers = [pools].flat() as PgPool<Client>[]
+  checkInteger('the number of pools', servers.length, 1, 100)
+  const server = new WritableServer(servers)
   return async (work) => {
-    const client = await pool.connect().catch(rethrow)
-    let broken: Error | undefined
-    // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
-    const onError = (error: Error): void => void (broken = error)
-    client.on('error', onError)
-    try {
-      await client.query('begin isolation level read committed', []).catch(rethrow)
-      const result = await work(client)
-      const { command } = (await client.query('commit', []).catch(rethrow)) as { command?: string }
-      // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
-      if (command === 'ROLLBACK')
-        throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
-      return result
-    } catch (error) {
-      // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-      await client.query('rollback', []).catch((cause: Error) => (broken = cause))
-      throw error
-    } finally {
-      client.off('error', onError)
-      client.release(broken)
+    for (let count = 0; ; count++) {
+      let phase: Phase = 'connecting'
+      const pool = await server.find()
+      try {
+        return await once(pool, work, (next) => (phase = next))
+      } catch (error) {
+        // Nothing was sent to a server that could not be reached, and there may be another.
+        const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
+        if (count >= retries || !(elsewhere || isRepeatable(error, phase))) throw error
+        await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
+      }
     }
   }
 }
 
+async function once<Client extends PgPoolClient, Result>(
+  pool: PgPool<Client>,
+  work: (client: Client) => Result | Promise<Result>,
+  enter: (phase: Phase) => void,
+): Promise<Result> {
+  const client = await pool.connect().catch(rethrow)
+  enter('working')
+  let sent = false
+  let broken: Error | undefined
+  // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
+  const onError = (error: Error): void => void (broken = error)
+  client.on('error', onError)
+  try {
+    await client.query('begin isolation level read committed', []).catch(rethrow)
+    const result = await work(client)
+    // What is known to be lost was not committed; a commit that is sent may have been.
+    if (broken) rethrow(broken)
+    enter('committing')
+    sent = true
+    const { command } = (await client.query('commit', []).catch(rethrow)) as { command?: string }
+    // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
+    if (command === 'ROLLBACK')
+      throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
+    return result
+  } catch (error) {
+    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
+    await client.query('rollback', []).catch((cause: Error) => (broken = cause))
+    if (broken && !sent) enter('lost')
+    // Nor is one to a standby: where the address moves to the new primary, a new connection goes there.
+    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}
+
+/** Whether a transaction that failed in this phase certainly left nothing, and may succeed the next time. */
+function isRepeatable(error: unknown, phase: Phase): boolean {
+  const known = named(error)
+  // The server's own word that it rolled back, also in answer to a commit.
+  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
+  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
+  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
+}
+
+/** Whether another server, or the same at another time, may do better. */
+function isServersFault(error: unknown, phase: Phase): boolean {
+  const known = named(error)
+  return phase === 'lost' || isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY')
+}
+
+/** Errors of `work`'s own statements come as the driver threw them. */
+function named(error: unknown): unknown {
+  return classifyPostgresError(error) ?? error
+}
+
 function rethrow(error: unknown): never {
-  throw classifyPostgresError(error) ?? error
+  throw named(error)
 }

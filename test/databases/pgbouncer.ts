@@ -1,0 +1,71 @@
+/** A real PgBouncer in transaction mode, in front of a PostgreSQL server, on loopback. */
+import { execFileSync, spawn } from 'node:child_process'
+import { chownSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
+
+export interface PgBouncer extends AsyncDisposable {
+  /** Where it listens: any database of the server behind it. */
+  readonly url: string
+  readonly version: string
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the `pgbouncer` on the path, as Debian's package installs it.
+ *
+ * @throws Error if there is none
+ */
+export async function startPgBouncer(
+  serverUrl: string,
+  /** Connections to the server, for each database. */
+  poolSize = 40,
+): Promise<PgBouncer> {
+  const program = find()
+  const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
+  const port = await freePort()
+  const folder = makeFolder('taskstream-pgbouncer-')
+  const target = [`host=${hostname}`, `port=${serverPort || 5432}`, `user=${decodeURIComponent(username)}`]
+  if (password !== '') target.push(`password='${decodeURIComponent(password).replaceAll("'", "''")}'`)
+  const settings = {
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    auth_type: 'any',
+    pool_mode: 'transaction',
+    max_client_conn: 1_000,
+    default_pool_size: poolSize,
+    // Every transaction on another connection than the one before, if there is another: nothing may rest on the session.
+    server_round_robin: 1,
+  }
+  const file = join(folder, 'pgbouncer.ini')
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
+  writeFileSync(file, ['[databases]', `* = ${target.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n'), { mode: 0o600 })
+  if (identity.uid !== undefined && identity.gid !== undefined) chownSync(file, identity.uid, identity.gid)
+  const server = spawn(program.path, [file], { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
+  noteServer(folder, server)
+  await ready(server, 'PgBouncer', 'process up')
+  const stop = async (): Promise<void> => {
+    await end(server, 'SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return {
+    url: `postgres://${username}@127.0.0.1:${port}${pathname}`,
+    version: program.version,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** Debian puts it where a user's path does not lead. */
+function find(): { readonly path: string; readonly version: string } {
+  for (const path of ['pgbouncer', '/usr/sbin/pgbouncer', '/usr/local/sbin/pgbouncer']) {
+    try {
+      const [, version = '?'] = /PgBouncer (\S+)/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' })) ?? []
+      return { path, version }
+    } catch {
+      // Not there.
+    }
+  }
+  throw new Error('it is not installed (apt-get install pgbouncer)')
+}

@@ -1,0 +1,102 @@
+/** What every server that the tests start has in common: a temporary folder, an unprivileged user, and an end. */
+import { execFileSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const nobody = 65534
+
+/** Servers refuse to run as root: there they run as `nobody`, who exists everywhere and owns only their folders. */
+export const identity: { readonly uid?: number; readonly gid?: number } =
+  process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+
+/** A folder for one server of this process, after those of servers whose starter is gone were removed. */
+export function makeFolder(prefix: string): string {
+  reap(prefix)
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  chmodSync(folder, 0o755)
+  writeFileSync(join(folder, 'owner'), String(process.pid))
+  return folder
+}
+
+/** Notes which process serves the folder, for whoever has to reap it. */
+export function noteServer(folder: string, server: ChildProcess): void {
+  writeFileSync(join(folder, 'server'), String(server.pid))
+}
+
+/** Resolves when the server has written a line that contains `words`. */
+export async function ready(server: ChildProcess, name: string, words: string): Promise<void> {
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.once('exit', (code) => reject(new Error(`${name} ended with ${code} while starting:\n${log}`)))
+    server.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-20_000)
+      if (log.includes(words)) resolve()
+    })
+  })
+  server.removeAllListeners('exit')
+  server.unref()
+}
+
+/** Resolves when the server has ended. */
+export async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  server.ref()
+  const ended = once(server, 'exit')
+  server.kill(signal)
+  await ended
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** Stops servers whose starter is gone (it was killed) and removes their folders. */
+function reap(prefix: string): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(prefix)) continue
+    const folder = join(tmpdir(), name)
+    const owner = readPid(join(folder, 'owner'))
+    // A folder without an owner yet is being set up by somebody else, unless it is old.
+    if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) continue
+    const server = readPid(join(folder, 'server'))
+    if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+}
+
+function readPid(path: string): number | undefined {
+  try {
+    return Number(readFileSync(path, 'utf8')) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Pids are reused: before a signal is sent, the process must be a server on this very folder. */
+function isServerOf(pid: number, folder: string): boolean {
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes(folder)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,186 @@
+/** What a pooler in transaction mode takes away, and how a node does without it. */
+import { TaskError } from '@taskstream/task-api'
+import type { TaskNotifier } from '@taskstream/task-api'
+import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { raw, sql } from '@taskstream/task-sql'
+import { pgListener } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { startPgBouncer } from '../databases/pgbouncer.ts'
+import { canRun } from '../subject.ts'
+
+const aDay = 86_400_000
+
+describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
+  let it: Fixture
+  /** The address of the server itself. */
+  let direct = ''
+  beforeAll(async () => {
+    it = await openFixture()
+    const url = new URL(process.env['TASKSTREAM_POSTGRES_SERVER'] ?? '')
+    url.pathname = new URL(it.subject.location.at).pathname
+    direct = url.href
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(() => it.nextTopic())
+
+  const pooledClient = (): pg.Client => new pg.Client({ connectionString: it.subject.location.at })
+
+  test('transactions of one client run on several connections of the server, or no test here would show anything', async () => {
+    const session = await it.subject.session()
+    const other = await it.subject.session()
+    const pids = new Set<unknown>()
+    await expect
+      .poll(async () => {
+        // While another transaction is open, there are two connections to choose from.
+        await other.begin()
+        await it.subject.execute(other.transaction, raw('select 1'))
+        const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
+        await other.commit()
+        return pids.add(row?.['pid']).size
+      })
+      .toBeGreaterThan(1)
+  })
+
+  test('a listener that notified itself would be answered, and never hear another', async () => {
+    const client = pooledClient()
+    await client.connect()
+    const heard: unknown[] = []
+    client.on('notification', ({ payload }) => heard.push(payload))
+    await client.query('listen fooled')
+    // The connection of the server that listens is the client's for this one statement, and answers with what it has heard.
+    await expect
+      .poll(async () => {
+        await client.query(`notify fooled, 'from itself'`)
+        return heard[0]
+      })
+      .toBe('from itself')
+    const told = heard.length
+    const other = new pg.Client({ connectionString: direct })
+    await other.connect()
+    await other.query(`notify fooled, 'from another'`)
+    // The server has delivered it: a listener that is directly connected is told last of all.
+    const witness = new pg.Client({ connectionString: direct })
+    await witness.connect()
+    const delivered = new Promise((resolve) => witness.once('notification', resolve))
+    await witness.query('listen fooled')
+    await other.query(`notify fooled, 'to the witness'`)
+    await delivered
+    expect(heard.slice(told)).toEqual([])
+    await Promise.all([client.end(), other.end(), witness.end()])
+  })
+
+  /** Runs a node that is told of one push, and says what the node reported. */
+  const handled = async (notifier: TaskNotifier, idleMs?: number): Promise<[activity: string, error: unknown][]> => {
+    const reported: [string, unknown][] = []
+    const given = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<void>()
+    await using node = new TaskNode({
+      repository: it.subject.tasks(),
+      transactions: it.subject.transactions,
+      notifier,
+      listener: {
+        onError: ({ activity, error }) => {
+          reported.push([activity, error])
+          given.resolve()
+        },
+      },
+    })
+    node.process(it.topic, {
+      ...(idleMs === undefined ? {} : { idleMs }),
+      handler: eachTask(({ identifier }) => void (identifier === 'last' && done.resolve())),
+    })
+    await node.start()
+    if (idleMs === undefined) await given.promise
+    await it.push('first')
+    await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
+    await it.push('last')
+    await done.promise
+    await node.stop()
+    return reported
+  }
+
+  test('a node whose listener is pooled says so once, and finds its tasks by polling', async () => {
+    const reported = await handled(pgListener(pooledClient, { selfTestMs: 300 }))
+    expect(reported).toEqual([['listen', expect.any(TaskError)]])
+    expect(reported[0]?.[1]).toMatchObject({ code: 'NOTIFICATIONS_UNDELIVERED', data: { selfTestMs: 300 } })
+  })
+
+  test('a node whose listener gave up polls as often as one that has none', async () => {
+    let polls = 0
+    const tasks = it.subject.tasks()
+    const givenUp = Promise.withResolvers<void>()
+    await using node = new TaskNode({
+      repository: {
+        ...tasks,
+        poll: (...args: Parameters<typeof tasks.poll>) => {
+          polls++
+          return tasks.poll(...args)
+        },
+      },
+      transactions: it.subject.transactions,
+      notifier: pgListener(pooledClient, { selfTestMs: 300 }),
+      listener: { onError: () => givenUp.resolve() },
+    })
+    node.process(it.topic, { handler: eachTask(() => {}) })
+    await node.start()
+    await givenUp.promise
+    // Pauses double up to a second; with a notifier they would go on to 30, and the thirteenth poll come after more than 30.
+    await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(13)
+  })
+
+  test('a node whose listener goes straight to the server is woken by pushes through the pooler', async () => {
+    const notifier = pgListener(() => new pg.Client({ connectionString: direct }))
+    expect(await handled(notifier, aDay)).toEqual([])
+  })
+
+  test('a listener that goes straight to the server passes its test and listens on', async () => {
+    const reasons: TaskError[] = []
+    const client = (): pg.Client => new pg.Client({ connectionString: direct, application_name: 'straight' })
+    await using _ = await pgListener(client, { pingMs: 10 }).listen(
+      () => {},
+      (reason) => reasons.push(reason),
+    )
+    // It asks whether the server is there only when it has heard from itself.
+    const last = (): Promise<readonly unknown[]> =>
+      it.commit((transaction) =>
+        it.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),
+      )
+    await expect.poll(last).toEqual([{ query: 'select 1' }])
+    expect(reasons).toEqual([])
+  })
+
+  test('a listener whose pooler has but one connection is not fooled by its own notification', async () => {
+    await using narrow = await startPgBouncer(process.env['TASKSTREAM_POSTGRES_SERVER'] ?? '', 1)
+    const url = new URL(narrow.url)
+    url.pathname = new URL(direct).pathname
+    const given = Promise.withResolvers<TaskError>()
+    const notifier = pgListener(() => new pg.Client({ connectionString: url.href }), { selfTestMs: 300, pingMs: 10 })
+    await using _ = await notifier.listen(() => {}, given.resolve)
+    expect(await given.promise).toMatchObject({ code: 'NOTIFICATIONS_UNDELIVERED' })
+  })
+
+  test('a listener that comes to be pooled as it connects again gives up then', async () => {
+    let url = direct
+    const reasons: TaskError[] = []
+    let wakes = 0
+    const notifier = pgListener(() => new pg.Client({ connectionString: url, application_name: 'moving' }), { selfTestMs: 300 })
+    await using _ = await notifier.listen(
+      () => wakes++,
+      (reason) => reasons.push(reason),
+    )
+    await it.push('a')
+    await expect.poll(() => wakes).toBeGreaterThan(0)
+    expect(reasons).toEqual([])
+    url = it.subject.location.at
+    await it.commit((transaction) =>
+      it.subject.execute(
+        transaction,
+        sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'moving'`,
+      ),
+    )
+    await expect.poll(() => reasons).toMatchObject([{ code: 'NOTIFICATIONS_UNDELIVERED' }])
+  })
+})
