@@ -8,7 +8,8 @@ import * as fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { openFixture } from '../conformance/fixture.ts'
 import { canRun } from '../subject.ts'
-import { step, World } from './world.ts'
+import { step } from './step.ts'
+import { World } from './world.ts'
 
 const runs = Number(process.env['TASKSTREAM_RUNS'] ?? 600)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))

@@ -2,54 +2,12 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Insertion, PushedTask, RecreatedTask, TaskState, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Fixture } from '../conformance/fixture.ts'
 import { Model } from '../model.ts'
+import type { Step } from './step.ts'
 import type { ModelRow } from '../model.ts'
 import type { Session, Tasks } from '../subject.ts'
-
-const kinds = [
-  'commit',
-  'commit',
-  'commit',
-  'rollback',
-  'push',
-  'push',
-  'poll',
-  'poll',
-  'poll',
-  'complete',
-  'complete',
-  'retry',
-  'fail',
-  'suspend',
-  'hand back',
-  'release',
-  'expire',
-  'wait',
-  'insert',
-  'recreate',
-  'reset',
-  'reassign',
-  'redrive',
-  'junction',
-  'purge',
-] as const
-
-export interface Step {
-  readonly kind: string
-  readonly session: number
-  readonly size: number
-  readonly pick: number
-}
-
-export const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constantFrom(...kinds),
-  session: fc.nat(2),
-  size: fc.integer({ min: 1, max: 4 }),
-  pick: fc.nat(11),
-})
 
 /** One connection with an owner of its own, and everything it ever polled. */
 export interface Party {

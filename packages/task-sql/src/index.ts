@@ -1,4 +1,4 @@
-export type { Claim, ClaimRequest, Dialect, MigrationStep, RowColumn, Tables } from './dialect.ts'
+export type { Claim, ClaimRequest, Dialect, Lanes, MigrationStep, RowColumn, Tables } from './dialect.ts'
 export { sqlTaskRepository } from './repository/sql-task-repository.ts'
 export type { SqlTaskRepository, SqlTaskRepositoryOptions } from './repository/sql-task-repository.ts'
 export type { Migration } from './schema/migrate.ts'
