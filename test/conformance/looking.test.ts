@@ -1,6 +1,7 @@
 /** Filters, counts, results, instants and the overview: what people and dashboards look at. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { CountOptions, PageOptions, TaskCount, TaskInfo, TaskResult, TaskState, TopicOverview } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { codeOf, names, openFixture } from './fixture.ts'
@@ -150,4 +151,24 @@ describe.skipIf(!canRun)('looking closer', () => {
       }
     },
   )
+
+  test('the view for people names states and reasons, and shows what a recreated task was', async () => {
+    await it.push({ identifier: 'a', maxTries: 1, externalId: 'x', headers: { h: 1 } }, 'b')
+    await it.complete(await it.poll(1), TaskDecision.retry({ afterMs: 0 }, 'no'))
+    const [a] = await it.page()
+    await it.commit((transaction) => it.tasks.recreate(transaction, it.topic, 'append', [a!]))
+    const view = raw(it.subject.engine === 'postgres' ? 'taskstream.task_pretty' : 'task_pretty')
+    const rows = await it.commit((transaction) =>
+      it.subject.execute(
+        transaction,
+        sql`select identifier, state, recreated, reason, output, created from ${view} where topic = ${it.topic} order by sequence`,
+      ),
+    )
+    expect(rows).toMatchObject([
+      { identifier: 'a', state: 'failed', recreated: 'yes', reason: 'tries', output: 'no' },
+      { identifier: 'b', state: 'ready', recreated: 'no', reason: null, output: null },
+      { identifier: 'a', state: 'ready', recreated: 'no', reason: null, output: null },
+    ])
+    expect(new Date(rows[0]!['created'] as string)).toEqual(new Date(clock.now))
+  })
 })

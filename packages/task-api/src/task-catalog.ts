@@ -50,6 +50,8 @@ export interface ResultsOptions {
 }
 
 export interface PurgeOptions extends TaskFilter {
+  /** Only tasks that ended, or were pushed if they never did, so many milliseconds ago by the database's clock; 0 to 100 years. */
+  readonly olderThanMs?: number
   /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
   readonly limit?: number
 }
@@ -62,7 +64,7 @@ export interface ResolveOptions {
 /** Topics and their tasks: making, looking, cleaning. */
 export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
-   * Makes a topic known. Tasks can be pushed to known topics only.
+   * Makes a topic known. Tasks can be pushed to known topics only. Without options, a topic that is there stays as it is.
    * @returns whether it is new
    * @throws TaskError TOPIC_DIFFERENT if it is there with other options
    * @example

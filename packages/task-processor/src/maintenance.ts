@@ -1,9 +1,10 @@
-import type { Execution, Expiry, TaskRepository } from '@taskstream/task-api'
+import type { Execution, Expiry, TaskRepository, TaskState } from '@taskstream/task-api'
 import type { Dispatcher } from './dispatcher.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
+import type { TaskManager } from './task-manager.ts'
 
-/** Tasks expired in one transaction; a dead owner's thousands go in several. */
+/** Tasks expired, or purged, in one transaction; a dead owner's thousands go in several. */
 const chunkSize = 1_000
 
 export interface MaintenanceOptions<Transaction> {
@@ -14,9 +15,11 @@ export interface MaintenanceOptions<Transaction> {
   readonly leaseMs: number
   /** Tasks of these topics are ready again. */
   readonly onReady: (topics: readonly string[]) => void
+  /** How long the ended tasks of each topic are kept. */
+  readonly retained: () => Iterable<Pick<TaskManager<Transaction>, 'topic' | 'retainMs'>>
 }
 
-/** Takes the tasks of dead owners from them, now and then; every node does, and any one is enough. */
+/** Takes the tasks of dead owners from them, and purges what is old, now and then; every node does, and any one is enough. */
 export class Maintenance<Transaction> {
   readonly #options: MaintenanceOptions<Transaction>
   readonly #condition: Condition
@@ -53,9 +56,24 @@ export class Maintenance<Transaction> {
         if (topics.length > 0) onReady(topics)
         more = expired + ready + failed >= chunkSize
       }
+      await this.#purge()
       this.#condition.worked()
     } catch (error) {
       this.#condition.failed(error)
+    }
+  }
+
+  /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */
+  async #purge(): Promise<void> {
+    const { repository, dispatcher, retained } = this.#options
+    for (const { topic, retainMs } of retained()) {
+      for (const [state, olderThanMs] of Object.entries(retainMs)) {
+        for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
+          purged = await dispatcher.once<number>((transaction) =>
+            repository.purge(transaction, topic, { states: [state as TaskState], olderThanMs, limit: chunkSize }),
+          )
+        }
+      }
     }
   }
 }

@@ -1,12 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkInteger, checkTopic, TaskError, taskLimits } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkState, checkTopic, invalid, TaskError, taskLimits } from '@taskstream/task-api'
+import type { HeldTask, TaskState, TopicOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { TaskHandler } from './task-handler.ts'
 
-export interface ProcessOptions<Transaction> {
+/** The states that tasks can be kept in for some time, and then purged from. */
+export type RetainedState = Exclude<TaskState, 'active' | 'ready'>
+
+/** With an order or a condition, the topic is initialised so; without, it is as it is. */
+export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly handler: TaskHandler<Transaction>
   /** Tasks of a batch, 1 to 10 000. Default 100. */
   readonly size?: number
@@ -21,6 +25,11 @@ export interface ProcessOptions<Transaction> {
    * wakes it earlier, and 1 000 without one, or when it has given up.
    */
   readonly idleMs?: number
+  /**
+   * How long tasks are kept once they have ended, by state, in milliseconds: maintenance purges what is older. Default: for ever.
+   * @example { succeeded: 86_400_000, recreated: 0, redundant: 0 }
+   */
+  readonly retainMs?: Readonly<Partial<Record<RetainedState, number>>>
 }
 
 /** What became of the tasks that were held when a stop began. */
@@ -46,6 +55,9 @@ const handBackMs = 10_000
 /** Processes one topic: made by `TaskNode.process`. */
 export class TaskManager<Transaction> {
   readonly topic: string
+  readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
+  /** What the topic is initialised with, if anything was said. */
+  readonly topicOptions: TopicOptions | undefined
   readonly #loop: PollLoop<Transaction>
 
   constructor(
@@ -54,7 +66,18 @@ export class TaskManager<Transaction> {
     defaultIdleMs: () => number,
     mayPoll: () => boolean,
   ) {
-    const { size = 100, concurrency = 2, idleMs } = options
+    const { size = 100, concurrency = 2, idleMs, retainMs = {} } = options
+    for (const [state, ms] of Object.entries(retainMs)) {
+      checkState('retainMs', state)
+      if (state === 'active' || state === 'ready') throw invalid('retainMs', state, 'must be of states that have ended')
+      checkDuration(`retainMs.${state}`, ms)
+    }
+    this.retainMs = retainMs
+    const { order, condition, keyed } = options
+    const said = order !== undefined || condition !== undefined || keyed !== undefined
+    this.topicOptions = said
+      ? { ...(order && { order }), ...(condition && { condition }), ...(keyed !== undefined && { keyed }) }
+      : undefined
     checkTopic(environment.topic)
     checkInteger('size', size, 1, taskLimits.pollSize)
     checkInteger('concurrency', concurrency, 1, 100)

@@ -77,6 +77,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       ...shared,
       intervalMs: maintenanceIntervalMs,
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
+      retained: () => this.#managers.values(),
     })
   }
 
@@ -106,7 +107,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const idleMs = (): number => (this.#notified ? 30_000 : 1_000)
     const manager = new TaskManager(environment, options, idleMs, () => this.#heartbeat.holds)
     this.#managers.set(topic, manager)
-    if (this.#state === 'started') manager.start()
+    if (this.#state === 'started') void this.#join(manager)
     return manager
   }
 
@@ -121,7 +122,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const registeredAt = performance.now()
     await this.#dispatcher.once(async (transaction) => {
       await repository.register(transaction, { exclusive })
-      for (const topic of this.#managers.keys()) await repository.initialize(transaction, topic)
+      for (const { topic, topicOptions } of this.#managers.values()) await repository.initialize(transaction, topic, topicOptions)
     })
     // Listening comes before the first poll: what is pushed in between is found by one or the other.
     this.#listening = await notifier?.listen(
@@ -137,6 +138,15 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#heartbeat.start(registeredAt)
     this.#maintenance.start()
     for (const manager of this.#managers.values()) manager.start()
+  }
+
+  /** A topic that comes when the node runs already is made known first; if that fails, its polls will say so too. */
+  async #join(manager: TaskManager<Transaction>): Promise<void> {
+    const { topic, topicOptions } = manager
+    await this.#dispatcher
+      .once<boolean>((transaction) => this.#options.repository.initialize(transaction, topic, topicOptions))
+      .catch((error: unknown) => this.#listener.onError({ activity: 'poll', topic, error }))
+    if (this.#state === 'started') manager.start()
   }
 
   /** There may be work in a topic, or in any. */

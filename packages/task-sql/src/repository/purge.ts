@@ -1,6 +1,6 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
 import type { PurgeOptions, TaskState } from '@taskstream/task-api'
-import { sql } from '../statement.ts'
+import { nothing, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { meets } from './filter.ts'
@@ -11,15 +11,18 @@ import { noteDeleted } from './turns.ts'
 const purged: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
-  const { limit = 10_000, states = purged, ...filter } = options
-  const { dialect } = context
+  const { limit = 10_000, states = purged, olderThanMs, ...filter } = options
+  const { dialect, now } = context
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
+  if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
+  const before = dialect.plusMs(dialect.now(now()), sql`cast(${-(olderThanMs ?? 0)} as bigint)`)
+  const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
   const rows = yield sql`
     with old (old_sequence) as (
       select t.sequence
         from ${dialect.tables.task} t
-       where t.topic = ${topic}${meets(dialect, { ...filter, states })}
+       where t.topic = ${topic}${meets(dialect, { ...filter, states })}${old}
        order by t.sequence
        limit ${limit}
        ${dialect.lock('t', 'skip')})

@@ -8,8 +8,8 @@ import type { Context } from './context.ts'
 import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling } from './polling.ts'
 import { stages } from './turns.ts'
 
-export function* initialize({ dialect }: Context, topic: string, options: TopicOptions = {}): Verb<boolean> {
-  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options
+export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
+  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options ?? {}
   const { topic: topics, task } = dialect.tables
   checkTopic(topic)
   if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
@@ -30,6 +30,7 @@ export function* initialize({ dialect }: Context, topic: string, options: TopicO
     if (keyed) for (const statement of dialect.openLanes(topic)) yield statement
     return true
   }
+  if (!options) return false
   const [row] = yield sql`select ordering, condition, stage from ${topics} where topic = ${topic}`
   if (!row) return false
   const found = toPolling(row['ordering'], row['condition'])

@@ -7,6 +7,7 @@ export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
   readonly lane: Statement
+  readonly pretty: Statement
   readonly turnSequence: Statement
   /** The task table's name as a value, for the catalogue. */
   readonly taskName: string
@@ -23,6 +24,7 @@ export function tablesOf(schema: string): PostgresTables {
     sequence: table('task_sequence'),
     holding: table('task_holding'),
     lane: table('task_lane'),
+    pretty: table('task_pretty'),
     turn: table('task_turn'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,

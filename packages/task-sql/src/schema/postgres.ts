@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../dialect.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { sql } from '../statement.ts'
+import { prettyView } from './pretty.ts'
 
 /**
  * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
@@ -98,6 +99,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             identifier varchar(500) collate "C" not null,
             primary key (topic, turn)
           ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`,
+        prettyView(tables.pretty, task, (column) => column),
       ],
     },
   ]

@@ -1,5 +1,6 @@
 import type { MigrationStep } from '../dialect.ts'
 import { raw } from '../statement.ts'
+import { prettyView } from './pretty.ts'
 
 /** Steps are kept for ever and never changed. Instants are epoch milliseconds, UTC. */
 export const sqliteMigrations: readonly MigrationStep[] = [
@@ -61,6 +62,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
         'create table task_turn (turn integer primary key autoincrement, topic text not null, identifier text not null) strict',
       ),
       raw('create index task_turn_topic on task_turn (topic, turn)'),
+      prettyView(raw('task_pretty'), raw('task'), (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`),
     ],
   },
 ]
