@@ -1,7 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
 /** Every engine runs the same suite; the name is what `--project` takes, and what a suite is told. */
-const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-15', 'pgbouncer']
+const subjects = [
+  'sqlite-memory',
+  'sqlite-file',
+  'node-sqlite',
+  'postgres-18',
+  'postgres-partitioned',
+  'postgres-15',
+  'pgbouncer',
+]
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
 const oneWriter = [
@@ -30,6 +38,7 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'node-sqlite': [...oneWriter, ...pooled],
   'postgres-18': [...manyWriters, ...pooled],
   // The oldest release: what it does, and what statements it takes. How a server dies is tested on the newest.
+  'postgres-partitioned': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
   'postgres-15': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
   pgbouncer: [...manyWriters, ...direct],
 }
@@ -51,7 +60,8 @@ export default defineConfig({
         ssr,
         test: {
           name: subject,
-          env: { TASKSTREAM_SUBJECT: subject },
+          // Each history is a topic of its own, and a partition: fewer of them say as much.
+          env: { TASKSTREAM_SUBJECT: subject, ...(subject === 'postgres-partitioned' ? { TASKSTREAM_RUNS: '60' } : {}) },
           include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
           exclude: [...(excluded[subject] ?? [])],
           // A fact may be long in coming on a busy machine; nothing here is about how long.

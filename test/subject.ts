@@ -96,7 +96,10 @@ export async function openPostgres(url: string, remove: () => Promise<void> = as
     writers: Infinity,
     connections: Infinity,
     transactions,
-    tasks: repositories(postgres(), fromPg as SqlAdapter<AnyTransaction, 'async'>),
+    tasks: repositories(
+      postgres({ partitioned: subjectName === 'postgres-partitioned' }),
+      fromPg as SqlAdapter<AnyTransaction, 'async'>,
+    ),
     execute: async (transaction, statement) => fromPg.execute(transaction as pg.PoolClient, statement),
     session: async () => {
       const client = new pg.Client({ connectionString: url })

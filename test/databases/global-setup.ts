@@ -19,7 +19,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   ]
   let stop = async (): Promise<void> => {}
   const given = process.env['TASKSTREAM_POSTGRES_URL']
-  if (!['postgres-18', 'pgbouncer', 'unit'].some((name) => chosen.has(name))) {
+  if (!['postgres-18', 'postgres-partitioned', 'pgbouncer', 'unit'].some((name) => chosen.has(name))) {
     skipped.push('PostgreSQL: left out by --project')
   } else if (given) {
     process.env['TASKSTREAM_POSTGRES_SERVER'] = given

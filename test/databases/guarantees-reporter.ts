@@ -3,8 +3,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-const engines = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-15', 'pgbouncer']
-const heads = ['SQLite, memory', 'SQLite, file', 'SQLite, node:sqlite', 'PostgreSQL 18', 'PostgreSQL 15', 'PgBouncer']
+const engines = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-partitioned', 'postgres-15', 'pgbouncer']
+const heads = [
+  'SQLite, memory',
+  'SQLite, file',
+  'SQLite, node:sqlite',
+  'PostgreSQL 18',
+  'PostgreSQL 18, partitioned',
+  'PostgreSQL 15',
+  'PgBouncer',
+]
 const marks: Readonly<Record<string, string>> = { passed: 'kept', failed: '**broken**', skipped: '–' }
 
 export default class GuaranteesReporter implements Reporter {

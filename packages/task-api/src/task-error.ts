@@ -6,6 +6,10 @@ export const taskErrorCodes = {
   TOPIC_UNKNOWN: 'TOPIC_UNKNOWN',
   /** The topic is there with another order or condition: `data.topic`, `data.expected`, `data.found`. */
   TOPIC_DIFFERENT: 'TOPIC_DIFFERENT',
+  /** The topic is in use, and the command is for topics that are not: `data.topic`. */
+  TOPIC_IN_USE: 'TOPIC_IN_USE',
+  /** The topic's partition was being detached and that did not end: finish it with `detachPartition`. */
+  PARTITION_DETACHING: 'PARTITION_DETACHING',
   /** The verb finds tasks by identifier, and the topic was not initialised with `keyed`: `data.topic`. */
   TOPIC_NOT_KEYED: 'TOPIC_NOT_KEYED',
   /** A task is not in a state that the verb takes: `data.tasks`. */

@@ -120,8 +120,8 @@ export interface Dialect {
   lockLanes(topic: string, candidates: Statement, limit: number): Verb<Lanes | undefined>
   /** Makes transactions that junction the same identifiers wait for each other, until they end. */
   meet(topic: string, identifiers: readonly string[]): Verb<void>
-  /** Makes room for a new topic that is keyed. */
-  openLanes(topic: string): readonly Statement[]
+  /** Makes room for a new topic. */
+  openTopic(topic: string, keyed: boolean): readonly Statement[]
   /** Deletes what only this dialect keeps of a topic. */
   closeTopic(topic: string): readonly Statement[]
   /** Selects one row for each open task of the topic `p` that is ready, or active, without reading history. */

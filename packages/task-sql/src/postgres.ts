@@ -1,5 +1,7 @@
 export { fromPg } from './adapters/from-pg.ts'
 export type { PgClient } from './adapters/from-pg.ts'
+export { detachPartition } from './transactions/detach-partition.ts'
+export type { DetachPartitionOptions } from './transactions/detach-partition.ts'
 export { postgres } from './dialects/postgres.ts'
 export type { PostgresOptions } from './dialects/postgres.ts'
 export { pgListener } from './notifiers/postgres.ts'

@@ -40,6 +40,14 @@ export function classifyPostgresError(error: unknown): TaskError | undefined {
       { cause: error },
     )
   }
+  if (code === '55000' && error.message.startsWith('the partition of this topic was being detached')) {
+    return new TaskError(
+      'PARTITION_DETACHING',
+      'The partition of this topic was being detached and that was interrupted: finish it with detachPartition',
+      {},
+      { cause: error },
+    )
+  }
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }

@@ -8,7 +8,7 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
 const laneCount = 1024
 
 /** Lanes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
-export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'lockLanes' | 'meet' | 'openLanes'> {
+export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'lockLanes' | 'meet'> {
   return {
     lockLanes: function* (topic, candidates, limit) {
       // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
@@ -45,14 +45,18 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
       const isolation = String(rows[0]?.['isolation'] ?? 'read committed')
       if (isolation !== 'read committed') throw isolationUnsupported(topic, isolation)
     },
-    openLanes: (topic) => [
-      sql`
-        insert into ${lanes} (topic, lane)
-        select ${topic}, lane
-          from generate_series(0, ${2 * laneCount - 1}::int4) as lane
-            on conflict (topic, lane) do nothing`,
-    ],
   }
+}
+
+/** For polls, and as many again for junctions. */
+export function openLanes({ lane: lanes }: PostgresTables, topic: string): readonly Statement[] {
+  return [
+    sql`
+      insert into ${lanes} (topic, lane)
+      select ${topic}, lane
+        from generate_series(0, ${2 * laneCount - 1}::int4) as lane
+          on conflict (topic, lane) do nothing`,
+  ]
 }
 
 function laneOf(identifier: Statement): Statement {

@@ -4,10 +4,9 @@ import { quote, tablesOf } from '../schema/postgres-tables.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
-import { checkText, invalid } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
-import { postgresLanes } from './postgres-lanes.ts'
+import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim, ready } from './postgres-claim.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
@@ -15,6 +14,11 @@ import { postgresHoldings } from './postgres-holdings.ts'
 export interface PostgresOptions {
   /** Where our tables live; created by `migrate`. Default `taskstream`. */
   readonly schema?: string
+  /**
+   * Each topic has a partition of its own, so that deleting one topic's history is no burden for another. Counts when `migrate` makes the
+   * tables, and stays. Default false: one table, which suits a few thousand topics and needs no locks for each.
+   */
+  readonly partitioned?: boolean
   /**
    * Every push notifies listeners at commit. Default true. It costs pushes of many concurrent producers up to half their rate,
    * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
@@ -31,14 +35,12 @@ export interface PostgresOptions {
  */
 export function postgres(options: PostgresOptions = {}): Dialect {
   const schema = options.schema ?? 'taskstream'
-  checkText('schema', schema, 40)
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
   const tables = tablesOf(schema)
   const channel = postgresChannel(schema)
   return {
     name: 'postgres',
     tables,
-    migrations: postgresMigrations(tables),
+    migrations: postgresMigrations(tables, options.partitioned ?? false),
     lockForMigration: [
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       raw(`create schema if not exists ${quote(schema)}`),
@@ -67,6 +69,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     claimPlain: postgresClaim(tables),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
+    openTopic: (topic, keyed) => [sql`select ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
     closeTopic: (topic) => [
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,

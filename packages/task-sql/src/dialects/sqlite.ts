@@ -53,7 +53,7 @@ export function sqlite(): Dialect {
     meet: function* () {
       // Nor can two transactions complete a group at the same time.
     },
-    openLanes: () => [],
+    openTopic: () => [],
     closeTopic: () => [],
     analyze: [raw('analyze')],
     openRows: (state) => raw(`select 1 from task t where t.topic = p.topic and t.state = ${state === 'ready' ? 1 : 0}`),

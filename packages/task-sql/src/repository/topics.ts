@@ -25,9 +25,9 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
         on conflict (topic) do nothing
     returning topic`
   if (added.length > 0) {
+    for (const statement of dialect.openTopic(topic, keyed)) yield statement
     // What a push in flight left behind when a former topic of this name was destroyed.
     yield sql`delete from ${task} where topic = ${topic}`
-    if (keyed) for (const statement of dialect.openLanes(topic)) yield statement
     return true
   }
   if (!options) return false

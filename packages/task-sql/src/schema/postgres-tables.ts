@@ -1,3 +1,4 @@
+import { checkText, invalid } from '@taskstream/task-api'
 import type { Tables } from '../dialect.ts'
 import { raw } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -7,14 +8,20 @@ export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
   readonly lane: Statement
+  /** Makes sure that a topic has its partition, where tables have any. */
+  readonly attach: Statement
+  /** The schema's name, quoted. */
+  readonly schema: string
   readonly pretty: Statement
   readonly turnSequence: Statement
   /** The task table's name as a value, for the catalogue. */
   readonly taskName: string
 }
 
-/** The tables in a schema. */
+/** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
 export function tablesOf(schema: string): PostgresTables {
+  checkText('schema', schema, 40)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
   const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
   return {
     task: table('task'),
@@ -24,6 +31,8 @@ export function tablesOf(schema: string): PostgresTables {
     sequence: table('task_sequence'),
     holding: table('task_holding'),
     lane: table('task_lane'),
+    attach: table('task_attach'),
+    schema: quote(schema),
     pretty: table('task_pretty'),
     turn: table('task_turn'),
     turnSequence: table('task_turn_sequence'),

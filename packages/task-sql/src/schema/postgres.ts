@@ -1,14 +1,17 @@
 import type { MigrationStep } from '../dialect.ts'
 import type { PostgresTables } from './postgres-tables.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
+import { attachFunction, leafStorage } from './postgres-partitions.ts'
 import { prettyView } from './pretty.ts'
 
 /**
  * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
  * mentions the state, so that polling and completing are HOT updates; three versions of a row fit its page (docs/decisions/hot-path.md).
  */
-export function postgresMigrations(tables: PostgresTables): readonly MigrationStep[] {
+export function postgresMigrations(tables: PostgresTables, partitioned: boolean): readonly MigrationStep[] {
   const { task } = tables
+  // A partitioned table has no storage of its own; its leaves have it.
+  const storage = partitioned ? raw('partition by list (topic)') : raw(`with (${leafStorage})`)
   return [
     {
       version: 1,
@@ -40,7 +43,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             input text,
             output text,
             primary key (topic, sequence)
-          ) with (fillfactor = 28, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05)`,
+          ) ${storage}`,
         sql`create index task_listed on ${task} (topic, sequence) where listed`,
         sql`create index task_due on ${task} (topic, due) where due is not null`,
         sql`create unique index task_external_id on ${task} (topic, external_id) where external_id is not null`,
@@ -99,6 +102,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             identifier varchar(500) collate "C" not null,
             primary key (topic, turn)
           ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`,
+        attachFunction(tables),
         prettyView(tables.pretty, task, (column) => column),
       ],
     },

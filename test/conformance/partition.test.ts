@@ -1,0 +1,155 @@
+/** What only partitioned tables can get wrong: topics that stand in each other's way. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TopicOverview } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
+import { detachPartition } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { Session } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('partitions', () => {
+  let it: Fixture
+  beforeAll(async () => void (it = await openFixture()))
+  afterAll(() => it[Symbol.asyncDispose]())
+  const test = testOn(['postgres-partitioned'])
+  const client = (session: Session): pg.Client => session.transaction as pg.Client
+  const leaf = async (topic: string): Promise<unknown> => {
+    const [row] = await it.commit((transaction) =>
+      it.subject.execute(
+        transaction,
+        sql`select i.inhrelid::text as leaf, i.inhdetachpending as pending from pg_inherits i
+             where i.inhrelid = to_regclass('taskstream.task_p_' || md5(${topic}))`,
+      ),
+    )
+    return row
+  }
+  /** A session that gives up rather than wait. */
+  const impatient = async (): Promise<Session> => {
+    const session = await it.subject.session()
+    await client(session).query(`set lock_timeout = '1s'`)
+    return session
+  }
+  /** A whole life of a task, in another topic than the one that is being made or unmade. */
+  const works = async (topic: string): Promise<void> => {
+    const session = await impatient()
+    await session.begin()
+    await it.tasks.push(session.transaction, topic, 'a')
+    await session.commit()
+    await session.begin()
+    const held = (await it.tasks.poll(session.transaction, topic, { size: 9 })) as HeldTask[]
+    expect(names(held)).toEqual(['a'])
+    await it.tasks.complete(session.transaction, topic, new Map([[held[0]!, TaskDecision.success()]]))
+    await session.commit()
+    await session.close()
+  }
+
+  test('making and unmaking a topic never blocks push, poll or completion of another', async () => {
+    const other = it.topic
+    await it.nextTopic({ condition: 'singular-by-identifier' })
+    const singular = it.topic
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.initialize(session.transaction, 'in the making')
+    await works(other)
+    await works(singular)
+    await session.commit()
+    await it.commit((transaction) => it.tasks.push(transaction, 'in the making', ['x', 'y']))
+    await session.begin()
+    await it.tasks.destroy(session.transaction, 'in the making')
+    await works(other)
+    await works(singular)
+    await session.commit()
+  })
+
+  test('an emptied partition is kept, and taken again when its topic comes back', async () => {
+    await it.nextTopic()
+    await it.push('a')
+    const before = await leaf(it.topic)
+    expect(before).toMatchObject({ pending: false })
+    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
+    expect(await leaf(it.topic)).toEqual(before)
+    await it.commit((transaction) => it.tasks.initialize(transaction, it.topic))
+    expect(await leaf(it.topic)).toEqual(before)
+    expect(await it.page()).toEqual([])
+    await works(it.topic)
+  })
+
+  test('a topic whose name looks like SQL has its partition like any other', async () => {
+    for (const topic of [`it's`, `a'); drop table taskstream.task; --`, '%L', 'ä"😀', '$$', `\\`]) {
+      await it.commit((transaction) => it.tasks.initialize(transaction, topic))
+      await works(topic)
+    }
+  })
+
+  test('is detached when its topic is destroyed, and not before', async () => {
+    await it.nextTopic()
+    const session = await it.subject.session()
+    expect(await codeOf(() => detachPartition(client(session), it.topic))).toBe('TOPIC_IN_USE')
+    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
+    expect(await detachPartition(client(session), it.topic)).toBe(true)
+    expect(await detachPartition(client(session), it.topic)).toBe(false)
+    expect(await leaf(it.topic)).toBeUndefined()
+    await it.commit((transaction) => it.tasks.initialize(transaction, it.topic))
+    await works(it.topic)
+    expect(await codeOf(() => detachPartition(client(session), it.topic, { schema: 'a"b' }))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('detaching survives being killed half way, and hinders nobody meanwhile', async () => {
+    const other = it.topic
+    await it.nextTopic()
+    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
+    // A transaction that has used the table is what a detach waits for.
+    const reader = await it.subject.session()
+    await reader.begin()
+    await it.tasks.page(reader.transaction, other)
+    const session = await it.subject.session()
+    const [row] = (await client(session).query('select pg_backend_pid() as pid')).rows as { pid: number }[]
+    const detached = detachPartition(client(session), it.topic).catch((error: unknown) => error)
+    await expect.poll(() => leaf(it.topic)).toMatchObject({ pending: true })
+    await works(other)
+    await it.commit((transaction) =>
+      it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row!.pid)}, 5000)`)),
+    )
+    expect(await detached).toBeInstanceOf(Error)
+    await reader.commit()
+    expect(await leaf(it.topic)).toMatchObject({ pending: true })
+    await works(other)
+    const initialize = (): Promise<unknown> =>
+      codeOf(() => it.commit((transaction) => it.tasks.initialize(transaction, it.topic)))
+    expect(await initialize()).toBe('PARTITION_DETACHING')
+    const again = await it.subject.session()
+    expect(await detachPartition(client(again), it.topic)).toBe(true)
+    expect(await initialize()).toBe(true)
+    await works(it.topic)
+  })
+
+  test('a thousand topics: each works, and what looks at all of them does', async () => {
+    const topics = Array.from({ length: 1_000 }, (_, index) => `many-${index}`)
+    for (let from = 0; from < topics.length; from += 50) {
+      await it.commit(async (transaction) => {
+        for (const topic of topics.slice(from, from + 50)) await it.tasks.initialize(transaction, topic)
+      })
+    }
+    for (const topic of ['many-0', 'many-500', 'many-999']) await works(topic)
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.push(session.transaction, 'many-7', 'a')
+    const held = (await it.tasks.poll(session.transaction, 'many-7', { size: 1 })) as HeldTask[]
+    await it.tasks.complete(session.transaction, 'many-7', new Map([[held[0]!, TaskDecision.success()]]))
+    const { rows } = await client(session).query(
+      `select count(distinct l.relation)::int as count from pg_locks l
+         join pg_class c on c.oid = l.relation and c.relname like 'task_p_%'
+        where l.pid = pg_backend_pid()`,
+    )
+    await session.commit()
+    // Its own partition and that one's indexes: not those of a thousand others.
+    expect((rows[0] as { count: number }).count).toBeLessThan(12)
+    expect(await it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))).toMatchObject({ expired: 0 })
+    const overview = await it.commit<TopicOverview[]>((transaction) => it.tasks.overview(transaction))
+    expect(overview.length).toBeGreaterThan(1_000)
+  })
+})
