@@ -1,0 +1,125 @@
+/** What is promised, and the tests that try to break it: `file#part of a test's name`, or a whole file. */
+export interface Guarantee {
+  readonly promise: string
+  readonly tests: readonly string[]
+}
+
+export const guarantees: readonly Guarantee[] = [
+  {
+    promise: "A push is visible exactly when the caller's transaction commits; rolled back, it never was",
+    tests: [
+      'conformance/adapter#brings both',
+      'conformance/adapter#takes the push with it',
+      'conformance/savepoint#takes back a push',
+    ],
+  },
+  {
+    promise: 'A poll and a completion are undone with their transaction',
+    tests: [
+      'conformance/adapter#takes a poll and a completion with it',
+      'conformance/poll#that rolls back leaves its tasks ready',
+    ],
+  },
+  {
+    promise: "The same through each driver, with a row of the caller's own beside the task",
+    tests: ['conformance/drivers'],
+  },
+  {
+    promise: 'No task is lost and none takes effect twice through `kill -9` of any process at any moment',
+    tests: ['faults/kill#complete every task'],
+  },
+  { promise: 'A process that sleeps through its lease writes nothing when it wakes', tests: ['faults/sleep'] },
+  {
+    promise: 'A crash of the server loses no task, and what it takes back is found again',
+    tests: ['faults/server-crash#loses no task', 'faults/server-crash#takes back what it had not written'],
+  },
+  {
+    promise: 'A connection that is lost at any statement leaves nothing half done; an unknown commit can be repeated',
+    tests: [
+      'faults/connection-loss#leave no trace',
+      'faults/connection-loss#without doubling it',
+      'faults/connection-loss#without a second effect',
+    ],
+  },
+  {
+    promise: 'A synchronous standby that is promoted has everything that was committed, and work goes on there',
+    tests: ['faults/failover#leaves all that was committed'],
+  },
+  {
+    promise: 'Order by sequence, and per producer, however late transactions commit',
+    tests: [
+      'properties/late-commit',
+      'conformance/poll#in the order they were pushed',
+      'conformance/poll#puts a task that comes back',
+    ],
+  },
+  {
+    promise: 'Last in first out, and by priority, where a topic is initialised so',
+    tests: [
+      'conformance/order#lifo',
+      'conformance/order#priority: the highest first',
+      'conformance/order#holds for what is delayed',
+    ],
+  },
+  {
+    promise: 'Under a singular condition never two active tasks of one identifier, and each identifier in order',
+    tests: [
+      'properties/hammer#take no two tasks',
+      'conformance/singular#takes one task of each identifier',
+      'conformance/singular#is blocked by an active task wherever it stands',
+    ],
+  },
+  {
+    promise: 'A singular condition aborts nobody, keeps nobody waiting, and leaves nothing behind',
+    tests: ['properties/hammer#take no two tasks', 'conformance/singular#goes on when'],
+  },
+  {
+    promise: 'Nothing a topic does or suffers reaches another',
+    tests: [
+      'conformance/poll#keeps topics apart',
+      'conformance/singular#knows its own topic only',
+      'conformance/junction#knows its own topic only',
+    ],
+  },
+  {
+    promise: 'A stale completion never overwrites a newer attempt; it is reported task by task',
+    tests: [
+      'conformance/complete#another owner has taken up',
+      'conformance/complete#refuses an earlier attempt',
+      'conformance/complete#reports a second completion',
+    ],
+  },
+  {
+    promise: "A handler's writes in the completing transaction take effect exactly once",
+    tests: ["e2e/node#commits a handler's own writes", 'faults/kill#apply no effect twice', 'conformance/complete#in two steps'],
+  },
+  {
+    promise: 'Any interleaving of any verbs on three connections ends as the model says, and what may be polled is found',
+    tests: ['properties/model'],
+  },
+  {
+    promise: 'An external id is pushed once, and a rival waits for the outcome',
+    tests: ['conformance/push#creates one task for an external id', 'conformance/push#still finds an external id'],
+  },
+  {
+    promise: 'Of two transactions that complete a junction at the same time, one starts it',
+    tests: ['conformance/junction#of two transactions'],
+  },
+  {
+    promise: 'Stricter isolation gives the right answer, or an error that says what to do',
+    tests: ['conformance/isolation', 'conformance/singular#cannot see what others have just done'],
+  },
+  {
+    promise: 'Making and unmaking one topic blocks no other; a detach survives being killed',
+    tests: ['conformance/partition#never blocks', 'conformance/partition#survives being killed half way'],
+  },
+  {
+    promise: 'Migrations by several processes at once apply each step once; tables of a later release are refused',
+    tests: ['conformance/migrate#at once applies each step once', 'conformance/migrate#refuses tables of a later release'],
+  },
+  {
+    promise: 'Bad input is refused by name, with nothing written; nothing that was given becomes SQL',
+    tests: ['conformance/bad-input', 'conformance/values#of any kind come back'],
+  },
+  { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
+]

@@ -1,0 +1,185 @@
+/** The repository's requirements by number, in few words, and the tests that cover each; or why none does. */
+export interface Requirement {
+  readonly number: number
+  readonly about: string
+  readonly tests?: readonly string[]
+  /** Where it is built differently, or not at all. */
+  readonly note?: string
+}
+
+export const requirements: readonly Requirement[] = [
+  { number: 1, about: 'a task: sequence, identifier, input', tests: ['unit/task-limits#tasks are the same when'] },
+  { number: 2, about: 'a creation; blank input and reference are none', tests: ['conformance/push#takes a blank input'] },
+  {
+    number: 3,
+    about: 'what is known of a task',
+    tests: ['conformance/catalog#task finds the task', 'conformance/values#dates everything'],
+  },
+  { number: 4, about: 'the numbers of states', tests: ['unit/task-state#states are stored as these numbers'] },
+  { number: 5, about: 'results and their priority', tests: ['unit/task-state', 'unit/task-decision#takes the weightier result'] },
+  { number: 6, about: 'a decision and its continuation', tests: ['unit/task-decision#continues only after a success'] },
+  { number: 7, about: 'merging decisions', tests: ['unit/task-decision#takes the weightier result'] },
+  { number: 8, about: 'including an explanation', tests: ['unit/task-decision#says a thing once'] },
+  {
+    number: 9,
+    about: 'a decision as a message',
+    tests: ['unit/task-decision#can be stored whatever', 'conformance/complete#cuts a message'],
+  },
+  { number: 10, about: 'decisions that are stored alike', tests: ['unit/task-decision#is the same as another'] },
+  {
+    number: 11,
+    about: 'combining and merging maps',
+    tests: ['unit/task-decision#are combined', 'unit/task-decision#are merged'],
+  },
+  { number: 12, about: 'an error that carries a decision', tests: ['unit/task-decision#is carried out of code'] },
+  { number: 13, about: 'supplements', tests: ['unit/task-supplement'] },
+  { number: 14, about: 'the duplicate filter', tests: ['unit/task-duplication'] },
+  { number: 15, about: 'the partial batch', tests: ['unit/task-partial-batch'] },
+  {
+    number: 16,
+    about: 'push of one, many, none',
+    tests: ['conformance/push#returns a task for each', 'conformance/push#of none writes nothing'],
+  },
+  {
+    number: 17,
+    about: 'the four insertions',
+    tests: ['conformance/insertion#touches the states', 'conformance/insertion#append leaves'],
+  },
+  { number: 18, about: 'duplicates inside one push', tests: ['conformance/insertion#only the last counts'] },
+  { number: 19, about: 'pushed suspended', tests: ['conformance/push#sets aside'] },
+  { number: 20, about: 'an unknown topic', tests: ['conformance/bad-input#a topic that was never initialised'] },
+  {
+    number: 21,
+    about: 'descent, and what a redundant task keeps',
+    tests: ['conformance/insertion#keeps what a redundant task was'],
+  },
+  { number: 22, about: 'what others work on is passed over', tests: ['conformance/insertion#without waiting'] },
+  {
+    number: 23,
+    about: 'poll in order',
+    tests: ['conformance/poll#in the order they were pushed', 'conformance/order'],
+    note: 'The order belongs to the topic, not to each poll: no poller can break it by leaving it out.',
+  },
+  {
+    number: 24,
+    about: 'as many marked as selected',
+    note: 'Selecting and marking are one statement: there is nothing to compare.',
+    tests: ['conformance/poll#takes every task of many'],
+  },
+  { number: 25, about: 'no two pollers get one task', tests: ['conformance/poll#passes over what another', 'properties/model'] },
+  {
+    number: 26,
+    about: 'the singular conditions',
+    tests: ['conformance/singular', 'properties/hammer'],
+    note: 'The condition belongs to the topic; only its own topic counts, and for failures only what is before.',
+  },
+  {
+    number: 27,
+    about: 'complete what is held',
+    tests: ['conformance/complete#stores each decision', 'conformance/complete#TASK_LOST under strict'],
+    note: 'What was lost is reported task by task; it throws under `strict` only.',
+  },
+  { number: 28, about: 'the owner stays recorded', tests: ['conformance/insertion#keeps what a redundant task was'] },
+  { number: 29, about: 'recreate a selection', tests: ['conformance/revive#selects the first of a state'] },
+  {
+    number: 30,
+    about: 'reset, append, supersede, replace',
+    tests: [
+      'conformance/revive#a reset makes its own row',
+      'conformance/revive#a new row leaves',
+      'conformance/revive#supersede and replace do',
+    ],
+  },
+  { number: 31, about: 'recreate given tasks', tests: ['conformance/revive#refuses what has not ended'] },
+  {
+    number: 32,
+    about: 'reassign, reassignAll',
+    tests: ['conformance/revive#reassign corrects', 'conformance/revive#reassignAll corrects'],
+  },
+  {
+    number: 33,
+    about: 'junctions, singular and eternal',
+    tests: [
+      'conformance/junction#starts a group',
+      'conformance/junction#singular is not satisfied',
+      'conformance/junction#eternal is not',
+    ],
+    note: 'An empty group is refused, as one that names an identifier twice is.',
+  },
+  { number: 34, about: 'what a junction returns', tests: ['conformance/junction#judges each group by itself'] },
+  {
+    number: 35,
+    about: 'register, heartbeat, owners',
+    tests: ['conformance/owner#register once', 'conformance/owner#are seen by others', 'conformance/owner#cannot beat'],
+  },
+  { number: 36, about: 'expire', tests: ['conformance/owner#that fall silent', 'conformance/owner#that beat in time'] },
+  {
+    number: 37,
+    about: 'initialize, topics, destroy',
+    tests: ['conformance/catalog#initialize makes', 'conformance/clean#destroy leaves nothing'],
+  },
+  { number: 38, about: 'task', tests: ['conformance/catalog#task finds'], note: 'That very sequence, never a neighbour.' },
+  {
+    number: 39,
+    about: 'page, both ways, filtered',
+    tests: ['conformance/catalog#page goes both ways', 'conformance/looking#pages are of tasks'],
+    note: 'Dates by `resolve`, or by filters on the time of creation.',
+  },
+  {
+    number: 40,
+    about: 'count, total and recent',
+    tests: [
+      'conformance/catalog#count gives',
+      'conformance/looking#counts are of tasks',
+      'conformance/looking#recent counts only',
+    ],
+  },
+  { number: 41, about: 'results', tests: ['conformance/looking#results are counted'] },
+  {
+    number: 42,
+    about: 'purge by range, state, all; owners',
+    tests: [
+      'conformance/clean#purge deletes',
+      'conformance/clean#purge by state',
+      'conformance/clean#purgeAll',
+      'conformance/clean#purgeOwners',
+    ],
+    note: 'In portions; an owner that still holds tasks may be forgotten, they are recovered all the same.',
+  },
+  {
+    number: 43,
+    about: 'resolve',
+    tests: ['conformance/looking#an instant is resolved'],
+    note: 'Takes instants; a date is an instant in the time zone of whoever means it.',
+  },
+  { number: 44, about: 'refresh', tests: ['conformance/clean#refresh'] },
+  {
+    number: 45,
+    about: "the database's clock, in UTC",
+    tests: ['conformance/values#keep the instant', 'conformance/catalog#by the clock of the database'],
+  },
+  {
+    number: 46,
+    about: 'the table of tasks',
+    tests: ['conformance/migrate', 'conformance/values#of the greatest length'],
+    note: 'No foreign keys; the indexes are those of docs/decisions/hot-path.md, and topics pay for those they ask for.',
+  },
+  {
+    number: 47,
+    about: 'the other tables',
+    tests: ['conformance/migrate'],
+    note: 'TASK_ACTIVATION comes with persisted activation.',
+  },
+  {
+    number: 48,
+    about: 'TASK_PRETTY',
+    tests: ['conformance/looking#the view for people'],
+    note: 'Always there: it costs nothing.',
+  },
+  {
+    number: 49,
+    about: 'partitions by topic',
+    tests: ['conformance/partition'],
+    note: 'Optional; a partition is kept when its topic goes, until it is detached.',
+  },
+]
