@@ -1,0 +1,8 @@
+export { fromDrizzle, fromDrizzleSqlite } from './adapters/from-drizzle.ts'
+export type { DrizzleSql, DrizzleSqliteTransaction, DrizzleTransaction } from './adapters/from-drizzle.ts'
+export { postgres } from './dialects/postgres.ts'
+export type { PostgresOptions } from './dialects/postgres.ts'
+export { sqlite } from './dialects/sqlite.ts'
+export { drizzleSqliteTransactions, drizzleTransactions } from './transactions/drizzle-transactions.ts'
+export type { DrizzleDatabase } from './transactions/drizzle-transactions.ts'
+export type { SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'

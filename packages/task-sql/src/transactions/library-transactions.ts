@@ -1,0 +1,28 @@
+import type { TransactionSource } from '@taskstream/task-api'
+
+/**
+ * Transactions that a library begins and ends in a call of its own, told apart from what is done in them: what `work` throws is
+ * thrown on as it is, even if the rollback fails too, and only the library's own errors are classified.
+ */
+export function libraryTransactions<Transaction>(
+  transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
+  classify: (error: unknown) => unknown,
+): TransactionSource<Transaction> {
+  return async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
+    let result: Result
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      await transact(async (transaction) => {
+        try {
+          result = await work(transaction)
+        } catch (error) {
+          thrown = { error }
+          throw error
+        }
+      })
+    } catch (error) {
+      throw thrown ? thrown.error : (classify(error) ?? error)
+    }
+    return result! as Result
+  }
+}
