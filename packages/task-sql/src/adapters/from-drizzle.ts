@@ -1,4 +1,5 @@
 import type { Row, SqlAdapter } from '../transaction.ts'
+import { checkOpen } from './ended-transactions.ts'
 
 /** What we need of Drizzle on PostgreSQL: the `tx` that `db.transaction` gives its callback. */
 export interface DrizzleTransaction<Query> {
@@ -26,6 +27,7 @@ export function fromDrizzle<Query>(sql: DrizzleSql<Query>): SqlAdapter<DrizzleTr
   return {
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
+      checkOpen(transaction)
       const result = await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))
       // node-postgres answers with a result, postgres.js with the rows.
       return Array.isArray(result) ? (result as Row[]) : (result as { rows: Row[] }).rows

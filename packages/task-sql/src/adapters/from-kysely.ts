@@ -1,4 +1,5 @@
 import type { Row, SqlAdapter } from '../transaction.ts'
+import { checkOpen } from './ended-transactions.ts'
 
 /** What we need of Kysely: a `Transaction`, or a `Kysely` on a connection with a transaction. */
 export interface KyselyTransaction<Executor> {
@@ -24,6 +25,7 @@ export function fromKysely<Executor>(sql: KyselySql<Executor>): SqlAdapter<Kysel
   return {
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
+      checkOpen(transaction)
       const query = sql(texts as unknown as TemplateStringsArray, ...values)
       return (await query.execute(transaction.withoutPlugins())).rows as readonly Row[]
     },

@@ -1,6 +1,6 @@
-import { TaskError } from '@taskstream/task-api'
 import { render } from '../statement.ts'
 import type { Row, SqlAdapter } from '../transaction.ts'
+import { checkOpen } from './ended-transactions.ts'
 
 /** What we need of postgres.js: the `sql` that `sql.begin` gives its callback. */
 export interface PostgresJsTransaction {
@@ -9,9 +9,6 @@ export interface PostgresJsTransaction {
 }
 
 const textType = 25
-
-/** Transactions whose connection was lost: postgres.js would run their next statement on its successor, outside any transaction. */
-export const lostTransactions: WeakSet<PostgresJsTransaction> = new WeakSet()
 
 /**
  * Hands statements to postgres.js, not prepared: right behind a pooler in transaction mode too.
@@ -22,8 +19,7 @@ export const lostTransactions: WeakSet<PostgresJsTransaction> = new WeakSet()
 export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
   execution: 'async',
   execute: async (transaction, statement) => {
-    if (lostTransactions.has(transaction))
-      throw new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction was lost')
+    checkOpen(transaction)
     // Strings go as text for the server to cast: what postgres.js finds to be JSON it would encode once more.
     const values = statement.values.map((value) =>
       typeof value === 'string' ? transaction.typed(value, textType) : value,

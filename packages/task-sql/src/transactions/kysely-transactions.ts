@@ -27,7 +27,7 @@ export interface KyselyConnections<Connection> {
  * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
  * commit itself the outcome is unknown
  */
-export function kyselyTransactions<Transaction>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
+export function kyselyTransactions<Transaction extends object>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) => db.transaction().setIsolationLevel('read committed').execute(work),
     classifyPostgresError,

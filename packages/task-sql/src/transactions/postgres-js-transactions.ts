@@ -1,5 +1,4 @@
 import type { TransactionSource } from '@taskstream/task-api'
-import { lostTransactions } from '../adapters/from-postgres-js.ts'
 import type { PostgresJsTransaction } from '../adapters/from-postgres-js.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
@@ -21,13 +20,5 @@ export interface PostgresJs<Transaction extends PostgresJsTransaction = Postgres
 export function postgresJsTransactions<Transaction extends PostgresJsTransaction>(
   sql: PostgresJs<Transaction>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(async (work) => {
-    let begun: Transaction | undefined
-    try {
-      await sql.begin('isolation level read committed', (transaction) => work((begun = transaction)))
-    } catch (error) {
-      if (begun) lostTransactions.add(begun)
-      throw error
-    }
-  }, classifyPostgresError)
+  return libraryTransactions<Transaction>((work) => sql.begin('isolation level read committed', work), classifyPostgresError)
 }
