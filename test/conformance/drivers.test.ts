@@ -215,6 +215,22 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await other.close()
   })
 
+  onPostgres('what the work threw is what is thrown, though its rollback fails', async () => {
+    const thrown = new Error('no')
+    const other = await driver.open(at)
+    const lost = other.transactions(async (transaction) => {
+      const pid = await query(other, transaction, sql`select pg_backend_pid() as pid`)
+      await subject.transactions((session) =>
+        subject.execute(session, sql`select pg_terminate_backend(${pid as number}::int, 10000)`),
+      )
+      throw thrown
+    })
+    const error: unknown = await lost.catch((reason: unknown) => reason)
+    // postgres.js does not wait for the work to end when it learns of the loss first.
+    expect(error === thrown || (driver.name.includes('postgres.js') && isTaskError(error, 'DATABASE_UNAVAILABLE'))).toBe(true)
+    await other.close()
+  })
+
   onPostgres('a server that cannot be reached is named, and a pool that was closed', async () => {
     const nowhere = new URL(at)
     nowhere.port = '1'
