@@ -1,5 +1,6 @@
 import type { TransactionSource } from '@taskstream/task-api'
-import type { DrizzleSql, DrizzleSqliteTransaction, DrizzleTransaction } from '../adapters/from-drizzle.ts'
+import type { DrizzleSqliteTransaction } from '../adapters/from-drizzle-sqlite.ts'
+import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
