@@ -6,6 +6,7 @@ const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
 const oneWriter = [
   'test/conformance/waiting.test.ts',
+  'test/conformance/lost-transaction.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',
   'test/faults/server-crash.test.ts',

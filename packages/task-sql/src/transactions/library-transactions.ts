@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from '../adapters/ended-transactions.ts'
 
@@ -14,6 +15,7 @@ export function libraryTransactions<Transaction extends object>(
     let result: Result
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
+    let over = false
     try {
       await transact(async (transaction) => {
         begun = transaction
@@ -21,12 +23,17 @@ export function libraryTransactions<Transaction extends object>(
           result = await work(transaction)
         } catch (error) {
           thrown = { error }
-          throw error
+          // The same event may tell the work and the library that a connection was lost: the library is to be first.
+          await nextTurn()
         }
+        // Told of this end, postgres.js would send its commit or rollback to the connection's next transaction.
+        if (over) await new Promise(() => {})
+        if (thrown) throw thrown.error
       })
     } catch (error) {
       throw thrown ? thrown.error : (classify(error) ?? error)
     } finally {
+      over = true
       if (begun) endTransaction(begun)
     }
     return result! as Result
