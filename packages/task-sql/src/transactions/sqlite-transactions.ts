@@ -70,7 +70,9 @@ async function begin(run: Run, busyTimeoutMs: number): Promise<void> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
-      await run('begin immediate')
+      const begun = run('begin immediate')
+      // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.
+      if (begun instanceof Promise) await begun
       return
     } catch (error) {
       const known = sqlite().classify(error)
