@@ -10,13 +10,27 @@ const connectionCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  // postgres.js
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
 ])
 
-/** PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. */
+/** The pool or client was ended before, by the words of pg and Kysely: nothing was sent. */
+const ended = /^Client was closed|^Client has already been|^Cannot use a pool after|^driver has already been destroyed/
+
+/**
+ * PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. A
+ * library may have wrapped the driver's error: it is then the cause of what it throws.
+ */
 export function classifyPostgresError(error: unknown): TaskError | undefined {
   if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  return classify(error) ?? classifyPostgresError(error.cause)
+}
+
+function classify(error: Error): TaskError | undefined {
   const code = String((error as { code?: unknown }).code ?? '')
-  if (code === '25P02') {
+  if (code === '25P02' || error.name === 'AbortedTransactionError') {
     return new TaskError(
       'TRANSACTION_CLOSED',
       'The transaction was aborted by an earlier error: roll it back',
@@ -51,8 +65,7 @@ export function classifyPostgresError(error: unknown): TaskError | undefined {
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }
-  // The pool or client was ended before: nothing was sent.
-  if (/^Client was closed|^Client has already been|^Cannot use a pool after/.test(error.message)) {
+  if (code === 'CONNECTION_ENDED' || ended.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
   }
   if (

@@ -122,8 +122,13 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
   return { rows: [], ...(yield* claimStatus({ tables }, topic, owner)) }
 }
 
+/** A library may have wrapped the driver's error: it is then the cause of what it throws. */
 function classify(error: unknown): TaskError | undefined {
   if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  return classifyDriverError(error) ?? classify(error.cause)
+}
+
+function classifyDriverError(error: Error): TaskError | undefined {
   // better-sqlite3 gives the name of the result code, node:sqlite its number.
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   if (String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5)) {

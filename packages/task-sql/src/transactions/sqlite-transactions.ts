@@ -11,6 +11,9 @@ export interface SqliteTransactionsOptions {
 
 const longestPauseMs = 25
 
+/** Runs one text without rows or values on a transaction's connection. */
+type Run = (text: string) => unknown
+
 /**
  * Transactions on one connection, one after the other: it is this source's own, because a transaction stays open across awaits.
  * While another process writes, it waits without blocking the event loop.
@@ -19,13 +22,21 @@ export function sqliteTransactions<Database extends { exec(text: string): unknow
   database: Database,
   options: SqliteTransactionsOptions = {},
 ): TransactionSource<Database> {
+  return immediateTransactions((use) => use(database, (text) => database.exec(text)), options)
+}
+
+/** The same for any driver: `connect` gives each transaction the connection, for as long as it lasts. */
+export function immediateTransactions<Transaction>(
+  connect: (use: (transaction: Transaction, run: Run) => Promise<void>) => Promise<void>,
+  options: SqliteTransactionsOptions,
+): TransactionSource<Transaction> {
   const { busyTimeoutMs = 10_000 } = options
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
+  return <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
-      return Promise.reject(
+      return Promise.reject<Result>(
         new TaskError(
           'LIFECYCLE',
           'A transaction was asked for inside another on the same SQLite connection: use the one there is',
@@ -33,18 +44,21 @@ export function sqliteTransactions<Database extends { exec(text: string): unknow
       )
     }
     const turn = last.then(async () => {
-      await begin(database, busyTimeoutMs)
-      const transaction = { open: true }
-      try {
-        const result = await inside.run(transaction, async () => work(database))
-        database.exec('commit')
-        return result
-      } catch (error) {
-        rollback(database)
-        throw error
-      } finally {
-        transaction.open = false
-      }
+      let result: Result
+      await connect(async (transaction, run) => {
+        await begin(run, busyTimeoutMs)
+        const state = { open: true }
+        try {
+          result = await inside.run(state, async () => work(transaction))
+          await run('commit')
+        } catch (error) {
+          await rollback(run)
+          throw error
+        } finally {
+          state.open = false
+        }
+      })
+      return result! as Result
     })
     last = turn.catch(() => {})
     return turn
@@ -52,11 +66,13 @@ export function sqliteTransactions<Database extends { exec(text: string): unknow
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
-async function begin(database: { exec(text: string): unknown }, busyTimeoutMs: number): Promise<void> {
+async function begin(run: Run, busyTimeoutMs: number): Promise<void> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
-      database.exec('begin immediate')
+      const begun = run('begin immediate')
+      // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.
+      if (begun instanceof Promise) await begun
       return
     } catch (error) {
       const known = sqlite().classify(error)
@@ -74,9 +90,9 @@ async function begin(database: { exec(text: string): unknown }, busyTimeoutMs: n
   }
 }
 
-function rollback(database: { exec(text: string): unknown }): void {
+async function rollback(run: Run): Promise<void> {
   try {
-    database.exec('rollback')
+    await run('rollback')
   } catch {
     // SQLite has rolled back by itself already, or the connection is closed; what is thrown is why.
   }

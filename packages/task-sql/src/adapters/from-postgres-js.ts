@@ -1,0 +1,42 @@
+import { render } from '../statement.ts'
+import type { Row, SqlAdapter } from '../transaction.ts'
+import { checkOpen } from './ended-transactions.ts'
+
+/** What we need of postgres.js: the `sql` that `sql.begin` gives its callback. */
+export interface PostgresJsTransaction {
+  unsafe(text: string, values: never[]): PromiseLike<readonly object[]>
+  typed(value: string, type: number): unknown
+}
+
+const textType = 25
+
+/**
+ * Hands statements to postgres.js, not prepared: right behind a pooler in transaction mode too.
+ *
+ * @example
+ * await sql.begin((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
+ */
+export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
+  execution: 'async',
+  execute: async (transaction, statement) => {
+    checkOpen(transaction)
+    // Strings go as text for the server to cast: what postgres.js finds to be JSON it would encode once more.
+    const values = statement.values.map((value) =>
+      typeof value === 'string' ? transaction.typed(value, textType) : value,
+    ) as never[]
+    const rows = (await transaction.unsafe(
+      render(statement, (position) => `$${position}`),
+      values,
+    )) as readonly Row[]
+    return Object.keys(rows[0] ?? {}).every((name) => ownName.test(name)) ? rows : rows.map(withOwnNames)
+  },
+}
+
+const ownName = /^[a-z_]+$/
+
+/** The connection's `transform` may turn `max_tries` into `maxTries`, `MaxTries` or `max-tries`. */
+function withOwnNames(row: Row): Row {
+  const rename = (name: string): string =>
+    name.replaceAll('-', '_').replaceAll(/[A-Z]/g, (letter, at) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [rename(name), value]))
+}

@@ -1,0 +1,8 @@
+export { fromKysely } from './adapters/from-kysely.ts'
+export type { KyselySql, KyselyTransaction } from './adapters/from-kysely.ts'
+export { postgres } from './dialects/postgres.ts'
+export type { PostgresOptions } from './dialects/postgres.ts'
+export { sqlite } from './dialects/sqlite.ts'
+export { kyselySqliteTransactions, kyselyTransactions } from './transactions/kysely-transactions.ts'
+export type { KyselyConnections, KyselyDatabase } from './transactions/kysely-transactions.ts'
+export type { SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'

@@ -1,0 +1,54 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import type { DrizzleSqliteTransaction } from '../adapters/from-drizzle-sqlite.ts'
+import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts'
+import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { libraryTransactions } from './library-transactions.ts'
+import { immediateTransactions } from './sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+
+/** What we need of a Drizzle database on PostgreSQL. */
+export interface DrizzleDatabase<Transaction> {
+  transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'read committed' }): Promise<void>
+}
+
+/**
+ * Transactions of Drizzle on PostgreSQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = drizzleTransactions(drizzle(pool), sql)
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement;
+ * DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function drizzleTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
+  db: DrizzleDatabase<Transaction>,
+  sql: DrizzleSql<Query>,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) =>
+      db.transaction(
+        async (transaction) => {
+          await work(transaction)
+          // PostgreSQL answers a commit of an aborted transaction with a rollback, and Drizzle does not look: this fails instead.
+          await transaction.execute(sql`select`)
+        },
+        { isolationLevel: 'read committed' },
+      ),
+    classifyPostgresError,
+  )
+}
+
+/**
+ * Transactions of Drizzle on better-sqlite3, one after the other, on a connection that is this source's own. What `work` is given
+ * is the database itself: Drizzle's own transactions there cannot wait for anything.
+ *
+ * @example
+ * const transactions = drizzleSqliteTransactions(drizzle(new Database('tasks.db')), sql)
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ */
+export function drizzleSqliteTransactions<Database extends DrizzleSqliteTransaction<Query>, Query>(
+  db: Database,
+  sql: DrizzleSql<Query>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Database> {
+  return immediateTransactions((use) => use(db, (text) => db.run(sql([text] as unknown as TemplateStringsArray))), options)
+}

@@ -1,0 +1,57 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import type { KyselySql } from '../adapters/from-kysely.ts'
+import { libraryTransactions } from './library-transactions.ts'
+import { immediateTransactions } from './sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+
+/** What we need of a `Kysely` on PostgreSQL. */
+export interface KyselyDatabase<Transaction> {
+  transaction(): {
+    setIsolationLevel(level: 'read committed'): {
+      execute(work: (transaction: Transaction) => Promise<void>): Promise<void>
+    }
+  }
+}
+
+/** What we need of a `Kysely` on SQLite: a connection of its own, as long as a callback lasts. */
+export interface KyselyConnections<Connection> {
+  connection(): { execute(work: (connection: Connection) => Promise<void>): Promise<void> }
+}
+
+/**
+ * Transactions of Kysely on PostgreSQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = kyselyTransactions(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
+ * commit itself the outcome is unknown
+ */
+export function kyselyTransactions<Transaction extends object>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) => db.transaction().setIsolationLevel('read committed').execute(work),
+    classifyPostgresError,
+  )
+}
+
+/**
+ * Transactions of Kysely on SQLite, one after the other: they are immediate, which Kysely's own are not. What `work` is given is
+ * a `Kysely` on their connection; while it lasts, everybody else's queries through `db` wait.
+ *
+ * @example
+ * const transactions = kyselySqliteTransactions(new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }), sql)
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ */
+export function kyselySqliteTransactions<Connection extends Executor, Executor>(
+  db: KyselyConnections<Connection>,
+  sql: KyselySql<Executor>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Connection> {
+  return immediateTransactions(async (use) => {
+    await db.connection().execute((connection) =>
+      use(connection, async (text) => {
+        await sql([text] as unknown as TemplateStringsArray).execute(connection)
+      }),
+    )
+  }, options)
+}

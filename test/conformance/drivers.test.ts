@@ -1,0 +1,286 @@
+/** Every driver and library: a caller's own writes through it and ours, in one transaction of its own. */
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
+import { sql, sqlTaskRepository } from '@taskstream/task-sql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nodeSqliteDrivers, sqliteDrivers } from '../drivers/sqlite.ts'
+import { postgresDrivers } from '../drivers/postgres.ts'
+import type { Driver, OpenDriver, Steps } from '../drivers/driver.ts'
+import { canRun, openSubject, subjectName } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+
+const driversOf: Readonly<Record<string, readonly Driver[]>> = {
+  'postgres-18': postgresDrivers,
+  'node-sqlite': nodeSqliteDrivers,
+}
+const drivers = driversOf[subjectName] ?? sqliteDrivers
+const onPostgres = testOn(['postgres-18'])
+const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
+
+/** What a text must not do to a statement, an array or a row on its way. */
+const awkward = [
+  `it's "quoted" \\ and \\\\ back\\'slashed`,
+  '100% %s %i %% $1 $2::int8 ? ?? :name @p ${x} --',
+  '{}',
+  '{a,b,{c}},"d",NULL',
+  'null',
+  'line one\nline two\r\n\ttabbed',
+  '🎉 漢字 e\u0301 \u2028 \u{10FFFF}',
+  `'); drop table invoice; --`,
+  '/* comment */ ;',
+]
+
+describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
+  let subject: Subject
+  let at: string
+  let open: OpenDriver
+  let tasks: Tasks
+  beforeAll(async () => {
+    subject = await openSubject()
+    // A database or a schema that only this driver migrates.
+    at = subject.engine === 'sqlite' && subject.connections > 1 ? `${subject.location.at}.driver` : subject.location.at
+    open = await driver.open(at)
+    tasks = sqlTaskRepository({ dialect: open.dialect, adapter: open.adapter as OpenDriver['adapter'] & { execution: 'async' } })
+    await open.transactions((transaction) => query(open, transaction, sql`create table invoice (id text)`))
+  })
+  afterAll(async () => {
+    await open.close()
+    await subject[Symbol.asyncDispose]()
+  })
+
+  const seen = async (): Promise<{ invoices: string[]; tasks: string[] }> => ({
+    invoices: await open.invoices(),
+    tasks: (await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, 'mail'))).map(
+      ({ identifier, state, attempt }) => `${identifier} ${state} ${attempt}`,
+    ),
+  })
+  const pushAnd = (id: string): Steps =>
+    function* (transaction) {
+      yield open.insertInvoice(transaction, id)
+      yield tasks.push(transaction, 'mail', id)
+    }
+  const completeAnd = (id: string): Steps =>
+    function* (transaction) {
+      const [task] = (yield tasks.poll(transaction, 'mail')) as HeldTask[]
+      yield open.insertInvoice(transaction, id)
+      const { completed } = yield tasks.complete(transaction, 'mail', new Map([[task!, TaskDecision.success()]]))
+      expect(completed).toHaveLength(1)
+    }
+  const failing = (steps: Steps): Steps =>
+    function* (transaction) {
+      yield* steps(transaction)
+      throw new Error('no')
+    }
+
+  test('an unmigrated database is named', async () => {
+    expect(await codeOf(open.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_MISSING')
+  })
+
+  test('migrates in its own transaction, and finds nothing to do after that', async () => {
+    expect(await tasks.migrate(open.transactions)).toMatchObject({ from: 0 })
+    const { from, to } = await tasks.migrate(open.transactions)
+    expect(from).toBe(to)
+    await open.transactions(async (transaction) => {
+      await tasks.register(transaction)
+      await tasks.initialize(transaction, 'mail')
+    })
+  })
+
+  test("a rollback takes the push with the caller's row", async () => {
+    await expect(open.transact(failing(pushAnd('a')))).rejects.toThrow('no')
+    expect(await seen()).toEqual({ invoices: [], tasks: [] })
+  })
+
+  test("a commit keeps the push and the caller's row", async () => {
+    await open.transact(pushAnd('a'))
+    expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready 0'] })
+  })
+
+  test("a rollback takes a poll and a completion with the caller's row", async () => {
+    await expect(open.transact(failing(completeAnd('b')))).rejects.toThrow('no')
+    expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready 0'] })
+  })
+
+  test("a commit keeps a poll and a completion with the caller's row", async () => {
+    await open.transact(completeAnd('b'))
+    expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded 1'] })
+  })
+
+  test('a transaction source commits what its work did and returns its result', async () => {
+    const result = await open.transactions(async (transaction) => {
+      await open.insertInvoice(transaction, 'c')
+      await tasks.push(transaction, 'mail', 'c')
+      return ['c']
+    })
+    expect(result).toEqual(['c'])
+    expect(await seen()).toMatchObject({ invoices: ['a', 'b', 'c'], tasks: ['a succeeded 1', 'c ready 0'] })
+  })
+
+  test('a transaction source rolls back what its work did, and throws what its work threw', async () => {
+    const thrown = new Error('no')
+    const rolledBack = open.transactions(async (transaction) => {
+      await open.insertInvoice(transaction, 'd')
+      await tasks.push(transaction, 'mail', 'd')
+      throw thrown
+    })
+    await expect(rolledBack).rejects.toBe(thrown)
+    expect(await seen()).toMatchObject({ invoices: ['a', 'b', 'c'], tasks: ['a succeeded 1', 'c ready 0'] })
+  })
+
+  test('awkward texts come back as they were, each in every place', async () => {
+    const topic = `'${awkward[0]} {} %`
+    const creations: TaskCreation[] = awkward.map((text, index) => ({
+      identifier: text,
+      input: text,
+      reference: text,
+      externalId: text,
+      headers: { [text]: text, nested: { list: [text, null, 1.5, true] } },
+      priority: index - 4,
+      maxTries: 2 + index,
+    }))
+    const plain = [{ identifier: 'no input' }, ...awkward.map((text) => ({ identifier: text, input: text }))]
+    await open.transactions(async (transaction) => {
+      await tasks.initialize(transaction, topic)
+      await tasks.push(transaction, topic, creations)
+      await tasks.push(transaction, topic, plain)
+    })
+    const held = await open.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size: 100 }))
+    expect(held).toMatchObject([...creations, ...plain])
+    expect(held[creations.length]).not.toHaveProperty('input')
+    expect(held.every(({ sequence }) => typeof sequence === 'number')).toBe(true)
+    const decisions = new Map(
+      held.map((task, index) => [task, TaskDecision.success(`${awkward[index % awkward.length]} ${index}`)]),
+    )
+    await open.transactions((transaction) => tasks.complete(transaction, topic, decisions, { strict: true }))
+    const infos = await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic, { size: 100 }))
+    expect(infos.map(({ output }) => output)).toEqual(held.map((_, index) => `${awkward[index % awkward.length]} ${index}`))
+    expect(infos.every(({ created, completed }) => created.getTime() <= completed!.getTime())).toBe(true)
+    const again = open.transactions((transaction) => tasks.push(transaction, topic, creations))
+    expect(await again).toMatchObject(creations.map(({ identifier }) => ({ identifier, outcome: 'duplicate' })))
+  })
+
+  test('an error of ours is named, and takes the transaction with it', async () => {
+    const unknown: Steps = function* (transaction) {
+      yield open.insertInvoice(transaction, 'e')
+      yield tasks.push(transaction, 'nobody initialised this', 'e')
+    }
+    expect(await codeOf(open.transact(unknown))).toBe('TOPIC_UNKNOWN')
+    expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
+  })
+
+  onPostgres('transactions are at READ COMMITTED, whatever the database is set to', async () => {
+    const session = await subject.session()
+    const name = new URL(at).pathname.slice(1)
+    await session.transaction.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`)
+    const other = await driver.open(at)
+    const level = await other.transactions((transaction) => query(other, transaction, sql`show transaction_isolation`))
+    await other.close()
+    await session.transaction.query(`alter database "${name}" reset default_transaction_isolation`)
+    await session.close()
+    expect(level).toBe('read committed')
+  })
+
+  onPostgres('a transaction whose error was ignored is not taken for committed', async () => {
+    const ignoring = open.transactions(async (transaction) => {
+      await open.insertInvoice(transaction, 'f')
+      await Promise.resolve(query(open, transaction, sql`select 1 / ${0}::int`)).catch(() => {})
+    })
+    const error: unknown = await ignoring.catch((thrown: unknown) => thrown)
+    // postgres.js remembers what failed first.
+    expect(isTaskError(error, 'TRANSACTION_CLOSED') || (error as { code?: string }).code === '22012').toBe(true)
+    expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
+  })
+
+  onPostgres('a connection that is lost is named, and what its transaction does after that is refused', async () => {
+    const other = await driver.open(at)
+    const others = sqlTaskRepository({ dialect: other.dialect, adapter: other.adapter as never }) as Tasks
+    const codes: unknown[] = []
+    const lost = other.transactions(async (transaction) => {
+      await other.insertInvoice(transaction, 'g')
+      const pid = await query(other, transaction, sql`select pg_backend_pid() as pid`)
+      await subject.transactions((session) =>
+        subject.execute(session, sql`select pg_terminate_backend(${pid as number}::int, 10000)`),
+      )
+      // In its place the pool may open another connection, to which this transaction must not go over.
+      await Promise.allSettled([other.invoices(), other.invoices(), other.invoices(), other.invoices()])
+      for (const identifier of ['g', 'h', 'i'])
+        codes.push(await codeOf(Promise.resolve(others.push(transaction, 'mail', identifier))))
+      await others.push(transaction, 'mail', 'j')
+    })
+    expect(await codeOf(lost)).toMatch(/^(DATABASE_UNAVAILABLE|TRANSACTION_CLOSED)$/)
+    await expect.poll(() => codes).toHaveLength(3)
+    expect(codes).not.toContain('none')
+    expect(await seen()).toMatchObject({ invoices: ['a', 'b', 'c'], tasks: ['a succeeded 1', 'c ready 0'] })
+    await other.close()
+  })
+
+  onPostgres('what the work threw is what is thrown, though its rollback fails', async () => {
+    const thrown = new Error('no')
+    const other = await driver.open(at)
+    const lost = other.transactions(async (transaction) => {
+      const pid = await query(other, transaction, sql`select pg_backend_pid() as pid`)
+      await subject.transactions((session) =>
+        subject.execute(session, sql`select pg_terminate_backend(${pid as number}::int, 10000)`),
+      )
+      throw thrown
+    })
+    const error: unknown = await lost.catch((reason: unknown) => reason)
+    // postgres.js does not wait for the work to end when it learns of the loss first.
+    expect(error === thrown || (driver.name.includes('postgres.js') && isTaskError(error, 'DATABASE_UNAVAILABLE'))).toBe(true)
+    await other.close()
+  })
+
+  onPostgres('a server that cannot be reached is named, and a pool that was closed', async () => {
+    const nowhere = new URL(at)
+    nowhere.port = '1'
+    const unreachable = await driver.open(nowhere.href)
+    expect(await codeOf(unreachable.transactions(() => {}))).toBe('DATABASE_UNAVAILABLE')
+    const closed = await driver.open(at)
+    await closed.transactions(() => {})
+    await closed.close()
+    expect(await codeOf(closed.transactions(() => {}))).toBe('TRANSACTION_CLOSED')
+    await unreachable.close()
+  })
+
+  onSqlite('transactions wait for one another, and none is opened inside another', async () => {
+    const order: string[] = []
+    const first = open.transactions(async (transaction) => {
+      await tasks.push(transaction, 'mail', 'k')
+      order.push('first')
+      expect(await codeOf(open.transactions(() => {}))).toBe('LIFECYCLE')
+      await new Promise((resolve) => setImmediate(resolve))
+      order.push('first')
+      throw new Error('no')
+    })
+    const second = open.transactions(() => void order.push('second'))
+    await expect(first).rejects.toThrow('no')
+    await second
+    expect(order).toEqual(['first', 'first', 'second'])
+    expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
+  })
+
+  testOn(['sqlite-file', 'node-sqlite'])('a file that another process keeps locked is named', async () => {
+    const other = await driver.open(at)
+    await other.transactions(async (transaction) => {
+      await other.insertInvoice(transaction, 'l')
+      expect(await codeOf(open.transactions(() => {}))).toBe('DATABASE_BUSY')
+    })
+    await other.close()
+    expect(await codeOf(open.transactions((transaction) => tasks.push(transaction, 'mail', 'l')))).toBe('none')
+  })
+})
+
+/** The code of the error that it ends in, or none. */
+async function codeOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => 'none',
+    (error: { code?: string }) => error.code ?? error,
+  )
+}
+
+/** One value, by a statement of the suite's own. */
+async function query(open: OpenDriver, transaction: AnyTransaction, statement: ReturnType<typeof sql>): Promise<unknown> {
+  const [row] = await open.adapter.execute(transaction, statement)
+  return Object.values(row ?? {})[0]
+}

@@ -1,0 +1,36 @@
+/** What the tests of drivers are given: one library with a database of its own, and the caller's side of it. */
+import type { TransactionSource } from '@taskstream/task-api'
+import type { Dialect, SqlAdapter } from '@taskstream/task-sql'
+import type { AnyTransaction } from '../subject.ts'
+
+/** What a caller does in a transaction: yields what the library or a verb returns, a promise or a value, and is given the value. */
+export type Steps = (transaction: AnyTransaction) => Generator<unknown, void, AnyTransaction>
+
+export interface OpenDriver {
+  readonly dialect: Dialect
+  readonly adapter: SqlAdapter<AnyTransaction, 'async'> | SqlAdapter<AnyTransaction, 'sync'>
+  readonly transactions: TransactionSource<AnyTransaction>
+  /** Takes the steps in a transaction that the library itself opens, as its documentation shows it; rolls back if one throws. */
+  transact(steps: Steps): Promise<void>
+  /** A row of the caller's own, written as the library's users write. */
+  insertInvoice(transaction: AnyTransaction, id: string): unknown
+  /** The caller's own rows, outside any transaction. */
+  invoices(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export interface Driver {
+  readonly name: string
+  /** A database's URL or a file. */
+  open(at: string): Promise<OpenDriver>
+}
+
+export function takeSync(steps: ReturnType<Steps>): void {
+  let step = steps.next()
+  while (!step.done) step = steps.next(step.value)
+}
+
+export async function takeAsync(steps: ReturnType<Steps>): Promise<void> {
+  let step = steps.next()
+  while (!step.done) step = steps.next(await step.value)
+}

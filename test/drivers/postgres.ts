@@ -1,0 +1,122 @@
+/** Every driver and library for PostgreSQL. */
+import { fromDrizzle, drizzleTransactions } from '@taskstream/task-sql/drizzle'
+import { fromKysely, kyselyTransactions } from '@taskstream/task-sql/kysely'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPostgresJs, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
+import { sql as drizzleSql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
+import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from 'kysely'
+import pg from 'pg'
+import postgresJs from 'postgres'
+import { takeAsync } from './driver.ts'
+import type { Driver, OpenDriver } from './driver.ts'
+
+/** A schema that nobody has migrated yet. */
+const dialect = postgres({ schema: 'drivers' })
+const invoice = pgTable('invoice', { id: text('id') })
+
+function openPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 4 })
+  // A connection that is lost says so by an event, which ends the process if nobody listens; pg's pool only does while it is idle.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+async function openPg(url: string): Promise<OpenDriver> {
+  const pool = openPool(url)
+  return {
+    dialect,
+    adapter: fromPg,
+    transactions: pgTransactions(pool),
+    transact: async (steps) => {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        await takeAsync(steps(client))
+        await client.query('commit')
+      } catch (error) {
+        await client.query('rollback')
+        throw error
+      } finally {
+        client.release()
+      }
+    },
+    insertInvoice: (client: pg.PoolClient, id) => client.query('insert into invoice values ($1)', [id]),
+    invoices: async () => (await pool.query('select id from invoice order by id')).rows.map(({ id }) => id),
+    close: () => pool.end(),
+  }
+}
+
+async function openPostgresJs(url: string, options: postgresJs.Options<{}> = {}): Promise<OpenDriver> {
+  const sql = postgresJs(url, { max: 4, onnotice: () => {}, ...options })
+  return {
+    dialect,
+    adapter: fromPostgresJs,
+    transactions: postgresJsTransactions(sql),
+    transact: async (steps) => void (await sql.begin((transaction) => takeAsync(steps(transaction)))),
+    insertInvoice: (transaction: postgresJs.TransactionSql, id) => transaction`insert into invoice ${transaction({ id })}`,
+    invoices: async () => (await sql`select id from invoice order by id`).map((row) => String(Object.values(row)[0])),
+    close: () => sql.end(),
+  }
+}
+
+interface Tables {
+  invoice: { id: string }
+}
+
+async function openKysely(url: string, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
+  const pool = openPool(url)
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins })
+  return {
+    dialect,
+    adapter: fromKysely(kyselySql),
+    transactions: kyselyTransactions(db),
+    transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
+    insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
+    invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
+    close: () => db.destroy(),
+  }
+}
+
+async function openDrizzle<Result extends PgQueryResultHKT>(
+  db: PgDatabase<Result>,
+  close: () => Promise<void>,
+): Promise<OpenDriver> {
+  return {
+    dialect,
+    adapter: fromDrizzle(drizzleSql),
+    transactions: drizzleTransactions(db, drizzleSql),
+    transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
+    insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
+    invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),
+    close,
+  }
+}
+
+export const postgresDrivers: readonly Driver[] = [
+  { name: 'pg', open: openPg },
+  { name: 'postgres.js', open: openPostgresJs },
+  { name: 'postgres.js with camel case', open: (url) => openPostgresJs(url, { transform: postgresJs.camel }) },
+  { name: 'postgres.js with Pascal case', open: (url) => openPostgresJs(url, { transform: postgresJs.pascal }) },
+  { name: 'postgres.js with kebab case', open: (url) => openPostgresJs(url, { transform: postgresJs.kebab }) },
+  { name: 'Kysely', open: openKysely },
+  { name: 'Kysely with camel case', open: (url) => openKysely(url, [new CamelCasePlugin()]) },
+  {
+    name: 'Drizzle on node-postgres',
+    open: (url) => {
+      const pool = openPool(url)
+      return openDrizzle(drizzle(pool), () => pool.end())
+    },
+  },
+  {
+    name: 'Drizzle on postgres.js',
+    open: (url) => {
+      const sql = postgresJs(url, { max: 4, onnotice: () => {} })
+      return openDrizzle(drizzlePostgresJs(sql), () => sql.end())
+    },
+  },
+]

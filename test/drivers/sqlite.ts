@@ -1,0 +1,100 @@
+/** Every driver and library for SQLite. */
+import type { DatabaseSync } from 'node:sqlite'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import type { BetterSqlite3Connection } from '@taskstream/task-sql/better-sqlite3'
+import { drizzleSqliteTransactions, fromDrizzleSqlite } from '@taskstream/task-sql/drizzle'
+import { fromKysely, kyselySqliteTransactions } from '@taskstream/task-sql/kysely'
+import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { sql as drizzleSql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { Kysely, SqliteDialect, sql as kyselySql } from 'kysely'
+import type { SqliteDatabase } from 'kysely'
+import { takeAsync, takeSync } from './driver.ts'
+import type { Driver, OpenDriver } from './driver.ts'
+
+const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
+const busy = { busyTimeoutMs: 100 }
+const dialect = sqlite()
+const invoice = sqliteTable('invoice', { id: text('id') })
+
+async function openBetter(file: string): Promise<OpenDriver> {
+  const database = await openBetterSqlite3(file, settings)
+  return {
+    dialect,
+    adapter: fromBetterSqlite3,
+    transactions: sqliteTransactions(database, busy),
+    transact: async (steps) => database.transaction(() => takeSync(steps(database)))(),
+    insertInvoice: (db: BetterSqlite3Connection, id) => db.prepare('insert into invoice values (?)').run(id),
+    invoices: async () => (database.prepare('select id from invoice order by id').all() as { id: string }[]).map(({ id }) => id),
+    close: async () => void database.close(),
+  }
+}
+
+async function openNode(file: string): Promise<OpenDriver> {
+  const database = await openNodeSqlite(file, settings)
+  return {
+    dialect,
+    adapter: fromNodeSqlite,
+    transactions: sqliteTransactions(database, busy),
+    transact: async (steps) => {
+      database.exec('begin immediate')
+      try {
+        takeSync(steps(database))
+        database.exec('commit')
+      } catch (error) {
+        database.exec('rollback')
+        throw error
+      }
+    },
+    insertInvoice: (db: DatabaseSync, id) => db.prepare('insert into invoice values (?)').run(id),
+    invoices: async () =>
+      database
+        .prepare('select id from invoice order by id')
+        .all()
+        .map(({ id }) => String(id)),
+    close: async () => database.close(),
+  }
+}
+
+async function openKysely(file: string): Promise<OpenDriver> {
+  const database = (await openBetterSqlite3(file, settings)) as unknown as SqliteDatabase
+  const db = new Kysely<{ invoice: { id: string } }>({ dialect: new SqliteDialect({ database }) })
+  return {
+    dialect,
+    adapter: fromKysely(kyselySql),
+    transactions: kyselySqliteTransactions(db, kyselySql, busy),
+    transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
+    insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
+    invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
+    close: () => db.destroy(),
+  }
+}
+
+async function openDrizzle(file: string): Promise<OpenDriver> {
+  const database = await openBetterSqlite3(file, settings)
+  const db = drizzle({ client: database as never })
+  return {
+    dialect,
+    adapter: fromDrizzleSqlite(drizzleSql),
+    transactions: drizzleSqliteTransactions(db, drizzleSql, busy),
+    transact: async (steps) => db.transaction((tx) => takeSync(steps(tx)), { behavior: 'immediate' }),
+    insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }).run(),
+    invoices: async () =>
+      db
+        .select()
+        .from(invoice)
+        .orderBy(invoice.id)
+        .all()
+        .map(({ id }) => String(id)),
+    close: async () => void database.close(),
+  }
+}
+
+export const sqliteDrivers: readonly Driver[] = [
+  { name: 'better-sqlite3', open: openBetter },
+  { name: 'Kysely on better-sqlite3', open: openKysely },
+  { name: 'Drizzle on better-sqlite3', open: openDrizzle },
+]
+
+export const nodeSqliteDrivers: readonly Driver[] = [{ name: 'node:sqlite', open: openNode }]

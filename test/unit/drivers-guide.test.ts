@@ -1,0 +1,90 @@
+/** Every example of the guide to drivers is run as it stands there, and has committed a row and a task. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Execution } from '@taskstream/task-api'
+import { sql, sqlTaskRepository } from '@taskstream/task-sql'
+import type { SqlAdapter } from '@taskstream/task-sql'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const guide = readFileSync(join(root, 'docs', 'guides', 'drivers.md'), 'utf8')
+const examples = [...guide.matchAll(/^### (.+)\n\n```ts\n([^`]*(?:`(?!``)[^`]*)*)```/gm)].map(([, name, code = '']) => ({
+  name,
+  code,
+}))
+const server = process.env['TASKSTREAM_POSTGRES_SERVER'] ?? ''
+
+function run(code: string, env: Record<string, string>): Promise<void> {
+  const flags = ['--conditions=@taskstream/source', '--input-type=module-typescript', '--eval', `${code}\nprocess.exit()`]
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, flags, { cwd: root, env: { ...process.env, ...env } }, (error) =>
+      error ? reject(error) : resolve(),
+    )
+  })
+}
+
+async function expectCommitted<E extends Execution>(
+  env: Record<string, string>,
+  code: string,
+  transactions: (work: (transaction: AnyTransaction) => Promise<unknown>) => Promise<unknown>,
+  adapter: SqlAdapter<AnyTransaction, E>,
+): Promise<void> {
+  const tasks = sqlTaskRepository({ dialect: env['DATABASE_URL'] ? postgres() : sqlite(), adapter }) as unknown as Tasks
+  await tasks.migrate(transactions as Parameters<Tasks['migrate']>[0])
+  await transactions(async (transaction) => {
+    await adapter.execute(transaction, sql`create table invoice (id text)`)
+    await tasks.initialize(transaction, 'invoices')
+  })
+  await run(code, env)
+  await transactions(async (transaction) => {
+    expect(await adapter.execute(transaction, sql`select id from invoice`)).toEqual([{ id: 'inv-1' }])
+    expect(await tasks.page(transaction, 'invoices')).toMatchObject([{ identifier: 'inv-1', state: 'ready' }])
+  })
+}
+
+test('the guide has an example for each driver', () => {
+  expect(examples.map(({ name }) => name)).toEqual([
+    'pg',
+    'postgres.js',
+    'Kysely',
+    'Drizzle',
+    'better-sqlite3',
+    'node:sqlite',
+    'Kysely on SQLite',
+    'Drizzle on SQLite',
+  ])
+})
+
+const onPostgres = examples.filter(({ code }) => code.includes('DATABASE_URL'))
+const onSqlite = examples.filter(({ code }) => code.includes('DATABASE_FILE'))
+
+test.skipIf(server === '').each(onPostgres)("the guide's example for $name commits a row and a task", async ({ name, code }) => {
+  const database = `taskstream_guide_${name?.replaceAll(/\W/g, '').toLowerCase()}`
+  const admin = new pg.Client({ connectionString: server })
+  await admin.connect()
+  await admin.query(`create database ${database}`)
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  const pool = new pg.Pool({ connectionString: url.href })
+  // The database is dropped while connections are still being closed.
+  pool.on('error', () => {})
+  await expectCommitted({ DATABASE_URL: url.href }, code, pgTransactions(pool), fromPg)
+  await pool.end()
+  await admin.query(`drop database ${database} with (force)`)
+  await admin.end()
+})
+
+test.each(onSqlite)("the guide's example for $name commits a row and a task", async ({ code }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'taskstream-guide-'))
+  const file = join(folder, 'tasks.db')
+  const db = await openBetterSqlite3(file)
+  await expectCommitted({ DATABASE_FILE: file }, code, sqliteTransactions(db), fromBetterSqlite3)
+  db.close()
+  rmSync(folder, { recursive: true })
+})
