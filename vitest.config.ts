@@ -51,6 +51,7 @@ export default defineConfig({
   ssr,
   test: {
     globalSetup: ['test/databases/global-setup.ts'],
+    reporters: ['default', './test/guarantees/reporter.ts'],
     // Two cores: more workers only wait for each other.
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -31,7 +31,7 @@ async function openPg(url: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromPg,
-    transactions: pgTransactions(pool),
+    transactions: pgTransactions(pool, { retries: 0 }),
     transact: async (steps) => {
       const client = await pool.connect()
       try {

@@ -32,7 +32,8 @@ export default class GuaranteesReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const missing = [...Object.keys(engines), 'unit'].filter((engine) => !ranIn(tests, engine))
-    const filtered = process.argv.slice(2).some((argument) => argument.includes('test/')) || Boolean(this.#vitest?.config.testNamePattern)
+    const filtered =
+      process.argv.slice(2).some((argument) => argument.includes('test/')) || Boolean(this.#vitest?.config.testNamePattern)
     if (filtered || missing.length > 0) return
     const unknown = [...guarantees, ...requirements]
       .flatMap(({ tests: references = [] }) => references)

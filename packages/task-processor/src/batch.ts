@@ -62,6 +62,13 @@ export class Batch<Transaction> {
     return this.#ended
   }
 
+  /** Hands the batch back instead: nobody is there any more to handle it. */
+  decline(): Promise<void> {
+    const { topic, listener } = this.#environment
+    this.#ended = this.handBack().catch((error: unknown) => listener.onError({ activity: 'complete', topic, error }))
+    return this.#ended
+  }
+
   /** Never rejects. */
   async #run(): Promise<void> {
     const { topic, listener, handler } = this.#environment

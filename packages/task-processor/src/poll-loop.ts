@@ -27,6 +27,7 @@ export class PollLoop<Transaction> {
   /** A poll has failed: it may have been committed all the same, and would hold tasks that nobody knows of. */
   #uncertain = false
   #draining = false
+  #onLate: (batch: Batch<Transaction>) => void = () => {}
   #ended: Promise<void> | undefined
 
   constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings, mayPoll: () => boolean) {
@@ -48,8 +49,12 @@ export class PollLoop<Transaction> {
     this.#wake.wake()
   }
 
-  /** Polls no more; what is held goes on. Resolves when the last poll has ended. */
-  async drain(): Promise<void> {
+  /**
+   * Polls no more; what is held goes on. Resolves when the last poll has ended. What that one brings is handed back at once, and
+   * `onLate` is told.
+   */
+  async drain(onLate: (batch: Batch<Transaction>) => void): Promise<void> {
+    this.#onLate = onLate
     this.#draining = true
     this.#wake.wake()
     await this.#ended
@@ -117,7 +122,8 @@ export class PollLoop<Transaction> {
   #begin(tasks: readonly HeldTask[]): void {
     const batch = new Batch(this.#environment, tasks)
     this.batches.add(batch)
-    void batch.begin().then(() => {
+    if (this.#draining) this.#onLate(batch)
+    void (this.#draining ? batch.decline() : batch.begin()).then(() => {
       this.batches.delete(batch)
       this.#wake.wake()
     })

@@ -107,9 +107,8 @@ export class TaskManager<Transaction> {
 
   /** Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. */
   async stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<StopReport> {
-    const drained = this.#loop.drain()
-    // A poll under way may still bring a batch, which has its grace as well.
     const batches = new Set(this.#loop.batches)
+    const drained = this.#loop.drain((batch) => batches.add(batch))
     await within(graceMs, this.#ended(drained, batches))
     if (this.#loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
@@ -136,8 +135,13 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 function report<Transaction>(batches: readonly Batch<Transaction>[]): StopReport {
-  const finished = batches.flatMap((batch) => batch.finished)
-  const returned = batches.flatMap((batch) => batch.returned)
-  const settled = new Set([...finished, ...returned])
-  return { finished, returned, abandoned: batches.flatMap((batch) => batch.tasks.filter((task) => !settled.has(task))) }
+  // A poll under way may have brought again what was handed back a moment before: a task is reported once.
+  const reported = new Set<number>()
+  const once = (tasks: readonly HeldTask[]): HeldTask[] =>
+    tasks.filter(({ sequence }) => !reported.has(sequence) && reported.add(sequence))
+  return {
+    finished: once(batches.flatMap((batch) => batch.finished)),
+    returned: once(batches.flatMap((batch) => batch.returned)),
+    abandoned: once(batches.flatMap((batch) => batch.tasks)),
+  }
 }
