@@ -24,6 +24,7 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 const pooled = ['test/e2e/pooled.test.ts']
+const partitioned = ['test/conformance/partition.test.ts']
 const oneConnection = [
   ...oneWriter,
   ...manyWriters,
@@ -39,7 +40,7 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'node-sqlite': [...oneWriter, ...pooled],
   'postgres-18': [...manyWriters, ...pooled],
   // The oldest release: what it does, and what statements it takes. How a server dies is tested on the newest.
-  'postgres-partitioned': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
+  'postgres-partitioned': [...manyWriters, ...pooled, 'test/faults/*.test.ts', 'test/conformance/drivers.test.ts'],
   'postgres-15': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
   pgbouncer: [...manyWriters, ...direct],
 }
@@ -65,7 +66,7 @@ export default defineConfig({
           // Each history is a topic of its own, and a partition: fewer of them say as much.
           env: { TASKSTREAM_SUBJECT: subject, ...(subject === 'postgres-partitioned' ? { TASKSTREAM_RUNS: '60' } : {}) },
           include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
-          exclude: [...(excluded[subject] ?? [])],
+          exclude: [...(excluded[subject] ?? []), ...(subject === 'postgres-partitioned' ? [] : partitioned)],
           // A fact may be long in coming on a busy machine; nothing here is about how long.
           expect: { poll: { timeout: 30_000 } },
           testTimeout: 120_000,

@@ -12,10 +12,12 @@ import { testOn } from '../test-on.ts'
 
 const driversOf: Readonly<Record<string, readonly Driver[]>> = {
   'postgres-18': postgresDrivers,
+  'postgres-15': postgresDrivers,
+  pgbouncer: postgresDrivers,
   'node-sqlite': nodeSqliteDrivers,
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
-const onPostgres = testOn(['postgres-18'])
+const onPostgres = testOn(['postgres'])
 const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
 
 /** What a text must not do to a statement, an array or a row on its way. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { hammer } from '../hammer/hammer.ts'
 import { mutants, mutated } from '../hammer/mutants.ts'
 import { canRun, openSubject } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
 
 const polls = 400
 const kinds = pollOrders.flatMap((order) =>
@@ -32,16 +33,21 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
     for (const mutant of mutants) {
       await using subject = await openSubject()
       if (!mutant.engines.includes(subject.engine)) continue
-      const { violations, stuck } = await hammer(subject, {
-        topic: 'hammer',
-        connections: 8,
-        identifiers: 4,
-        polling: { order: 'lifo', condition: 'singular-by-identifier' },
-        tasks: () => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) }),
-        // Until it is seen, or for long enough that it should have been.
-        goOn: (so) => so.violations === 0 && so.polls < polls * 20,
-      })
-      expect([mutant.name, violations + stuck > 0]).toEqual([mutant.name, true])
+      const tasks = (): Tasks => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) })
+      // Until it is seen, or for long enough that it should have been.
+      let seen = false
+      for (let round = 0; round < 40 && !seen; round++) {
+        const { violations, stuck } = await hammer(subject, {
+          topic: `hammer-${round}`,
+          connections: 8,
+          identifiers: 4,
+          polling: { order: 'lifo', condition: 'singular-by-identifier' },
+          tasks,
+          goOn: (so) => so.violations === 0 && so.polls < polls / 2,
+        })
+        seen = violations + stuck > 0
+      }
+      expect([mutant.name, seen]).toEqual([mutant.name, true])
     }
   })
 })

@@ -169,9 +169,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const started = this.#state === 'started'
     this.#state = 'stopped'
     if (!started) return { finished: [], returned: [], abandoned: [] }
-    await this.#maintenance.stop()
-    // The heart beats to the end: what is still handled is still held.
+    const maintained = this.#maintenance.stop()
+    // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
+    await maintained
     await this.#heartbeat.stop()
     await this.#listening?.[Symbol.asyncDispose]()
     // An owner that has left counts as dead: what it could not hand back is taken up at once.
