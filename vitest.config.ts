@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Every engine runs the same suite; the name is what `--project` takes, and what a suite is told. */
-const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
+const subjects = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'testing', 'postgres-18']
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
 const oneWriter = [
@@ -16,6 +16,7 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': oneConnection,
   'sqlite-file': oneWriter,
   'node-sqlite': oneWriter,
+  testing: oneConnection,
   'postgres-18': manyWriters,
 }
 
