@@ -185,10 +185,7 @@ async function openTesting(): Promise<Subject> {
       rollback: async () => database.exec('rollback'),
       close: async () => database.close(),
     }),
-    [Symbol.asyncDispose]: async () => {
-      // A test may have closed it already.
-      if (database.isOpen) await opened[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
 

@@ -48,7 +48,11 @@ export async function drain<Transaction>(
   const lost: HeldTask[] = []
   for (let round = 1; ;) {
     const nextDueMs = await release(environment, topic)
-    const batch = await transactions<HeldTask[]>((transaction) => repository.poll(transaction, topic, { size }))
+    const batch = await transactions<HeldTask[]>((transaction) => {
+      // Whatever the clock has been moved by meanwhile: a node that polls is one that lives.
+      repository.heartbeat(transaction)
+      return repository.poll(transaction, topic, { size })
+    })
     if (batch.length === 0) {
       if (!advance || !nextDueMs) return { handled, lost }
       clock.advance(nextDueMs)

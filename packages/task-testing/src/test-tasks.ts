@@ -46,7 +46,7 @@ export interface TestTasks<Database> extends AsyncDisposable {
    * Handles all that is ready in a topic, as a node would with this handler and retry policy, batch by batch: what is due is released,
    * and what the handler pushes to the topic is handled as well. No timers, and no time passes but by `advance`.
    *
-   * @throws TaskError DRAIN_ENDLESS; TOPIC_UNKNOWN; what a node would only report: a handler that throws after it completed its batch
+   * @throws TaskError ARGUMENT_INVALID, DRAIN_ENDLESS, TOPIC_UNKNOWN; what a node would only report: a handler that throws after it completed its batch
    * @example
    * const { handled } = await tasks.drain('invoices', handler, { retry: exponential({ tries: 3, firstMs: 5_000 }), advance: true })
    */
@@ -103,7 +103,13 @@ async function over<Database extends { exec(text: string): unknown; close(): unk
       owner,
       push: (topic, ...creations) => transactions((transaction) => repository.push(transaction, topic, creations)),
       drain: (topic, handler, given) => drain({ repository, transactions, clock }, topic, handler, given),
-      [Symbol.asyncDispose]: async () => void database.close(),
+      [Symbol.asyncDispose]: async () => {
+        try {
+          database.close()
+        } catch {
+          // The test closed it already.
+        }
+      },
     }
   } catch (error) {
     database.close()
