@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-const engines = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'testing', 'postgres-18']
-const heads = ['SQLite, memory', 'SQLite, file', 'SQLite, node:sqlite', 'SQLite, task-testing', 'PostgreSQL 18']
+const engines = ['sqlite-memory', 'sqlite-file', 'node-sqlite', 'postgres-18']
+const heads = ['SQLite, memory', 'SQLite, file', 'SQLite, node:sqlite', 'PostgreSQL 18']
 const marks: Readonly<Record<string, string>> = { passed: 'kept', failed: '**broken**', skipped: '–' }
 
 export default class GuaranteesReporter implements Reporter {

@@ -139,6 +139,18 @@ describe.each(drivers)('a drain on %s', (driver) => {
     expect(tasks.clock.now()).toEqual(later(1_000_000))
   })
 
+  test('ends with an error where what is due is put off again and again', async () => {
+    await tasks.push('mail', { identifier: 'a', delayMs: 1_000 })
+    tasks.database.exec(`
+      create trigger put_off after update of state on task when new.state = 1
+      begin update task set state = 4, due = old.due + 1000 where sequence = new.sequence; end`)
+    await expect(tasks.drain('mail', succeed, { advance: true, rounds: 5 })).rejects.toMatchObject({
+      code: 'DRAIN_ENDLESS',
+      message: expect.stringContaining('still wait to be due'),
+      data: { tasks: [] },
+    })
+  })
+
   test('reports what others took over as lost, and as nothing else', async () => {
     const rival = tasks.owner('rival')
     rival.register(tasks.database)

@@ -7,7 +7,7 @@ import type { TestClock } from './test-clock.ts'
 export interface DrainOptions<Transaction> extends Pick<ProcessOptions<Transaction>, 'size' | 'retry'> {
   /** Go on when nothing is ready: move the clock to the next due time of the topic, until nothing waits for one. Default false. */
   readonly advance?: boolean
-  /** Batches at most, 1 to 1 000 000. Default 1000: a handler that always retries must not hang its test. */
+  /** Batches, and moves of the clock, at most; 1 to 1 000 000. Default 1000: a handler that always retries must not hang its test. */
   readonly rounds?: number
 }
 
@@ -46,7 +46,7 @@ export async function drain<Transaction>(
   checkInteger('rounds', rounds, 1, 1_000_000)
   const handled: HandledTask[] = []
   const lost: HeldTask[] = []
-  for (let round = 1; ;) {
+  for (let round = 1, moves = 1; ;) {
     const nextDueMs = await release(environment, topic)
     const batch = await transactions<HeldTask[]>((transaction) => {
       // Whatever the clock has been moved by meanwhile: a node that polls is one that lives.
@@ -55,6 +55,8 @@ export async function drain<Transaction>(
     })
     if (batch.length === 0) {
       if (!advance || !nextDueMs) return { handled, lost }
+      // A move brings a batch, unless somebody else takes what is due or puts it off, which may go on for ever as well.
+      if (moves++ > rounds) throw await endless(environment, topic, rounds, [])
       clock.advance(nextDueMs)
       continue
     }
@@ -99,10 +101,10 @@ async function endless<Transaction>(
   tasks: readonly HeldTask[],
 ): Promise<TaskError> {
   await transactions((transaction) => repository.handBack(transaction, topic, tasks))
+  const what = tasks[0] ? `are still ready, the first is ${taskToString(tasks[0])}` : 'still wait to be due'
   return new TaskError(
     'DRAIN_ENDLESS',
-    `After ${rounds} rounds tasks of topic "${topic}" are still ready, the first is ${taskToString(tasks[0]!)}: ` +
-      'does the handler retry or push for ever? Otherwise allow more rounds',
+    `After ${rounds} rounds tasks of topic "${topic}" ${what}: does the handler retry or push for ever? Otherwise allow more rounds`,
     { topic, rounds, tasks },
   )
 }
