@@ -5,6 +5,7 @@ const subjects = [
   'sqlite-memory',
   'sqlite-file',
   'node-sqlite',
+  'testing',
   'postgres-18',
   'postgres-partitioned',
   'postgres-15',
@@ -38,6 +39,7 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': [...oneConnection, ...pooled],
   'sqlite-file': [...oneWriter, ...pooled],
   'node-sqlite': [...oneWriter, ...pooled],
+  testing: [...oneConnection, ...pooled, 'test/conformance/drivers.test.ts'],
   'postgres-18': [...manyWriters, ...pooled],
   // The oldest release: what it does, and what statements it takes. How a server dies is tested on the newest.
   'postgres-partitioned': [...manyWriters, ...pooled, 'test/faults/*.test.ts', 'test/conformance/drivers.test.ts'],

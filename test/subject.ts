@@ -9,6 +9,7 @@ import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOpti
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { testTasks } from '@taskstream/task-testing'
 import pg from 'pg'
 
 /** A transaction of whatever driver: the suite never looks inside. */
@@ -63,6 +64,7 @@ export const canRun: boolean = !isPostgres || (server !== undefined && (!pooled 
 
 /** An empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
+  if (subjectName === 'testing') return openTesting()
   const subject = await (isPostgres ? createPostgres() : createSqlite())
   await subject.tasks().migrate(subject.transactions)
   return subject
@@ -166,6 +168,38 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
       }
       remove()
     },
+  }
+}
+
+/** What users are given for their own tests. Before each verb its clock is set to the one that the suite gives, or to the world's. */
+async function openTesting(): Promise<Subject> {
+  const opened = await testTasks()
+  const { database, clock, transactions } = opened
+  return {
+    engine: 'sqlite',
+    location: { subject: subjectName, at: ':memory:' },
+    writers: 1,
+    connections: 1,
+    transactions,
+    tasks: ({ owner, clock: given = () => new Date() } = {}) => {
+      const set = (verb: unknown): unknown =>
+        typeof verb === 'function'
+          ? (...args: readonly unknown[]): unknown => {
+              clock.set(given())
+              return verb(...args)
+            }
+          : verb
+      return Object.fromEntries(Object.entries(opened.owner(owner)).map(([name, verb]) => [name, set(verb)])) as unknown as Tasks
+    },
+    execute: async (transaction, statement) => fromNodeSqlite.execute(transaction, statement),
+    session: async () => ({
+      transaction: database,
+      begin: async () => database.exec('begin immediate'),
+      commit: async () => database.exec('commit'),
+      rollback: async () => database.exec('rollback'),
+      close: async () => database.close(),
+    }),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
 

@@ -65,7 +65,7 @@ describe.skipIf(!canRun)('a transaction of the caller', () => {
     expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
   })
 
-  testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])(
+  testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'testing'])(
     'on a synchronous driver is synchronous: what a verb returns is a value',
     async () => {
       const { transaction } = session

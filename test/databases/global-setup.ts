@@ -7,6 +7,7 @@ const sqliteEngines: Readonly<Record<string, string>> = {
   'sqlite-memory': 'SQLite in memory (better-sqlite3)',
   'sqlite-file': 'SQLite in files (better-sqlite3)',
   'node-sqlite': 'SQLite in files (node:sqlite)',
+  testing: 'SQLite in memory (node:sqlite, by task-testing)',
 }
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {

@@ -13,6 +13,7 @@ const engines: Readonly<Record<string, string>> = {
   'sqlite-memory': 'SQLite, memory',
   'sqlite-file': 'SQLite, file',
   'node-sqlite': 'node:sqlite',
+  testing: 'task-testing',
   'postgres-18': 'PostgreSQL 18',
   'postgres-partitioned': '18, partitioned',
   'postgres-15': 'PostgreSQL 15',

@@ -16,6 +16,14 @@ test('the first steps of the README are examples/first-steps.ts', async () => {
   expect(stdout).toBe("sending inv-1 to a@example.org\n[ 'inv-1 succeeded: sent' ]\n")
 })
 
+test('the code of the guide to testing is examples/testing.ts, in pieces, and its tests pass', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'testing.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces.join('\n')).toBe(readFileSync(join(root, 'examples', 'testing.ts'), 'utf8'))
+  const { stdout } = await run('--test-reporter=tap', 'examples/testing.ts')
+  expect(stdout).toContain(`# pass ${pieces.length - 1}\n# fail 0\n`)
+})
+
 describe.each([
   ['sqlite', []],
   ['postgres', ['--postgres']],

@@ -32,6 +32,15 @@ describe('a decision', () => {
     expect(success('a').include('a').include(undefined).include('').include('b').explanations).toEqual(['a', 'b'])
   })
 
+  test('merged or added to leaves the ones it came of as they were', () => {
+    const [one, other] = [success('a'), filter('b')]
+    expect(one.merge(other).merge(one.merge(other)).explanations).toEqual(['a', 'b'])
+    expect(one.include(null)).toBe(one)
+    expect(one.include('b')).toMatchObject({ result: 'success', continued: true, explanations: ['a', 'b'] })
+    expect(one).toEqual(success('a'))
+    expect(other).toEqual(filter('b'))
+  })
+
   test('of two waits takes the longer, and one without an end is the longest', () => {
     expect(retry({ afterMs: 5 }).merge(retry({ afterMs: 9 })).retryAfterMs).toBe(9)
     expect(retry({ afterMs: 5 }).merge(suspension()).retryAfterMs).toBeUndefined()
@@ -58,11 +67,18 @@ describe('a decision', () => {
     expect(success('a').isSameAs(success('a'))).toBe(true)
     expect(success('a').isSameAs(success('b'))).toBe(false)
     expect(suspension().isSameAs(retry({ afterMs: 1 }))).toBe(false)
+    const error = new Error('broken')
+    expect(failure(error).isSameAs(failure(error))).toBe(true)
+    expect(failure(error).isSameAs(failure(new Error('other')))).toBe(false)
+    expect(failure('a').isSameAs(filter('a'))).toBe(false)
+    expect(success().isSameAs(success())).toBe(true)
   })
 
   test('is carried out of code by an error', () => {
     expect(toDecision(new TaskDecisionError(filter('gone')))).toMatchObject({ result: 'filter', explanations: ['gone'] })
     expect(toDecision(new Error('x'))).toMatchObject({ result: 'failure' })
+    expect(toDecision(new TaskDecisionError(filter('gone').withContinuation(true))).continued).toBe(true)
+    expect(new TaskDecisionError(filter('gone')).message).toBe('gone')
     expect(toDecision('text')).toMatchObject({ result: 'failure', explanations: ['text'] })
   })
 })

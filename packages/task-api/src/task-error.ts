@@ -53,6 +53,12 @@ export const taskErrorCodes = {
   LEASE_LOST: 'LEASE_LOST',
   /** Reason of an abort: the processor is stopping and its grace is over. */
   SHUTDOWN: 'SHUTDOWN',
+  /** A supplement is there already: `data.token`, `data.task`, `data.qualifier`. */
+  SUPPLEMENT_DUPLICATE: 'SUPPLEMENT_DUPLICATE',
+  /** A supplement was never registered, or is still being computed: `data.token`, `data.task`, `data.qualifier`. */
+  SUPPLEMENT_MISSING: 'SUPPLEMENT_MISSING',
+  /** Under test: tasks are still ready after so many rounds of a drain: `data.topic`, `data.rounds`, `data.tasks`. They were handed back. */
+  DRAIN_ENDLESS: 'DRAIN_ENDLESS',
   /** Something is asked of a node or manager that its state does not allow, such as a second start. */
   LIFECYCLE: 'LIFECYCLE',
 } as const

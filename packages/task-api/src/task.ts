@@ -107,6 +107,11 @@ export function isSameTask(left: Task, right: Task): boolean {
   return left.topic === right.topic && left.sequence === right.sequence && left.identifier === right.identifier
 }
 
+/** The same text for the same task, and for no other. */
+export function taskKey({ topic, sequence, identifier }: Task): string {
+  return JSON.stringify([topic, sequence, identifier])
+}
+
 /** A task as a line of a log or a message: `invoices/inv-1@42`. */
 export function taskToString(task: Task): string {
   return `${task.topic}/${task.identifier}@${task.sequence}`

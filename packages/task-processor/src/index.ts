@@ -1,3 +1,5 @@
+export { handleBatch } from './handle-batch.ts'
+export type { BatchOutcome, HandleBatchOptions } from './handle-batch.ts'
 export type { Activity, TaskListener } from './listener.ts'
 export { localNotifier } from './local-notifier.ts'
 export type { LocalNotifier } from './local-notifier.ts'

@@ -1,0 +1,53 @@
+import type { Completion, Execution, HeldTask, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import { Batch } from './batch.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { safeListener } from './listener.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import type { Decisions, TaskHandler } from './task-handler.ts'
+
+export interface HandleBatchOptions<Transaction> {
+  readonly repository: TaskRepository<Transaction, Execution>
+  readonly transactions: TransactionSource<Transaction>
+  readonly topic: string
+  readonly handler: TaskHandler<Transaction>
+  /** What becomes of a task whose handler throws. Default: it fails. */
+  readonly retry?: RetryPolicy
+}
+
+/** What became of a batch. */
+export interface BatchOutcome {
+  /** What was decided, of the lost tasks too where the handler did not ask for what is held. */
+  readonly decisions: Decisions
+  readonly completion: Completion
+}
+
+/**
+ * Handles tasks that the caller has polled and completes them, exactly as a node would: for a loop of one's own, and for tests.
+ *
+ * @throws what a node would only report: the completion failed, or the handler went on to fail after it had completed the batch
+ * @example
+ * const batch = await transactions((transaction) => repository.poll(transaction, 'invoices', { size: 100 }))
+ * const { completion } = await handleBatch(batch, { repository, transactions, topic: 'invoices', handler })
+ */
+export async function handleBatch<Transaction>(
+  tasks: readonly HeldTask[],
+  { repository, transactions, topic, handler, retry }: HandleBatchOptions<Transaction>,
+): Promise<BatchOutcome> {
+  let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
+  if (tasks.length === 0) return outcome
+  let failure: { readonly error: unknown } | undefined
+  const listener = safeListener({
+    onComplete: ({ decisions, completion }) => {
+      outcome = { decisions, completion }
+      // What the handler threw has become the decisions.
+      failure = undefined
+    },
+    onError: ({ error }) => {
+      failure = { error }
+    },
+  })
+  const dispatcher = new Dispatcher(transactions)
+  await new Batch({ topic, repository, dispatcher, handler, retry, listener }, tasks).begin()
+  if (failure) throw (failure as { readonly error: unknown }).error
+  return outcome
+}
