@@ -2,6 +2,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { TaskCount, TaskState } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
@@ -106,5 +107,24 @@ describe.skipIf(!canRun)('the topics of a node', () => {
       expect(() => node.process(`${topic}-x`, { handler, retainMs } as never)).toThrow(
         expect.objectContaining({ code: 'ARGUMENT_INVALID' }),
       )
+  })
+
+  test('forgets owners that have been silent for days, and no others', async () => {
+    const [gone, quiet] = [subject.tasks(), subject.tasks()]
+    const table = raw(subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
+    const longAgo = subject.engine === 'postgres' ? raw(`now() - interval '2 days'`) : raw('0')
+    await subject.transactions(async (transaction) => {
+      for (const owner of [gone, quiet]) await owner.register(transaction)
+      await subject.execute(transaction, sql`update ${table} set heartbeat = ${longAgo} where owner = ${gone.owner}`)
+    })
+    await using node = nodeOf()
+    node.process(topic, { handler: eachTask(() => {}) })
+    await node.start()
+    const known = (): Promise<unknown[]> =>
+      subject.transactions(async (transaction) =>
+        (await subject.execute(transaction, sql`select owner from ${table}`)).map(({ owner }) => owner),
+      )
+    await expect.poll(known).not.toContain(gone.owner)
+    expect(await known()).toContain(quiet.owner)
   })
 })

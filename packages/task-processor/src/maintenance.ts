@@ -7,6 +7,10 @@ import type { TaskManager } from './task-manager.ts'
 /** Tasks expired, or purged, in one transaction; a dead owner's thousands go in several. */
 const chunkSize = 1_000
 
+/** Owners that have been silent for a day are not coming back under their name and incarnation. */
+const forgottenAfterMs = 86_400_000
+const forgetEveryMs = 600_000
+
 export interface MaintenanceOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
@@ -26,6 +30,7 @@ export class Maintenance<Transaction> {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #stopped = false
+  #forgetAt = 0
 
   constructor(options: MaintenanceOptions<Transaction>) {
     this.#options = options
@@ -57,10 +62,19 @@ export class Maintenance<Transaction> {
         more = expired + ready + failed >= chunkSize
       }
       await this.#purge()
+      await this.#forget()
       this.#condition.worked()
     } catch (error) {
       this.#condition.failed(error)
     }
+  }
+
+  /** What a forgotten owner held is as good as expired: nobody needs its row for that. */
+  async #forget(): Promise<void> {
+    if (performance.now() < this.#forgetAt) return
+    const { repository, dispatcher, leaseMs } = this.#options
+    await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
+    this.#forgetAt = performance.now() + forgetEveryMs
   }
 
   /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */
