@@ -149,6 +149,7 @@ describe.each(drivers)('a drain on %s', (driver) => {
       message: expect.stringContaining('still wait to be due'),
       data: { tasks: [] },
     })
+    expect(tasks.clock.now()).toEqual(later(5_000))
   })
 
   test('reports what others took over as lost, and as nothing else', async () => {
