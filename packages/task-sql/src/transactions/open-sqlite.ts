@@ -20,11 +20,16 @@ export function configureSqlite(database: { exec(text: string): unknown }, optio
   database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
 }
 
+/** The first releases of Node.js on which each driver was seen to open a database. */
+const oldest = { 'better-sqlite3': '22.14', 'node:sqlite': '22.13' } as const
+
 /** better-sqlite3 crashes the process on earlier versions, without an error that could be caught: ask before it is loaded. */
-export function checkNode(driver: string): void {
-  const needed = 22
+export function checkNode(driver: keyof typeof oldest): void {
+  const needed = oldest[driver]
   const found = process.versions.node
-  if (Number.parseInt(found, 10) < needed) {
+  const [major = 0, minor = 0] = found.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = needed.split('.').map(Number)
+  if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
     throw new TaskError(
       'RUNTIME_UNSUPPORTED',
       `${driver} needs Node.js ${needed} or later, and this is ${found}: upgrade Node.js`,
