@@ -149,6 +149,18 @@ describe.skipIf(!canRun)('a singular condition', () => {
     }
   })
 
+  test('goes on with what was pushed meanwhile when a lost answer is taken back', async () => {
+    for (const order of orders) {
+      await it.nextTopic({ order, ...singular })
+      await it.push(...many('a1'))
+      await it.poll(1)
+      await it.push(...many('a2'))
+      expect(await it.poll(9)).toEqual([])
+      await it.commit((transaction) => it.tasks.reclaim(transaction, it.topic, []))
+      expect(inputs(await it.poll(9))).toEqual([order === 'lifo' ? 'a2' : 'a1'])
+    }
+  })
+
   test('goes on when a retry is due, with the retry first', async () => {
     await it.nextTopic(singular)
     await it.push(...many('a1', 'a2'))
@@ -271,6 +283,33 @@ describe.skipIf(!canRun)('a singular condition', () => {
       await it.complete([a2!])
       expect(inputs(await it.poll(9))).toEqual(['a1'])
     }
+  })
+
+  testOn(['postgres'])('finds a task that another transaction was working on when its turn came', async () => {
+    await it.nextTopic(singular)
+    await it.push(...many('a1', 'a2'))
+    const [a1] = await it.poll(9)
+    expect(await it.poll(9)).toEqual([])
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.push(session.transaction, it.topic, many('a3'), { insertion: 'supersede' })
+    await it.complete([a1!])
+    expect(await it.poll(9)).toEqual([])
+    await session.rollback()
+    expect(inputs(await it.poll(9))).toEqual(['a2'])
+  })
+
+  testOn(['postgres'])('goes on with a later task when what was in its way is replaced by one that waits', async () => {
+    await it.nextTopic(onFailure)
+    await it.push(...many('a1'))
+    await it.complete(await it.poll(1), TaskDecision.failure())
+    const session = await it.subject.session()
+    await session.begin()
+    await it.tasks.push(session.transaction, it.topic, { identifier: 'a', suspended: true }, { insertion: 'replace' })
+    await it.push(...many('a3'))
+    expect(await it.poll(9)).toEqual([])
+    await session.commit()
+    expect(inputs(await it.poll(9))).toEqual(['a3'])
   })
 
   testOn(['postgres'])('is refused where the transaction cannot see what others have just done', async () => {

@@ -4,7 +4,7 @@ import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { checkKeyed } from './topics.ts'
-import { noteTurns, setStage } from './turns.ts'
+import { setStage } from './turns.ts'
 
 export function* junction(
   context: Context,
@@ -32,6 +32,7 @@ export function* junction(
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
+  // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
   const started = yield sql`
     update ${task} as t
        set state = 1,
@@ -43,8 +44,7 @@ export function* junction(
        and ${dialect.among(raw('t.identifier'), [...complete])}
        and t.state = 4
        and t.due is null
-    returning identifier, stage`
-  yield* noteTurns(context, topic, started)
+    returning identifier`
   return new Set(started.map(({ identifier }) => String(identifier)))
 }
 

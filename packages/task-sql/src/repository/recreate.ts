@@ -114,7 +114,8 @@ function* lockSelected({ dialect }: Context, topic: string, selection: RecreateS
 /** Ready again, as if it had only just been pushed to its old place. Its attempts go on: a late completion must not win. */
 function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
   const { dialect } = context
-  const rows = yield sql`
+  // Nothing is noted: what the row was in the way of, it still is; and itself it is listed.
+  yield sql`
     update ${dialect.tables.task} as t
        set state = 1,
            listed = ${dialect.true},
@@ -127,9 +128,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
            due = null,
            deadline = null,
            ${setStage('open')}
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
-    returning identifier, stage`
-  yield* noteTurns(context, topic, rows)
+     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}`
 }
 
 /** New rows of the old ones, in their order, and the old ones recreated. @returns the new sequences */
