@@ -105,6 +105,8 @@ export interface Dialect {
 
   /** True for a ready row `t`, said so that an index of ready rows is read in its order. */
   readonly ready: Statement
+  /** The rows `t` of a topic, said so that an index is read in its order; goes with `order by t.topic, …`. */
+  inTopic(topic: string): Statement
   /** Whether a column has one of these values: looked up one by one in an index, whatever the statistics say. */
   among(column: Statement, values: readonly (string | number)[]): Statement
 

@@ -8,7 +8,7 @@ import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
-import { postgresClaim, ready } from './postgres-claim.ts'
+import { inTopic, postgresClaim, ready } from './postgres-claim.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
 
 export interface PostgresOptions {
@@ -35,12 +35,12 @@ export interface PostgresOptions {
  */
 export function postgres(options: PostgresOptions = {}): Dialect {
   const schema = options.schema ?? 'taskstream'
-  const tables = tablesOf(schema)
+  const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
   return {
     name: 'postgres',
     tables,
-    migrations: postgresMigrations(tables, options.partitioned ?? false),
+    migrations: postgresMigrations(tables),
     lockForMigration: [
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       raw(`create schema if not exists ${quote(schema)}`),
@@ -64,6 +64,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
     affected,
     ready,
+    inTopic: (topic) => inTopic(tables, topic),
     among: (column, values) =>
       sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
     claimPlain: postgresClaim(tables),

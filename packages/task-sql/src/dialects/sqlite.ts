@@ -43,6 +43,7 @@ export function sqlite(): Dialect {
     lock: () => nothing,
     affected,
     ready: raw('t.state = 1'),
+    inTopic: (topic) => sql`t.topic = ${topic}`,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
     claimPlain,
     // One transaction writes at a time: whoever polls has every lane.

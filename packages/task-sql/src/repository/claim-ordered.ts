@@ -8,12 +8,12 @@ import type { Polling } from './polling.ts'
 /** Listed ready rows of a topic, in its order: what a topic that is polled by another order than sequence keeps an index of. */
 export function listedReady(dialect: Dialect, topic: string, { order }: Polling): Statement {
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.true}` : raw('')
-  return sql`t.topic = ${topic} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
+  return sql`${dialect.inTopic(topic)} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
 }
 
 export function orderBy({ order }: Polling): Statement {
-  if (order === 'priority') return raw('t.priority desc, t.sequence')
-  return raw(order === 'lifo' ? 't.sequence desc' : 't.sequence')
+  if (order === 'priority') return raw('t.topic, t.priority desc, t.sequence')
+  return raw(order === 'lifo' ? 't.topic desc, t.sequence desc' : 't.topic, t.sequence')
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */

@@ -10,6 +10,8 @@ export interface PostgresTables extends Tables {
   readonly lane: Statement
   /** Makes sure that a topic has its partition, where tables have any. */
   readonly attach: Statement
+  /** Whether each topic has a partition of its own. */
+  readonly partitioned: boolean
   /** The schema's name, quoted. */
   readonly schema: string
   readonly pretty: Statement
@@ -19,7 +21,7 @@ export interface PostgresTables extends Tables {
 }
 
 /** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
-export function tablesOf(schema: string): PostgresTables {
+export function tablesOf(schema: string, partitioned = false): PostgresTables {
   checkText('schema', schema, 40)
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
   const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
@@ -32,6 +34,7 @@ export function tablesOf(schema: string): PostgresTables {
     holding: table('task_holding'),
     lane: table('task_lane'),
     attach: table('task_attach'),
+    partitioned,
     schema: quote(schema),
     pretty: table('task_pretty'),
     turn: table('task_turn'),

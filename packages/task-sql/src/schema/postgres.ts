@@ -8,8 +8,8 @@ import { prettyView } from './pretty.ts'
  * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
  * mentions the state, so that polling and completing are HOT updates; three versions of a row fit its page (docs/decisions/hot-path.md).
  */
-export function postgresMigrations(tables: PostgresTables, partitioned: boolean): readonly MigrationStep[] {
-  const { task } = tables
+export function postgresMigrations(tables: PostgresTables): readonly MigrationStep[] {
+  const { task, partitioned } = tables
   // A partitioned table has no storage of its own; its leaves have it.
   const storage = partitioned ? raw('partition by list (topic)') : raw(`with (${leafStorage})`)
   return [
