@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
+import type { MigrationStep } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
@@ -31,7 +33,7 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.initialize(transaction, 'a')))).toBe('SCHEMA_NEWER')
     await expect(tasks.migrate(subject.transactions)).rejects.toThrow(/version 99.*upgrade/)
     expect(await subject.transactions((transaction) => tasks.topics(transaction))).toEqual([])
-    await subject.transactions((transaction) => subject.execute(transaction, sql`delete from ${table}`))
+    await subject.transactions((transaction) => subject.execute(transaction, sql`delete from ${table} where version > 1`))
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_OLDER')
   })
 
@@ -68,9 +70,144 @@ describe.skipIf(!canRun)('migrate', () => {
     }
   })
 
+  testOn(['sqlite-memory', 'sqlite-file'])(
+    'an upgrade keeps the tasks of the first release, and works on with them',
+    async () => {
+      const database = await openBetterSqlite3(':memory:')
+      const transactions = sqliteTransactions(database)
+      const dialect = sqlite()
+      const later = sqlTaskRepository({ dialect, adapter: fromBetterSqlite3 })
+      const first = sqlTaskRepository({
+        dialect: { ...dialect, migrations: dialect.migrations.slice(0, 1) },
+        adapter: fromBetterSqlite3,
+      })
+      expect(await first.migrate(transactions)).toEqual({ from: 0, to: 1 })
+      database.exec(`insert into task_topic (topic) values ('old')`)
+      database.exec(`insert into task (topic, identifier, input, created) values ('old', 'a', 'x', 1)`)
+      expect(await codeOf(() => later.register(database))).toBe('SCHEMA_OLDER')
+      expect(await later.migrate(transactions)).toEqual({ from: 1, to: latest })
+      later.register(database)
+      expect(later.poll(database, 'old', { size: 9 })).toMatchObject([{ identifier: 'a', input: 'x' }])
+      expect(await codeOf(() => first.register(database))).toBe('SCHEMA_NEWER')
+    },
+  )
+
   testOn(['postgres'])('refuses a schema whose name could be taken for SQL', () => {
     for (const schema of ['', 'a;b', 'a"b', "a'b", 'a b', '1a', 'x'.repeat(41)]) {
       expect(() => postgres({ schema })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
     }
+  })
+
+  test('works on tables of a later release that says so, and leaves them as they are', async () => {
+    await using subject = await openSubject()
+    const tasks = subject.tasks()
+    const table = raw(subject.engine === 'postgres' ? 'taskstream.task_migration' : 'task_migration')
+    await subject.transactions((transaction) =>
+      subject.execute(
+        transaction,
+        sql`insert into ${table} (version, name, applied, works_from) values (99, 'adds only', 'today', ${latest})`,
+      ),
+    )
+    expect(await tasks.schemaStatus(subject.transactions)).toEqual({ found: 99, known: latest, works: true })
+    expect(await tasks.migrate(subject.transactions)).toEqual({ from: 99, to: 99 })
+    expect(await tasks.plan(subject.transactions)).toEqual({ from: 99, to: 99, text: '' })
+    expect(await subject.transactions((transaction) => tasks.initialize(transaction, 'a'))).toBe(true)
+    await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`update ${table} set works_from = ${latest + 1} where version = 99`),
+    )
+    expect(await tasks.schemaStatus(subject.transactions)).toMatchObject({ found: 99, works: false })
+    expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_NEWER')
+    expect(await codeOf(() => tasks.plan(subject.transactions))).toBe('SCHEMA_NEWER')
+  })
+
+  testOn(['postgres'])('a plan run by hand makes what migrate makes, and making it writes nothing', async () => {
+    await using subject = await openSubject()
+    const session = await subject.session()
+    const client = session.transaction as pg.Client
+    const made = async (schema: string): Promise<unknown> => {
+      const { rows } = await client.query(
+        `select 'column' as kind, table_name || '.' || column_name as name, data_type || coalesce(column_default, '') || is_nullable as told
+           from information_schema.columns where table_schema = $1
+         union all select 'index', indexname, indexdef from pg_indexes where schemaname = $1
+         union all select 'view', viewname, definition from pg_views where schemaname = $1
+         union all select 'function', proname, prosrc from pg_proc where pronamespace = to_regnamespace($1)
+         union all select 'option', relname, reloptions::text from pg_class where relnamespace = to_regnamespace($1)
+         order by 1, 2`,
+        [schema],
+      )
+      return JSON.parse(JSON.stringify(rows).replaceAll(schema, 'x'))
+    }
+    const transactions = subject.transactions as TransactionSource<pg.PoolClient>
+    const tasksIn = (schema: string, partitioned: boolean): ReturnType<typeof sqlTaskRepository<pg.PoolClient, 'async'>> =>
+      sqlTaskRepository({ dialect: postgres({ schema, partitioned }), adapter: fromPg })
+    for (const partitioned of [false, true]) {
+      const [planned, migrated] = [`planned_${partitioned}`, `migrated_${partitioned}`]
+      const plan = await tasksIn(planned, partitioned).plan(transactions)
+      expect(plan).toMatchObject({ from: 0, to: latest })
+      expect(await made(planned)).toEqual([])
+      await client.query(plan.text)
+      await tasksIn(migrated, partitioned).migrate(transactions)
+      expect(await made(planned)).toEqual(await made(migrated))
+      expect(await tasksIn(planned, partitioned).migrate(transactions)).toEqual({ from: latest, to: latest })
+    }
+  })
+
+  testOn(['sqlite-memory', 'sqlite-file'])(
+    'a plan run by hand makes what migrate makes, and making it writes nothing',
+    async () => {
+      const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
+      const [planned, migrated] = [await openBetterSqlite3(':memory:'), await openBetterSqlite3(':memory:')]
+      const made = (database: typeof planned): unknown[] =>
+        database.prepare('select type, name, sql from sqlite_master order by type, name').all() as unknown[]
+      const { from, to, text } = await tasks.plan(sqliteTransactions(planned))
+      expect([from, to, made(planned)]).toEqual([0, latest, []])
+      planned.exec(text)
+      await tasks.migrate(sqliteTransactions(migrated))
+      const plain = (rows: unknown[]): unknown =>
+        JSON.parse(
+          JSON.stringify(rows)
+            .replaceAll(String.raw`\n`, ' ')
+            .replaceAll(/ +/g, ' '),
+        )
+      expect(plain(made(planned))).toEqual(plain(made(migrated)))
+      expect(await tasks.schemaStatus(sqliteTransactions(planned))).toEqual({ found: latest, known: latest, works: true })
+    },
+  )
+
+  testOn(['postgres'])('an upgrade keeps the tasks of the first release, and works on with them', async () => {
+    await using subject = await openSubject()
+    // The tables of release 1, with a task as release 1 pushed it, in a schema of their own.
+    const dialect = postgres({ schema: 'first' })
+    const adapter = fromPg
+    const later = sqlTaskRepository({ dialect, adapter })
+    const first = sqlTaskRepository({ dialect: { ...dialect, migrations: dialect.migrations.slice(0, 1) }, adapter })
+    const transactions = subject.transactions as TransactionSource<pg.PoolClient>
+    expect(await first.migrate(transactions)).toEqual({ from: 0, to: 1 })
+    await transactions(async (client) => {
+      await client.query(`insert into first.task_topic (topic) values ('old')`)
+      await client.query(`insert into first.task (topic, identifier, input) values ('old', 'a', 'x')`)
+    })
+    expect(await codeOf(() => transactions((transaction) => later.register(transaction)))).toBe('SCHEMA_OLDER')
+    expect(await later.plan(transactions)).toMatchObject({ from: 1, to: latest })
+    expect(await later.migrate(transactions)).toEqual({ from: 1, to: latest })
+    await transactions((transaction) => later.register(transaction))
+    expect(await transactions((transaction) => later.poll(transaction, 'old', { size: 9 }))).toMatchObject([
+      { identifier: 'a', input: 'x' },
+    ])
+    expect(await codeOf(() => transactions((transaction) => first.register(transaction)))).toBe('SCHEMA_NEWER')
+  })
+
+  test('released steps stay as they are: tables made by them are out there', () => {
+    const hash = (dialect: { readonly migrations: readonly MigrationStep[] }): string[] =>
+      dialect.migrations.map(
+        ({ version, statements }) =>
+          `${version} ${createHash('sha256')
+            .update(JSON.stringify(statements.map(({ texts }) => texts)))
+            .digest('hex')
+            .slice(0, 16)}`,
+      )
+    // Never change these: a step that is wrong is mended by another.
+    expect(hash(sqlite())).toEqual(['1 ec6ffe61a6a1e579', '2 acdbf5ed0f56e51b'])
+    expect(hash(postgres())).toEqual(['1 db40af47c92be473', '2 0fed6a89831c02e9'])
   })
 })

@@ -62,6 +62,8 @@ export interface Lanes {
 export interface MigrationStep {
   readonly version: number
   readonly name: string
+  /** The oldest version that code may know and still work on these tables: less than `version` if all that it does is add. */
+  readonly worksFrom: number
   readonly statements: readonly Statement[]
 }
 
@@ -76,6 +78,9 @@ export interface Dialect {
 
   /** Statements that make concurrent migrations wait for each other, and make room for the tables, until the transaction ends. */
   readonly lockForMigration: readonly Statement[]
+
+  /** Selects a row if there are tables of ours, of whatever version. */
+  readonly hasTables: Statement
 
   /** The current instant as the time columns store it. */
   now(clock: number | null): Statement

@@ -1,7 +1,7 @@
 export type { Claim, ClaimRequest, Dialect, Lanes, MigrationStep, RowColumn, Tables } from './dialect.ts'
 export { sqlTaskRepository } from './repository/sql-task-repository.ts'
 export type { SqlTaskRepository, SqlTaskRepositoryOptions } from './repository/sql-task-repository.ts'
-export type { Migration } from './schema/migrate.ts'
+export type { Migration, MigrationPlan, SchemaStatus } from './schema/migrate.ts'
 export { join, nothing, raw, render, sql } from './statement.ts'
 export type { SqlValue, Statement } from './statement.ts'
 export type { Row, SqlAdapter, Verb } from './transaction.ts'

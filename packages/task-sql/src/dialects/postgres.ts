@@ -45,6 +45,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       raw(`create schema if not exists ${quote(schema)}`),
     ],
+    hasTables: sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`,
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
     now: (clock) => sql`coalesce(to_timestamp(${clock}::float8 / 1000), statement_timestamp())`,
     instant: (epochMs) => sql`to_timestamp(${epochMs}::float8 / 1000)`,

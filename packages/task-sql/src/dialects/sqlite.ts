@@ -29,6 +29,7 @@ export function sqlite(): Dialect {
     migrations: sqliteMigrations,
     // The transaction is immediate: it has the only write lock already.
     lockForMigration: [],
+    hasTables: raw(`select 1 as there from sqlite_master where name = 'task_migration'`),
     now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
     instant: (epochMs) => epochMs,
     plusMs: (instant, ms) => sql`(${instant} + ${ms})`,

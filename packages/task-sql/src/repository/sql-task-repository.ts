@@ -4,8 +4,8 @@ import { checkText, taskLimits } from '@taskstream/task-api'
 import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { run } from '../run.ts'
-import { migrate } from '../schema/migrate.ts'
-import type { Migration } from '../schema/migrate.ts'
+import { migrate, plan, schemaStatus } from '../schema/migrate.ts'
+import type { Migration, MigrationPlan, SchemaStatus } from '../schema/migrate.ts'
 import type { SqlAdapter, Verb } from '../transaction.ts'
 import { complete } from './complete.ts'
 import type { Context } from './context.ts'
@@ -47,6 +47,14 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
    * @throws TaskError SCHEMA_NEWER if a later release has been here: nothing was written
    */
   migrate(transactions: TransactionSource<Transaction>): Promise<Migration>
+  /**
+   * What `migrate` would do, as SQL to be read, or run by hand instead. Writes nothing.
+   *
+   * @throws TaskError SCHEMA_NEWER
+   */
+  plan(transactions: TransactionSource<Transaction>): Promise<MigrationPlan>
+  /** Which version the tables are of, and whether this release works on them. */
+  schemaStatus(transactions: TransactionSource<Transaction>): Promise<SchemaStatus>
 }
 
 /**
@@ -110,5 +118,11 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     expire: bind(expire),
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),
+    plan: (transactions) =>
+      transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), translate)),
+    schemaStatus: (transactions) =>
+      transactions(
+        async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), translate),
+      ),
   }
 }

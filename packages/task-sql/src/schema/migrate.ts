@@ -1,6 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, MigrationStep } from '../dialect.ts'
 import { sql } from '../statement.ts'
+import type { SqlValue, Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 
 /** The versions a migration began and ended at; equal when there was nothing to do. */
@@ -9,42 +10,97 @@ export interface Migration {
   readonly to: number
 }
 
-/** Brings the schema up to what this release knows, in one transaction; safe from several processes at once. */
-export function* migrate(dialect: Dialect): Verb<Migration> {
-  const { migration } = dialect.tables
-  for (const statement of dialect.lockForMigration) yield statement
-  yield sql`create table if not exists ${migration} (version integer primary key, name text not null, applied text not null)`
-  const from = yield* readVersion(dialect)
-  const to = knownVersion(dialect)
-  if (from > to) throw newer(from, to)
-  for (const { version, name, statements } of dialect.migrations) {
-    if (version <= from) continue
-    for (const statement of statements) yield statement
-    yield sql`insert into ${migration} (version, name, applied) values (${version}, ${name}, cast(current_timestamp as text))`
-  }
-  return { from, to }
+/** What a migration would do. */
+export interface MigrationPlan extends Migration {
+  /** SQL to be read, or run by hand instead; empty when there is nothing to do. */
+  readonly text: string
 }
 
-/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless the schema is the one this release works with */
+/** How the tables and this release go together. */
+export interface SchemaStatus {
+  /** The version of the tables; 0 where there are none. */
+  readonly found: number
+  /** The version that this release makes. */
+  readonly known: number
+  /** Whether this release works on the tables. */
+  readonly works: boolean
+}
+
+/**
+ * Brings the schema up to what this release knows, in one transaction; safe from several processes at once. A later schema that this
+ * release works on is left as it is.
+ */
+export function* migrate(dialect: Dialect): Verb<Migration> {
+  for (const statement of prepare(dialect)) yield statement
+  const { found, known, works } = yield* schemaStatus(dialect)
+  if (found > known) {
+    if (!works) throw newer(found, known)
+    return { from: found, to: found }
+  }
+  for (const statement of stepsFrom(dialect, found)) yield statement
+  return { from: found, to: known }
+}
+
+/** The statements of `migrate`, as text. */
+export function* plan(dialect: Dialect): Verb<MigrationPlan> {
+  const { found, known, works } = yield* schemaStatus(dialect)
+  if (found > known && !works) throw newer(found, known)
+  if (found >= known) return { from: found, to: found, text: '' }
+  const statements = [...prepare(dialect), ...stepsFrom(dialect, found)].map((statement) => `${toText(statement)};`)
+  return { from: found, to: known, text: ['begin;', ...statements, 'commit;', ''].join('\n\n') }
+}
+
+export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
+  const known = dialect.migrations.at(-1)?.version ?? 0
+  const there = yield dialect.hasTables
+  // Every column: which there are depends on the version.
+  const rows = there.length === 0 ? [] : yield sql`select * from ${dialect.tables.migration}`
+  const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
+  const worksFrom = Math.max(0, ...rows.map((row) => Number(row['works_from'] ?? row['version'])))
+  return { found, known, works: found >= known && worksFrom <= known }
+}
+
+/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the schema that is there */
 export function* checkSchema(dialect: Dialect): Verb<void> {
-  const found = yield* readVersion(dialect)
-  const known = knownVersion(dialect)
-  if (found > known) throw newer(found, known)
+  const { found, known, works } = yield* schemaStatus(dialect)
+  if (found === 0)
+    throw new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', { known })
   if (found < known) {
     throw new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, {
       found,
       known,
     })
   }
+  if (!works) throw newer(found, known)
 }
 
-function* readVersion(dialect: Dialect): Verb<number> {
-  const [row] = yield sql`select max(version) as version from ${dialect.tables.migration}`
-  return Number(row?.['version'] ?? 0)
+function prepare(dialect: Dialect): Statement[] {
+  const { migration } = dialect.tables
+  return [
+    ...dialect.lockForMigration,
+    sql`create table if not exists ${migration} (version integer primary key, name text not null, applied text not null)`,
+  ]
 }
 
-function knownVersion(dialect: Dialect): number {
-  return dialect.migrations.at(-1)?.version ?? 0
+function stepsFrom(dialect: Dialect, from: number): Statement[] {
+  return dialect.migrations.filter(({ version }) => version > from).flatMap((step) => [...step.statements, note(dialect, step)])
+}
+
+/** The first step had no word yet on what works with it: with that step, only what knows it. */
+function note({ tables }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
+  const applied = sql`cast(current_timestamp as text)`
+  return version === 1
+    ? sql`insert into ${tables.migration} (version, name, applied) values (${version}, ${name}, ${applied})`
+    : sql`insert into ${tables.migration} (version, name, applied, works_from) values (${version}, ${name}, ${applied}, ${worksFrom})`
+}
+
+/** For reading and running by hand. The values are this file's and the dialect's own. */
+function toText({ texts, values }: Statement): string {
+  const literal = (value: SqlValue): string => (typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value))
+  return texts
+    .map((part, index) => (index === 0 ? part : literal(values[index - 1] ?? null) + part))
+    .join('')
+    .trim()
 }
 
 function newer(found: number, known: number): TaskError {

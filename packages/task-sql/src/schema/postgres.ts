@@ -16,6 +16,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 1,
       name: 'tables',
+      worksFrom: 1,
       statements: [
         sql`create sequence ${tables.sequence} as bigint minvalue 1 cache 1`,
         sql`
@@ -71,7 +72,10 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 2,
       name: 'orders, conditions, keys',
+      // Code that knows no conditions would push into such topics, and break them.
+      worksFrom: 2,
       statements: [
+        sql`alter table ${tables.migration} add column works_from integer`,
         sql`
           alter table ${tables.topic}
             add column ordering smallint not null default 0,

@@ -7,6 +7,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 1,
     name: 'tables',
+    worksFrom: 1,
     statements: [
       raw(`
         create table task (
@@ -47,7 +48,10 @@ export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 2,
     name: 'orders, conditions, keys',
+    // Code that knows no conditions would push into such topics, and break them.
+    worksFrom: 2,
     statements: [
+      raw('alter table task_migration add column works_from integer'),
       raw('alter table task_topic add column ordering integer not null default 0'),
       raw('alter table task_topic add column condition integer not null default 0'),
       raw('alter table task_topic add column listing integer not null default 0'),
