@@ -25,6 +25,8 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 const pooled = ['test/e2e/pooled.test.ts']
+/** Processes take their time to start: one engine of each family. */
+const commandLine = ['test/e2e/cli.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']
 const oneConnection = [
   ...oneWriter,
@@ -68,7 +70,11 @@ export default defineConfig({
           // Each history is a topic of its own, and a partition: fewer of them say as much.
           env: { TASKSTREAM_SUBJECT: subject, ...(subject === 'postgres-partitioned' ? { TASKSTREAM_RUNS: '60' } : {}) },
           include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
-          exclude: [...(excluded[subject] ?? []), ...(subject === 'postgres-partitioned' ? [] : partitioned)],
+          exclude: [
+            ...(excluded[subject] ?? []),
+            ...(subject === 'postgres-partitioned' ? [] : partitioned),
+            ...(['sqlite-file', 'postgres-18'].includes(subject) ? [] : commandLine),
+          ],
           // A fact may be long in coming on a busy machine; nothing here is about how long.
           expect: { poll: { timeout: 30_000 } },
           testTimeout: 120_000,

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { isTaskError } from '@taskstream/task-api'
+import { Command, CommanderError } from 'commander'
+import { addCount } from './commands/count.ts'
+import { addLs } from './commands/ls.ts'
+import { addMigrate } from './commands/migrate.ts'
+import { addPush } from './commands/push.ts'
+import { addRedrive } from './commands/redrive.ts'
+import { addTopics } from './commands/topics.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+const program = new Command('taskstream')
+  .description('Ordered task streams in the database you already have.')
+  .version(version)
+  .showHelpAfterError('(--help says more)')
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Examples:
+  taskstream migrate up --url sqlite:tasks.db
+  TASKSTREAM_URL=postgres://localhost/shop taskstream topics
+
+Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
+  )
+for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive]) add(program)
+
+// Whoever reads may have read enough: | head.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // It has said what is wrong, or what was asked for.
+    process.exitCode = error.exitCode === 0 ? 0 : 2
+  } else {
+    console.error(
+      isTaskError(error) ? `error: ${error.message} (${error.code})` : `error: ${String((error as Error).message ?? error)}`,
+    )
+    process.exitCode = 1
+  }
+}

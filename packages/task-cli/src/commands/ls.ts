@@ -1,0 +1,55 @@
+import type { TaskInfo } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { integer, toFilter, withCommon, withFilter } from '../options.ts'
+import type { CommonOptions, FilterOptions } from '../options.ts'
+import { printLine, printTable } from '../output.ts'
+
+interface ListOptions extends CommonOptions, FilterOptions {
+  readonly after?: number
+  readonly before?: number
+  readonly size: number
+}
+
+export function addLs(program: Command): void {
+  withFilter(
+    withCommon(program.command('ls').description('tasks of a topic, in the order of pushing; with --json one on each line')),
+  )
+    .argument('<topic>')
+    .option('--after <sequence>', 'only later ones, ascending', integer)
+    .option('--before <sequence>', 'only earlier ones, the latest first', integer)
+    .option('--size <count>', 'at most so many', integer, 50)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream ls invoices --state failed --size 10
+  taskstream ls invoices --before 9007199254740991 --size 1      the latest task`,
+    )
+    .action(async (topic: string, { after, before, size, ...options }: ListOptions) => {
+      await using database = await openDatabase(options)
+      const tasks = await database.transactions<TaskInfo[]>((transaction) =>
+        database.tasks.page(transaction, topic, {
+          ...toFilter(options),
+          ...(after !== undefined && { after }),
+          ...(before !== undefined && { before }),
+          size,
+        }),
+      )
+      if (options.json) return tasks.forEach(printLine)
+      printTable(
+        ['sequence', 'identifier', 'state', 'reason', 'tries', 'created', 'completed', 'input', 'output'],
+        tasks.map((task) => [
+          task.sequence,
+          task.identifier,
+          task.state,
+          task.reason,
+          task.tries,
+          task.created,
+          task.completed,
+          task.input,
+          task.output,
+        ]),
+      )
+    })
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { printJson } from '../output.ts'
+
+export function addMigrate(program: Command): void {
+  const migrate = program.command('migrate').description('the tables of taskstream in a database')
+
+  withCommon(migrate.command('up').description('bring the tables to this release')).action(async (options: CommonOptions) => {
+    await using database = await openDatabase(options, 'make')
+    const done = await database.tasks.migrate(database.transactions)
+    if (options.json) printJson(done)
+    else console.log(done.from === done.to ? `nothing to do: version ${done.to}` : `from version ${done.from} to ${done.to}`)
+  })
+
+  withCommon(migrate.command('plan').description('print the SQL that `up` would run')).action(async (options: CommonOptions) => {
+    await using database = await openDatabase(options, 'pretend')
+    const plan = await database.tasks.plan(database.transactions)
+    if (options.json) printJson(plan)
+    else console.log(plan.text || `-- nothing to do: version ${plan.to}`)
+  })
+
+  withCommon(migrate.command('status').description('which version the tables are of; exit code 1 if they do not fit')).action(
+    async (options: CommonOptions) => {
+      await using database = await openDatabase(options)
+      const status = await database.tasks.schemaStatus(database.transactions)
+      if (options.json) printJson(status)
+      else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)
+      if (!status.works) process.exitCode = 1
+    },
+  )
+}

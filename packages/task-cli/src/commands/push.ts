@@ -1,0 +1,90 @@
+import { createInterface } from 'node:readline'
+import { invalid } from '@taskstream/task-api'
+import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { integer, withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { printLine } from '../output.ts'
+
+interface PushOptions extends CommonOptions {
+  readonly input?: string
+  readonly externalId?: string
+  readonly delayMs?: number
+  readonly priority?: number
+  readonly insertion?: Insertion
+  readonly initialize?: boolean
+  readonly stdin?: boolean
+}
+
+export function addPush(program: Command): void {
+  withCommon(program.command('push').description('push tasks, all of them in one transaction'))
+    .argument('<topic>')
+    .argument('[identifier...]', 'one task each')
+    .option('--input <text>', 'input of each')
+    .option('--external-id <text>', 'of a single task: pushed twice, it is there once')
+    .option('--delay-ms <ms>', 'not polled before so many milliseconds have passed', integer)
+    .option('--priority <number>', 'higher is sooner in topics by priority', integer)
+    .option('--insertion <kind>', 'append, supersede, replace or delete')
+    .option('--initialize', 'make the topic known if it is not')
+    .option('--stdin', 'read creations from standard input, a JSON object on each line')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream push invoices inv-1 inv-2 --input '{"to":"a@example.org"}' --initialize
+  echo '{"identifier":"inv-3","delayMs":60000}' | taskstream push invoices --stdin`,
+    )
+    .action(async (topic: string, identifiers: readonly string[], options: PushOptions) => {
+      const { insertion, initialize = false, stdin = false, json = false } = options
+      const creations = [
+        ...identifiers.map((identifier) => toCreation(identifier, options)),
+        ...(stdin ? await readCreations() : []),
+      ]
+      if (creations.length === 0) throw invalid('identifier', '', 'must be given, or --stdin')
+      await using database = await openDatabase(options)
+      const pushed = await database.transactions<PushedTask[]>(async (transaction) => {
+        if (initialize) await database.tasks.initialize(transaction, topic)
+        return database.tasks.push(transaction, topic, creations, insertion ? { insertion } : {})
+      })
+      for (const task of pushed) {
+        if (json) printLine(task)
+        else console.log(`${task.outcome} ${task.topic}/${task.identifier}@${task.sequence}`)
+      }
+    })
+}
+
+function toCreation(identifier: string, { input, externalId, delayMs, priority }: PushOptions): TaskCreation {
+  return {
+    identifier,
+    ...(input !== undefined && { input }),
+    ...(externalId !== undefined && { externalId }),
+    ...(delayMs !== undefined && { delayMs }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
+async function readCreations(): Promise<TaskCreation[]> {
+  const creations: TaskCreation[] = []
+  let line = 0
+  for await (const text of createInterface({ input: process.stdin })) {
+    line++
+    if (!/\S/.test(text)) continue
+    try {
+      creations.push(toInstants(JSON.parse(text) as TaskCreation))
+    } catch (error) {
+      throw invalid(`line ${line}`, text, `must be a JSON object (${(error as Error).message})`)
+    }
+  }
+  return creations
+}
+
+/** JSON has no instants: they come as text. */
+function toInstants(creation: TaskCreation): TaskCreation {
+  const { due, deadline } = creation
+  return {
+    ...creation,
+    ...(due !== undefined && { due: new Date(due) }),
+    ...(deadline !== undefined && { deadline: new Date(deadline) }),
+  }
+}

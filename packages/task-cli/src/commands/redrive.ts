@@ -1,0 +1,41 @@
+import type { Redrive, RevivableState } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { integer, toFilter, withCommon, withFilter } from '../options.ts'
+import type { CommonOptions, FilterOptions } from '../options.ts'
+import { printJson } from '../output.ts'
+
+interface RedriveOptions extends CommonOptions, FilterOptions {
+  readonly dryRun?: boolean
+  readonly limit: number
+}
+
+export function addRedrive(program: Command): void {
+  withFilter(withCommon(program.command('redrive').description('make failed tasks ready again, in their old places')))
+    .argument('<topic>')
+    .option('--dry-run', 'only say how many it would be')
+    .option('--limit <count>', 'at most so many', integer, 10_000)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream redrive invoices --dry-run
+  taskstream redrive invoices --reference run-7
+  taskstream redrive invoices --state expired --state failed`,
+    )
+    .action(async (topic: string, { dryRun = false, limit, ...options }: RedriveOptions) => {
+      const { states, ...filter } = toFilter(options)
+      await using database = await openDatabase(options)
+      const done = await database.transactions<Redrive>((transaction) =>
+        database.tasks.redrive(transaction, topic, {
+          ...filter,
+          ...(states && { states: states as readonly RevivableState[] }),
+          dryRun,
+          limit,
+        }),
+      )
+      if (options.json) return printJson({ ...done, dryRun })
+      const span = done.count === 0 ? '' : `, sequences ${done.first} to ${done.last}`
+      console.log(`${dryRun ? 'would be ready again' : 'ready again'}: ${done.count}${span}`)
+    })
+}

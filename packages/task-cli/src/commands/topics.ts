@@ -1,0 +1,31 @@
+import type { TopicOverview } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { integer, withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { duration, printJson, printTable } from '../output.ts'
+
+export function addTopics(program: Command): void {
+  withCommon(program.command('topics').description('every topic at a glance; reads no history'))
+    .option('--limit <count>', 'count no further than this', integer, 1_000)
+    .action(async ({ limit, ...options }: CommonOptions & { readonly limit: number }) => {
+      await using database = await openDatabase(options)
+      const topics = await database.transactions<TopicOverview[]>((transaction) =>
+        database.tasks.overview(transaction, { limit }),
+      )
+      if (options.json) return printJson(topics)
+      const count = (value: number): string => (value >= limit ? `${value}+` : String(value))
+      printTable(
+        ['topic', 'order', 'condition', 'ready', 'active', 'waiting', 'oldest ready'],
+        topics.map(({ topic, order, condition, ready, active, waiting, oldestReadyMs }) => [
+          topic,
+          order,
+          condition,
+          count(ready),
+          count(active),
+          count(waiting),
+          oldestReadyMs === undefined ? '' : duration(oldestReadyMs),
+        ]),
+      )
+    })
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import { TaskError } from '@taskstream/task-api'
+import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import type { SqlTaskRepository } from '@taskstream/task-sql'
+
+/** A transaction of whatever driver the URL asks for: no command looks inside. */
+type AnyTransaction = unknown
+
+export interface Database extends AsyncDisposable {
+  readonly tasks: SqlTaskRepository<AnyTransaction, Execution>
+  readonly transactions: TransactionSource<AnyTransaction>
+}
+
+export interface DatabaseOptions {
+  readonly url?: string
+  readonly schema?: string
+}
+
+/**
+ * Opens what the URL names; drivers are loaded only when they are needed.
+ *
+ * @param missing what becomes of a SQLite file that is not there: it is refused, made, or taken for an empty one
+ * @throws TaskError ARGUMENT_INVALID
+ */
+export async function openDatabase(
+  { url, schema }: DatabaseOptions,
+  missing: 'refuse' | 'make' | 'pretend' = 'refuse',
+): Promise<Database> {
+  if (!url) throw new TaskError('ARGUMENT_INVALID', 'Which database? Give --url, or set TASKSTREAM_URL')
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, schema)
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url) && !/^(sqlite|file):/.test(url))
+    throw new TaskError('ARGUMENT_INVALID', `No engine for ${url.split(':')[0]}: give postgres://… or sqlite:<file>`, { url })
+  return openSqlite(url.replace(/^(sqlite|file):(\/\/)?/, ''), missing)
+}
+
+async function openPostgres(url: string, schema: string | undefined): Promise<Database> {
+  const { fromPg, pgTransactions, postgres } = await import('@taskstream/task-sql/postgres')
+  // The driver is the user's, and its types are not ours: only what the repository asks for is used.
+  const name: string = 'pg'
+  const { default: pg } = (await import(name).catch((cause: unknown) => {
+    throw new TaskError('ARGUMENT_INVALID', 'PostgreSQL needs the package pg: npm install pg', {}, { cause: cause as Error })
+  })) as {
+    default: {
+      Pool: new (
+        options: object,
+      ) => Parameters<typeof pgTransactions>[0] & { end(): Promise<void>; on(event: 'error', listener: () => void): void }
+    }
+  }
+  const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 10_000 })
+  pool.on('error', () => {})
+  return {
+    tasks: sqlTaskRepository({ dialect: postgres(schema === undefined ? {} : { schema }), adapter: fromPg }) as Database['tasks'],
+    transactions: pgTransactions(pool) as Database['transactions'],
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
+}
+
+async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'): Promise<Database> {
+  if (missing === 'refuse' && !existsSync(path))
+    throw new TaskError('ARGUMENT_INVALID', `There is no file ${path}: taskstream migrate up makes it`, { path })
+  const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteTransactions } = await import('@taskstream/task-sql/node-sqlite')
+  const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path)
+  return {
+    tasks: sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite }) as unknown as Database['tasks'],
+    transactions: sqliteTransactions(database) as Database['transactions'],
+    [Symbol.asyncDispose]: async () => database.close(),
+  }
+}

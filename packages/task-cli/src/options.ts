@@ -1,0 +1,52 @@
+import type { TaskFilter, TaskState } from '@taskstream/task-api'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import type { DatabaseOptions } from './database.ts'
+
+/** What every command takes. */
+export interface CommonOptions extends DatabaseOptions {
+  readonly json?: boolean
+}
+
+export interface FilterOptions {
+  readonly state?: readonly TaskState[]
+  readonly identifier?: string
+  readonly reference?: string
+  readonly from?: number
+  readonly to?: number
+}
+
+export function withCommon(command: Command): Command {
+  return command
+    .option('--url <url>', 'postgres://… or sqlite:<file> (default: TASKSTREAM_URL)', process.env['TASKSTREAM_URL'])
+    .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)')
+    .option('--json', 'print JSON for programs')
+}
+
+export function withFilter(command: Command): Command {
+  return command
+    .option('--state <state>', 'only tasks in this state; may be given several times', collect)
+    .option('--identifier <text>', 'only tasks of this identifier')
+    .option('--reference <text>', 'only tasks with this reference')
+    .option('--from <sequence>', 'from this sequence on', integer)
+    .option('--to <sequence>', 'up to this sequence', integer)
+}
+
+export function toFilter({ state, identifier, reference, from, to }: FilterOptions): TaskFilter {
+  return {
+    ...(state && { states: state }),
+    ...(identifier !== undefined && { identifier }),
+    ...(reference !== undefined && { reference }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  }
+}
+
+export function integer(text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}

@@ -1,0 +1,154 @@
+/** The command, as a process, on a database of its own. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TaskDecision } from '@taskstream/task-api'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { names, openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { canRun } from '../subject.ts'
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+const program = join(import.meta.dirname, '..', '..', 'packages', 'task-cli', 'src', 'cli.ts')
+
+function run(args: readonly string[], { stdin = '', closeEarly = false } = {}): Promise<Run> {
+  const { TASKSTREAM_URL: _, ...env } = process.env
+  const child = spawn(process.execPath, ['--no-warnings', '--conditions=@taskstream/source', program, ...args], { env })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    if (closeEarly) child.stdout.destroy()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdin.end(stdin)
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+
+describe.skipIf(!canRun)('the command line', () => {
+  let it: Fixture
+  let url = ''
+  beforeAll(async () => {
+    it = await openFixture()
+    url = it.subject.location.at
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  const taskstream = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
+  const json = async (...args: readonly string[]): Promise<unknown> => {
+    const { code, out, err } = await taskstream(...args, '--json')
+    expect([code, err]).toEqual([0, ''])
+    return JSON.parse(out)
+  }
+
+  test('pushes what is named and what is read, in one transaction, and says what became of each', async () => {
+    await it.nextTopic()
+    const { code, out } = await taskstream('push', it.topic, 'a', 'b', '--input', "it's; drop table", '--external-id', 'x')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^created .*\/a@\d+\nduplicate .*\/a@\d+\n$/)
+    const lines = '{"identifier":"c","priority":3}\n\n{"identifier":"d","due":"2100-01-01T00:00:00Z"}\n'
+    const read = await run(['push', it.topic, '--stdin', '--json', '--url', url], { stdin: lines })
+    expect(
+      read.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ identifier: 'c', outcome: 'created' }, { identifier: 'd' }])
+    expect(await it.page()).toMatchObject([
+      { identifier: 'a', input: "it's; drop table" },
+      { identifier: 'c', priority: 3 },
+      { state: 'suspended' },
+    ])
+    const bad = await run(['push', it.topic, '--stdin', '--url', url], { stdin: '{"identifier":"e"}\n{oops' })
+    expect(bad).toMatchObject({ code: 1, out: '' })
+    expect(bad.err).toMatch(/^error: line 2 must be a JSON object.*ARGUMENT_INVALID/)
+    expect(await it.page()).toHaveLength(3)
+  })
+
+  test('shows topics, tasks and counts, to people and to programs', async () => {
+    await it.nextTopic({ order: 'lifo' })
+    await it.push('a', 'b', 'c')
+    await it.complete(await it.poll(1), TaskDecision.failure('no'))
+    const topics = (await json('topics')) as { topic: string }[]
+    expect(topics.find(({ topic }) => topic === it.topic)).toMatchObject({ order: 'lifo', ready: 2, active: 0 })
+    expect((await taskstream('topics')).out).toMatch(new RegExp(`${it.topic} +│ lifo`))
+    expect(await json('count', it.topic)).toMatchObject([
+      { state: 'ready', count: 2 },
+      { state: 'failed', count: 1 },
+    ])
+    expect((await taskstream('count', it.topic)).out).toMatch(/failed +│ 1/)
+    expect(await json('ls', it.topic, '--state', 'failed')).toMatchObject({ identifier: 'c', output: 'no' })
+    expect((await taskstream('ls', it.topic, '--before', '9007199254740991', '--size', '1')).out).toMatch(/│ c +│ failed/)
+  })
+
+  test('redrives what failed, once it has said how many that would be', async () => {
+    await it.nextTopic()
+    await it.push('a', 'b')
+    await it.complete(await it.poll(2), TaskDecision.failure())
+    expect(await json('redrive', it.topic, '--dry-run')).toMatchObject({ count: 2, dryRun: true })
+    expect(await it.states()).toEqual({ failed: 2 })
+    expect((await taskstream('redrive', it.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
+    expect(names(await it.poll(9))).toEqual(['a'])
+  })
+
+  test('migrates: plans without writing, makes the tables, and tells whether they fit', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'taskstream-cli-'))
+    const at = join(folder, 'new.db')
+    try {
+      const on = (...args: readonly string[]): Promise<Run> => run([...args, '--url', `sqlite:${at}`])
+      expect(await on('migrate', 'status')).toMatchObject({ code: 1, err: expect.stringMatching(/There is no file/) })
+      expect((await on('migrate', 'plan')).out).toMatch(/^begin;[\s\S]*create table task [\s\S]*commit;/)
+      expect(existsSync(at)).toBe(false)
+      expect((await on('migrate', 'up')).out).toMatch(/^from version 0 to \d+\n$/)
+      expect((await on('migrate', 'up')).out).toMatch(/^nothing to do/)
+      expect((await on('migrate', 'plan')).out).toMatch(/^-- nothing to do/)
+      expect(await on('migrate', 'status', '--json')).toMatchObject({ code: 0, out: expect.stringMatching(/"works": true/) })
+      expect((await on('push', 'new', 'a', '--initialize')).out).toMatch(/^created new\/a@1/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test('says what is wrong and what to do, and ends with a code that scripts can tell apart', async () => {
+    await it.nextTopic()
+    const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [['frob'], 2, /unknown command 'frob'/],
+      [['ls'], 2, /missing required argument 'topic'/],
+      [['ls', it.topic, '--after', 'x', '--url', url], 2, /must be a whole number/],
+      [['ls', it.topic, '--frob'], 2, /unknown option '--frob'/],
+      [['topics'], 1, /Which database\? Give --url, or set TASKSTREAM_URL/],
+      [['topics', '--url', 'redis://localhost'], 1, /No engine for redis/],
+      [['topics', '--url', 'postgres://nobody@127.0.0.1:1/none'], 1, /DATABASE_UNAVAILABLE/],
+      [['push', 'nowhere', 'a', '--url', url], 1, /never initialised.*TOPIC_UNKNOWN/],
+      [['push', it.topic, '--url', url], 1, /identifier must be given, or --stdin/],
+      [['push', it.topic, 'a', '--insertion', 'upsert', '--url', url], 1, /ARGUMENT_INVALID/],
+      [['ls', it.topic, '--state', 'gone', '--url', url], 1, /states must be one of/],
+      [['count', '--from', '2', '--to', '1', '--url', url], 1, /must not be after to/],
+    ]
+    for (const [args, code, error] of cases) {
+      const result = await run(args)
+      expect([args, result.code, result.out]).toEqual([args, code, ''])
+      expect(result.err).toMatch(error)
+    }
+    expect(await it.page()).toEqual([])
+  })
+
+  test('helps, with examples', async () => {
+    for (const command of [[], ['push'], ['ls'], ['redrive']]) {
+      const { code, out } = await run([...command, '--help'])
+      expect(code).toBe(0)
+      expect(out).toMatch(/Usage: taskstream[\s\S]*Examples:\n {2}\S/)
+    }
+  })
+
+  test('does not mind a reader that has read enough', async () => {
+    await it.nextTopic()
+    await it.push(...Array.from({ length: 5_000 }, (_, index) => ({ identifier: `i${index}`, input: 'x'.repeat(100) })))
+    const { code, err } = await run(['ls', it.topic, '--size', '5000', '--json', '--url', url], { closeEarly: true })
+    expect([code, err]).toEqual([0, ''])
+  })
+})
