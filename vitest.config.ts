@@ -69,7 +69,11 @@ export default defineConfig({
           name: subject,
           // Each history is a topic of its own, and a partition: fewer of them say as much.
           env: { TASKSTREAM_SUBJECT: subject, ...(subject === 'postgres-partitioned' ? { TASKSTREAM_RUNS: '60' } : {}) },
-          include: ['test/{conformance,properties,faults,e2e}/*.test.ts'],
+          include: [
+            'test/{conformance,properties,faults,e2e}/*.test.ts',
+            // A million rows, on one of each kind: where plans can differ.
+            ...(['sqlite-memory', 'postgres-18', 'postgres-15'].includes(subject) ? ['test/plans/*.test.ts'] : []),
+          ],
           exclude: [
             ...(excluded[subject] ?? []),
             ...(subject === 'postgres-partitioned' ? [] : partitioned),

@@ -1,0 +1,69 @@
+/** A million rows in every state, put there by SQL as the verbs would have left them. */
+import { raw } from '@taskstream/task-sql'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+
+export const topicsOfMillion = {
+  plain: {},
+  lifo: { order: 'lifo' },
+  priority: { order: 'priority' },
+  keyed: { keyed: true },
+  singular: { condition: 'singular-by-identifier-suspend-on-failure' },
+  one: { condition: 'singular-by-identifier' },
+} as const
+
+/** Each topic's rows: how many, and their columns as expressions over `n`, which counts from 1. */
+const rows: readonly (readonly [topic: string, count: number, columns: Readonly<Record<string, string>>])[] = [
+  ['plain', 750_000, { state: '6', completed: 'NOW' }],
+  // At the beginning of what is open: rows that came back, rows that wait, and rows of a dead owner.
+  ['plain', 1_000, { state: '1', listed: 'TRUE' }],
+  ['plain', 1_000, { state: '4', due: 'LATER' }],
+  ['plain', 1_000, { state: '0', listed: 'TRUE', owner: `'dead'`, attempt: '1', tries: '1' }],
+  ['plain', 20_000, { state: '1' }],
+  ['lifo', 30_000, { state: '6', completed: 'NOW' }],
+  ['lifo', 30_000, { state: '1', listed: 'TRUE' }],
+  ['priority', 30_000, { state: '6', completed: 'NOW', priority: 'n % 10' }],
+  ['priority', 30_000, { state: '1', listed: 'TRUE', ranked: 'TRUE', priority: 'n % 10' }],
+  ['keyed', 40_000, { state: '6', completed: 'NOW', stage: '9' }],
+  ['keyed', 10_000, { state: '1', stage: '9' }],
+  // Each identifier has a history, a failure and a task behind it; the first thousand have a head.
+  ['singular', 20_000, { state: '6', completed: 'NOW', stage: '4' }],
+  ['singular', 19_000, { state: '3', completed: 'NOW', stage: '2', identifier: `'i' || (n + 1000)` }],
+  ['singular', 20_000, { state: '1', stage: '1', listed: 'n <= 1000' }],
+  ['one', 1, { state: '0', stage: '0', listed: 'TRUE', owner: `'dead'`, attempt: '1', identifier: `'same'` }],
+  ['one', 28_000, { state: '1', stage: '1', identifier: `'same'` }],
+]
+
+export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void> {
+  const postgres = subject.engine === 'postgres'
+  const schema = postgres ? 'taskstream.' : ''
+  const words: Readonly<Record<string, string>> = postgres
+    ? { TRUE: 'true', NOW: 'statement_timestamp()', LATER: `statement_timestamp() + interval '1 day'` }
+    : { TRUE: '1', NOW: '1', LATER: '9999999999999' }
+  const numbers = (count: number): string =>
+    postgres
+      ? `generate_series(1, ${count}) n`
+      : `(with recursive s (n) as (select 1 union all select n + 1 from s where n < ${count}) select n from s)`
+  await subject.transactions(async (transaction: AnyTransaction) => {
+    const run = (text: string): Promise<unknown> => subject.execute(transaction, raw(text))
+    await tasks.register(transaction)
+    for (const [topic, options] of Object.entries(topicsOfMillion)) await tasks.initialize(transaction, topic, options)
+    if (postgres) await run(`alter table taskstream.task set (autovacuum_enabled = off)`)
+    for (const [topic, count, given] of rows) {
+      const columns: Record<string, string> = {
+        topic: `'${topic}'`,
+        identifier: `'i' || n`,
+        ...(postgres ? {} : { created: '1' }),
+        external_id: topic === 'keyed' ? `'${count}-' || n` : 'null',
+        ...given,
+      }
+      const values = Object.values(columns).map((value) => value.replaceAll(/TRUE|NOW|LATER/g, (word) => words[word] ?? word))
+      await run(
+        `insert into ${schema}task (${Object.keys(columns).join(', ')}) select ${values.join(', ')} from ${numbers(count)}`,
+      )
+    }
+    if (!postgres) return
+    // As polls would have left it: what lies below the open rows is behind the floor, and the dead owner's chunks are noted.
+    await run(`update taskstream.task_topic p set floor = coalesce((select min(sequence) - 1 from taskstream.task t
+                where t.topic = p.topic and t.state = 1 and not t.listed), 0)`)
+  })
+}

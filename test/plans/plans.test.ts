@@ -1,0 +1,161 @@
+/**
+ * At a million rows in every state each statement of each verb reads the rows that it is about, and hardly any others: with tables
+ * that were never analysed, and with statistics. SQLite says by which index it reads, PostgreSQL also how many rows it looked at.
+ */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskInfo } from '@taskstream/task-api'
+import { raw } from '@taskstream/task-sql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canRun, openSubject } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { loadMillion, topicsOfMillion } from './million.ts'
+import { Recorder } from './recorder.ts'
+
+type Topic = keyof typeof topicsOfMillion
+type Verb = (tasks: Tasks, transaction: AnyTransaction) => unknown
+
+const poll =
+  (topic: Topic, size: number): Verb =>
+  (tasks, transaction) =>
+    tasks.poll(transaction, topic, { size })
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `i${index + 1}`)
+const held = async (tasks: Tasks, transaction: AnyTransaction, topic: Topic): Promise<HeldTask[]> =>
+  (await tasks.poll(transaction, topic, { size: 100 })) as HeldTask[]
+
+/** Each verb, and the most rows of the task table that all of its statements may look at together on PostgreSQL. */
+const verbs: readonly (readonly [name: string, most: number, verb: Verb])[] = [
+  ['poll, plain', 25_000, poll('plain', 100)],
+  ['poll, last in first out', 500, poll('lifo', 100)],
+  ['poll, by priority', 500, poll('priority', 100)],
+  ['poll, keyed', 1_000, poll('keyed', 100)],
+  ['poll, singular', 10_000, poll('singular', 100)],
+  ['poll, singular, one identifier that is blocked', 100, poll('one', 100)],
+  ['push', 0, (tasks, transaction) => tasks.push(transaction, 'plain', names(100))],
+  ['push, supersede', 1_000, (tasks, transaction) => tasks.push(transaction, 'keyed', names(100), { insertion: 'supersede' })],
+  ['push, replace', 1_000, (tasks, transaction) => tasks.push(transaction, 'keyed', names(100), { insertion: 'replace' })],
+  ['push, delete', 1_000, (tasks, transaction) => tasks.push(transaction, 'keyed', names(100), { insertion: 'delete' })],
+  [
+    'push, external ids that are there',
+    1_000,
+    (tasks, transaction) =>
+      tasks.push(
+        transaction,
+        'keyed',
+        names(100).map((identifier, index) => ({ identifier, externalId: `10000-${index + 1}` })),
+      ),
+  ],
+  ['task, by sequence', 1, (tasks, transaction) => tasks.task(transaction, 'plain', 400_000)],
+  ['task, by external id', 1, (tasks, transaction) => tasks.task(transaction, 'keyed', { externalId: '10000-7' })],
+  ['page, forward', 150, (tasks, transaction) => tasks.page(transaction, 'plain', { after: 400_000, size: 100 })],
+  ['page, backward', 150, (tasks, transaction) => tasks.page(transaction, 'plain', { before: 400_000, size: 100 })],
+  ['release', 10, (tasks, transaction) => tasks.release(transaction, 'plain')],
+  ['expire', 3_000, (tasks, transaction) => tasks.expire(transaction, { olderThanMs: 60_000, limit: 100 })],
+  ['junction', 1_000, (tasks, transaction) => tasks.junction(transaction, 'keyed', 'eternal', [names(50)])],
+  ['purge, a portion', 1_000, (tasks, transaction) => tasks.purge(transaction, 'plain', { limit: 100 })],
+  [
+    'recreate, a range',
+    1_000,
+    (tasks, transaction) => tasks.recreate(transaction, 'plain', 'append', { state: 'succeeded', from: 1_000, size: 100 }),
+  ],
+  [
+    'reset, a range',
+    1_000,
+    (tasks, transaction) => tasks.recreate(transaction, 'singular', 'reset', { state: 'failed', from: 1, size: 1 }),
+  ],
+  // Counts up to its limit in each of six topics, and the chunks of dead owners.
+  ['overview', 60_000, (tasks, transaction) => tasks.overview(transaction)],
+]
+
+describe.skipIf(!canRun)('at a million rows', () => {
+  let subject: Subject
+  let tasks: Tasks
+  const recorder = new Recorder()
+  beforeAll(async () => {
+    subject = await openSubject()
+    const { engine } = subject
+    tasks = subject.tasks({ adapt: (adapter) => recorder[engine](adapter) })
+    await loadMillion(subject, tasks)
+  }, 240_000)
+  afterAll(() => subject[Symbol.asyncDispose]())
+
+  /** Explains every statement of a verb, and undoes what it did. */
+  const explain = async (verb: Verb): Promise<typeof recorder.works> => {
+    recorder.works.length = 0
+    await subject
+      .transactions(async (transaction) => {
+        recorder.recording = true
+        try {
+          await verb(tasks, transaction)
+        } finally {
+          recorder.recording = false
+        }
+        throw new Error('undone')
+      })
+      .catch((error: unknown) => {
+        if ((error as Error).message !== 'undone') throw error
+      })
+    return [...recorder.works]
+  }
+  const check = async (name: string, most: number, verb: Verb): Promise<void> => {
+    const works = await explain(verb)
+    expect(works.length).toBeGreaterThan(0)
+    for (const { text, by, scans } of works) expect([name, scans, scans ? [by, text] : '']).toEqual([name, false, ''])
+    const rows = works.reduce((sum, work) => sum + work.rows, 0)
+    const heaviest = works.toSorted((left, right) => right.rows - left.rows)[0]
+    if (rows > most)
+      expect.fail(`${name} looked at ${rows} rows, ${heaviest?.rows} of them by ${heaviest?.by.join(', ')}:\n${heaviest?.text}`)
+  }
+  /** Half of a verb's life, whose other half is what is looked at. */
+  const heldVerbs: readonly (readonly [string, number, Topic, (batch: HeldTask[]) => Verb])[] = (
+    ['plain', 'lifo', 'singular'] as const
+  ).flatMap((topic) => [
+    [
+      `complete, ${topic}`,
+      600,
+      topic,
+      (batch) => (own, transaction) =>
+        own.complete(transaction, topic, new Map(batch.map((task, index) => [task, TaskDecision.success(String(index))]))),
+    ] as const,
+    [`hold, ${topic}`, 600, topic, (batch) => (own, transaction) => own.hold(transaction, topic, batch)] as const,
+    [`hand back, ${topic}`, 600, topic, (batch) => (own, transaction) => own.handBack(transaction, topic, batch)] as const,
+  ])
+
+  for (const analysed of [false, true]) {
+    describe(analysed ? 'with statistics' : 'never analysed', () => {
+      if (analysed) beforeAll(() => subject.transactions((transaction) => tasks.refresh(transaction)))
+
+      test.each(verbs)('%s', (name, most, verb) => check(name, most, verb))
+
+      test.each(heldVerbs)('%s', async (name, most, topic, verb) => {
+        await subject
+          .transactions(async (transaction) => {
+            const batch = await held(tasks, transaction, topic)
+            expect(batch).toHaveLength(100)
+            recorder.works.length = 0
+            recorder.recording = true
+            try {
+              await verb(batch)(tasks, transaction)
+            } finally {
+              recorder.recording = false
+            }
+            throw new Error('undone')
+          })
+          .catch((error: unknown) => {
+            if ((error as Error).message !== 'undone') throw error
+          })
+        const works = [...recorder.works]
+        expect(works.some(({ scans }) => scans)).toBe(false)
+        const rows = works.reduce((sum, work) => sum + work.rows, 0)
+        expect([name, rows <= most || rows]).toEqual([name, true])
+      })
+    })
+  }
+
+  test('there are a million', async () => {
+    const table = raw(`select count(*) as count from ${subject.engine === 'postgres' ? 'taskstream.task' : 'task'}`)
+    const [row] = await subject.transactions((transaction) => subject.execute(transaction, table))
+    expect(Number(row?.['count'])).toBeGreaterThan(1_000_000)
+    const info = await subject.transactions((transaction) => tasks.page(transaction, 'plain', { size: 1 }) as TaskInfo[])
+    expect(info).toHaveLength(1)
+  })
+})

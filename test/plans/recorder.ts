@@ -1,0 +1,94 @@
+/** An adapter that explains each statement before it runs it: which indexes it reads, and how many rows of the task table. */
+import { render } from '@taskstream/task-sql'
+import type { SqlAdapter, Statement } from '@taskstream/task-sql'
+import type { AnyTransaction } from '../subject.ts'
+
+export interface Work {
+  readonly text: string
+  /** Node types or index names by which the task table is read. */
+  readonly by: readonly string[]
+  /** Rows of the task table that were looked at, those thrown away too. */
+  readonly rows: number
+  readonly scans: boolean
+}
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly Node[]
+}
+
+export class Recorder {
+  readonly works: Work[] = []
+  recording = false
+
+  /** For PostgreSQL: runs each statement under EXPLAIN ANALYZE, undoes it, and runs it. */
+  postgres(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
+    return {
+      execution: 'async',
+      execute: async (transaction, statement) => {
+        if (this.recording) await this.#explain(transaction, statement)
+        return adapter.execute(transaction, statement)
+      },
+    } as SqlAdapter<AnyTransaction, 'async'>
+  }
+
+  async #explain(client: AnyTransaction, statement: Statement): Promise<void> {
+    const text = render(statement, (position) => `$${position}`)
+    await client.query('savepoint explained')
+    const { rows } = await client.query(`explain (analyze, timing off, format json) ${text}`, statement.values)
+    await client.query('rollback to savepoint explained')
+    const nodes: Node[] = []
+    const walk = (node: Node): void => {
+      nodes.push(node)
+      node.Plans?.forEach(walk)
+    }
+    walk(rows[0]['QUERY PLAN'][0].Plan)
+    const reads = nodes.filter(
+      (node) =>
+        (node['Relation Name'] === 'task' && !['ModifyTable', 'Bitmap Heap Scan'].includes(node['Node Type'])) ||
+        node['Node Type'] === 'Bitmap Index Scan',
+    )
+    const own = reads.filter((node) => !/^task_(topic|owner|lane|turn|holding|migration)/.test(node['Index Name'] ?? ''))
+    this.works.push({
+      text,
+      by: own.map((node) => node['Index Name'] ?? node['Node Type']),
+      rows: Math.round(own.reduce((sum, node) => sum + looked(node), 0)),
+      scans: own.some((node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0),
+    })
+  }
+
+  /** For SQLite: asks for the plan of each statement. */
+  sqlite(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
+    return {
+      execution: 'sync',
+      execute: (transaction, statement) => {
+        if (this.recording) {
+          const text = render(statement, () => '?')
+          const details = (
+            transaction.prepare(`explain query plan ${text}`).all(...statement.values) as { detail: string }[]
+          ).map(({ detail }) => detail)
+          this.works.push({
+            text,
+            by: details
+              .flatMap((detail) => /(?:task|[tbc]) USING .*?INDEX (\w+)|USING (INTEGER PRIMARY KEY)/.exec(detail)?.slice(1) ?? [])
+              .filter(Boolean),
+            rows: 0,
+            scans: details.some((detail) => /^SCAN (task|t|b)$/.test(detail)),
+          })
+        }
+        return adapter.execute(transaction, statement)
+      },
+    } as SqlAdapter<AnyTransaction, 'sync'>
+  }
+}
+
+function looked(node: Node): number {
+  const each = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
+  return each * node['Actual Loops']
+}
