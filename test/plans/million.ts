@@ -65,5 +65,7 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
     // As polls would have left it: what lies below the open rows is behind the floor, and the dead owner's chunks are noted.
     await run(`update taskstream.task_topic p set floor = coalesce((select min(sequence) - 1 from taskstream.task t
                 where t.topic = p.topic and t.state = 1 and not t.listed), 0)`)
+    await run(`insert into taskstream.task_holding (topic, owner, chunk)
+                select distinct topic, owner, sequence >> 13 from taskstream.task where state = 0`)
   })
 }

@@ -49,7 +49,8 @@ const verbs: readonly (readonly [name: string, most: number, verb: Verb])[] = [
   ['page, forward', 150, (tasks, transaction) => tasks.page(transaction, 'plain', { after: 400_000, size: 100 })],
   ['page, backward', 150, (tasks, transaction) => tasks.page(transaction, 'plain', { before: 400_000, size: 100 })],
   ['release', 10, (tasks, transaction) => tasks.release(transaction, 'plain')],
-  ['expire', 3_000, (tasks, transaction) => tasks.expire(transaction, { olderThanMs: 60_000, limit: 100 })],
+  // The chunks of 8192 sequences in which the dead owner was noted.
+  ['expire', 40_000, (tasks, transaction) => tasks.expire(transaction, { olderThanMs: 60_000, limit: 100 })],
   ['junction', 1_000, (tasks, transaction) => tasks.junction(transaction, 'keyed', 'eternal', [names(50)])],
   ['purge, a portion', 1_000, (tasks, transaction) => tasks.purge(transaction, 'plain', { limit: 100 })],
   [
@@ -59,7 +60,7 @@ const verbs: readonly (readonly [name: string, most: number, verb: Verb])[] = [
   ],
   [
     'reset, a range',
-    1_000,
+    25_000,
     (tasks, transaction) => tasks.recreate(transaction, 'singular', 'reset', { state: 'failed', from: 1, size: 1 }),
   ],
   // Counts up to its limit in each of six topics, and the chunks of dead owners.

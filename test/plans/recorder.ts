@@ -57,7 +57,7 @@ export class Recorder {
     const own = reads.filter((node) => !/^task_(topic|owner|lane|turn|holding|migration)/.test(node['Index Name'] ?? ''))
     this.works.push({
       text,
-      by: own.map((node) => node['Index Name'] ?? node['Node Type']),
+      by: own.map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}: ${Math.round(looked(node))}`),
       rows: Math.round(own.reduce((sum, node) => sum + looked(node), 0)),
       scans: own.some((node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0),
     })

@@ -110,8 +110,13 @@ export interface Dialect {
 
   /** True for a ready row `t`, said so that an index of ready rows is read in its order. */
   readonly ready: Statement
-  /** The rows `t` of a topic, said so that an index is read in its order; goes with `order by t.topic, …`. */
-  inTopic(topic: string): Statement
+  /**
+   * The rows `t` of a topic, between two sequences (exclusive), said so that an index is read in its order; goes with
+   * `order by t.topic, …`.
+   */
+  inTopic(topic: string, after?: number, before?: number): Statement
+  /** The task table as `t`, to be read by topic and sequence. */
+  readonly taskInOrder: Statement
   /** Whether a column has one of these values: looked up one by one in an index, whatever the statistics say. */
   among(column: Statement, values: readonly (string | number)[]): Statement
 
@@ -127,17 +132,19 @@ export interface Dialect {
   lockLanes(topic: string, candidates: Statement, limit: number): Verb<Lanes | undefined>
   /** Makes transactions that junction the same identifiers wait for each other, until they end. */
   meet(topic: string, identifiers: readonly string[]): Verb<void>
+  /** Notes which rows of a topic this owner has taken, where the claim itself does not, for `heldBy` to find. */
+  noteHeld(topic: string, owner: string, sequences: readonly number[]): Verb<void>
   /** Makes room for a new topic. */
   openTopic(topic: string, keyed: boolean): readonly Statement[]
   /** Deletes what only this dialect keeps of a topic. */
   closeTopic(topic: string): readonly Statement[]
-  /** Selects one row for each open task of the topic `p` that is ready, or active, without reading history. */
-  openRows(state: 'ready' | 'active'): Statement
+  /** Selects one row for each open task of the topic `p` that is ready, or active, at least up to a limit, without reading history. */
+  openRows(state: 'ready' | 'active', limit: number): Statement
   /** Selects `created` of ready tasks of the topic `p`, the longest-waiting among them. */
   readonly oldestReady: Statement
   /** Renews the planner's statistics. */
   readonly analyze: readonly Statement[]
-  /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. */
+  /** Selects and locks topic and sequence of tasks that are held by owners who meet a condition, without reading history. */
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>

@@ -6,24 +6,9 @@ import { chunkBits } from './postgres-holdings.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { toPolling } from '../repository/polling.ts'
+import { inTopic, ready } from './postgres-topic.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-
-/**
- * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.
- * Told the truth, that hardly any row is, it would rather collect and sort a whole backlog.
- */
-export const ready: Statement = raw('coalesce(t.state = 1, false)')
-
-/**
- * The rows `t` of a topic, from a sequence on (exclusive), said so that the planner takes them to be many even if the table was never
- * analysed: by equality it guesses at a two-hundredth of the table, and rather collects and sorts that than read the index in order.
- * Goes with `order by t.topic, …`. A partition is only found by equality.
- */
-export function inTopic({ partitioned }: PostgresTables, topic: string, after: Statement = raw('0')): Statement {
-  if (partitioned) return sql`t.topic = ${topic} and t.sequence > ${after}`
-  return sql`(t.topic, t.sequence) > (${topic}, ${after}) and t.topic <= ${topic}`
-}
 
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
@@ -115,7 +100,7 @@ function claimStatement(
                         limit (select size from room))) ready
                order by sequence
                limit (select size from room)) first
-       where exists (select from ${task} t where t.topic = ${topic} and t.listed and ${ready})),
+       where (select 1 from ${task} t where ${inTopic(tables, topic)} and t.listed and ${ready} order by t.topic, t.sequence limit 1) is not null),
     again as materialized (
       select t.ctid as place
         from ${task} t

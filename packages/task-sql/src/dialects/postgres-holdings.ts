@@ -1,10 +1,16 @@
 import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import { inTopic } from './postgres-topic.ts'
 import type { Verb } from '../transaction.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 
 /** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
 export const chunkBits = 13
+
+/** The sequence before the first of a chunk; and, of the next one, before which the last lies. */
+const firstOf = (chunk: string): Statement =>
+  raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
 
 /** Chunks looked through in one tidying; each is at most 8192 rows of the primary key. */
 const tidySize = 64
@@ -13,31 +19,42 @@ const tidySize = 64
  * Finding what an owner holds, without an index on owner or state: through the chunks that its polls noted, and among the
  * listed rows.
  */
-export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy' | 'tidy'> {
+export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy' | 'noteHeld' | 'tidy'> {
   return {
+    // A topic whose rows are listed from the start has all that is held in the ledger; elsewhere listed rows are few.
     heldBy: (condition, limit) => sql`
       select topic, sequence
-        from (select topic, sequence
-                from (select t.topic, t.sequence
-                        from (select distinct h.topic, h.owner, h.chunk from ${tables.holding} h where ${condition(raw('h.owner'))}) noted
-                        join ${tables.task} t
-                          on t.topic = noted.topic
-                         and t.sequence >= noted.chunk << ${chunkBits}::int
-                         and t.sequence < (noted.chunk + 1) << ${chunkBits}::int
-                         and t.state = 0
-                         and t.owner = noted.owner
-                         and not t.listed
-                       limit ${limit}::int8
-                         for update of t skip locked) fresh
+        from (select t.topic, t.sequence
+                from (select distinct h.topic, h.owner, h.chunk, p.listing
+                        from ${tables.holding} h
+                        join ${tables.topic} p on p.topic = h.topic
+                       where ${condition(raw('h.owner'))}) noted,
+                     lateral (select t.topic, t.sequence
+                                from ${tables.task} t
+                               where ${inTopic(tables, raw('noted.topic'), firstOf('noted.chunk'), firstOf('noted.chunk + 1'))}
+                                 and coalesce(t.state = 0 and t.owner = noted.owner, false)
+                                 and (noted.listing or not t.listed)
+                               order by t.topic, t.sequence
+                               limit ${limit}::int8
+                                 for update skip locked) t
                union all
-              select topic, sequence
-                from (select t.topic, t.sequence
-                        from ${tables.task} t
-                       where t.listed and t.state = 0 and ${condition(raw('t.owner'))}
-                       limit ${limit}::int8
-                         for update of t skip locked) listed) held
+              select t.topic, t.sequence
+                from ${tables.topic} p,
+                     lateral (select t.topic, t.sequence
+                                from ${tables.task} t
+                               where ${inTopic(tables, raw('p.topic'))}
+                                 and t.listed
+                                 and coalesce(t.state = 0 and ${condition(raw('t.owner'))}, false)
+                               order by t.topic, t.sequence
+                               limit ${limit}::int8
+                                 for update skip locked) t
+               where not p.listing) held
        limit ${limit}::int8`,
-    tidy: () => tidy(tables),
+    noteHeld: (topic, owner, sequences) => noteHeld(tables, topic, owner, sequences),
+    tidy: function* () {
+      yield* tidyPassed(tables)
+      yield* tidyListing(tables)
+    },
   }
 }
 
@@ -46,12 +63,12 @@ export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy'
  * still held are put on the list, and their chunks are forgotten. A chunk with a row that is being completed at this moment
  * still reads as held, and is left for the next time.
  */
-function* tidy(tables: PostgresTables): Verb<void> {
+function* tidyPassed(tables: PostgresTables): Verb<void> {
   const chunks = yield sql`
     select distinct h.topic, h.owner, h.chunk::text as chunk
       from ${tables.holding} h
       join ${tables.topic} p on p.topic = h.topic
-     where (h.chunk + 1) << ${chunkBits}::int <= p.floor
+     where not p.listing and (h.chunk + 1) << ${chunkBits}::int <= p.floor
      limit ${tidySize}`
   for (const { topic, owner, chunk } of chunks) {
     const inChunk = sql`
@@ -71,4 +88,50 @@ function* tidy(tables: PostgresTables): Verb<void> {
        where h.topic = ${String(topic)} and h.owner = ${String(owner)} and h.chunk = ${String(chunk)}::int8
          and not exists (select from ${tables.task} t where ${inChunk})`
   }
+}
+
+/**
+ * Notes that are there already are locked until the transaction ends, so that nobody tidies them away while rows that need them
+ * are not committed yet. One that is being tidied away at this moment is written anew.
+ */
+function* noteHeld(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
+  const chunks = new Set(sequences.map((sequence) => Math.floor(sequence / 2 ** chunkBits)))
+  if (chunks.size === 0) return
+  const noted = yield sql`
+    select h.chunk
+      from ${tables.holding} h
+     where h.topic = ${topic} and h.owner = ${owner} and h.chunk = any (${`{${[...chunks].join(',')}}`}::int8[])
+       for share skip locked`
+  for (const { chunk } of noted) chunks.delete(Number(chunk))
+  if (chunks.size === 0) return
+  yield sql`
+    insert into ${tables.holding} (topic, owner, chunk)
+    select ${topic}, ${owner}, chunk
+      from unnest(${`{${[...chunks].join(',')}}`}::int8[]) chunk`
+}
+
+/**
+ * Where rows are listed from the start any chunk may be polled from again. First its notes are locked, and only a statement that
+ * begins then, and sees what polls before it have taken, says whether they are still needed.
+ */
+function* tidyListing(tables: PostgresTables): Verb<void> {
+  const locked = yield sql`
+    select h.ctid::text as place
+      from ${tables.holding} h
+      join ${tables.topic} p on p.topic = h.topic
+     where p.listing
+     order by h.chunk
+     limit ${tidySize}
+       for update of h skip locked`
+  if (locked.length === 0) return
+  yield sql`
+    delete from ${tables.holding} h
+     where h.ctid = any (${`{${locked.map(({ place }) => `"${String(place)}"`).join(',')}}`}::tid[])
+       and not exists (
+           select from ${tables.task} t
+            where t.topic = h.topic
+              and t.sequence >= h.chunk << ${chunkBits}::int
+              and t.sequence < (h.chunk + 1) << ${chunkBits}::int
+              and t.state = 0
+              and t.owner = h.owner)`
 }

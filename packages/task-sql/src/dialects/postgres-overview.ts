@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-import { ready } from './postgres-claim.ts'
+import { inTopic, ready } from './postgres-topic.ts'
 import { chunkBits } from './postgres-holdings.ts'
 
 /**
@@ -10,20 +10,21 @@ import { chunkBits } from './postgres-holdings.ts'
  * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
  * start, so that the other branches are never run.
  */
-export function postgresOverview({ task, holding }: PostgresTables): Pick<Dialect, 'openRows' | 'oldestReady'> {
-  const fresh = sql`t.topic = p.topic and not t.listed and ${ready} and t.sequence > p.floor and not p.listing`
-  const listed = sql`t.topic = p.topic and t.listed and ${ready} and p.stage is distinct from 1`
-  const open = sql`t.topic = p.topic and coalesce(t.stage = 1, false) and t.state = 1`
-  const first = (where: Statement): Statement => sql`(select t.created from ${task} t where ${where} order by t.sequence limit 1)`
+export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'openRows' | 'oldestReady'> {
+  const { task, holding } = tables
+  const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
+  const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from 1`
+  const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = 1, false) and ${ready}`
+  const first = (where: Statement): Statement =>
+    sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
+  // The limit is what makes the planner read in order, and stop.
+  const inOrder = (where: Statement, limit: number): Statement =>
+    sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
   return {
-    openRows: (state) =>
+    openRows: (state, limit) =>
       state === 'ready'
         ? sql`
-            select 1 from ${task} t where ${fresh}
-            union all
-            select 1 from ${task} t where ${listed}
-            union all
-            select 1 from ${task} t where ${open}`
+            ${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
         : sql`
             select 1
               from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted
@@ -33,9 +34,9 @@ export function postgresOverview({ task, holding }: PostgresTables): Pick<Dialec
                and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
                and t.state = 0
                and t.owner = noted.owner
-               and not t.listed
+               and (p.listing or not t.listed)
             union all
-            select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0`,
+            select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0 and not p.listing`,
     oldestReady: sql`${first(fresh)} union all ${first(listed)} union all ${first(open)}`,
   }
 }

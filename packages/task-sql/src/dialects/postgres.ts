@@ -8,7 +8,8 @@ import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
-import { inTopic, postgresClaim, ready } from './postgres-claim.ts'
+import { postgresClaim } from './postgres-claim.ts'
+import { inTopic, ready } from './postgres-topic.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
 
 export interface PostgresOptions {
@@ -65,7 +66,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
     affected,
     ready,
-    inTopic: (topic) => inTopic(tables, topic),
+    inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
+    taskInOrder: sql`${tables.task} t`,
     among: (column, values) =>
       sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
     claimPlain: postgresClaim(tables),

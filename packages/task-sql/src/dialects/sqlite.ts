@@ -43,8 +43,15 @@ export function sqlite(): Dialect {
     beginPush: () => ({ with: nothing, from: nothing }),
     lock: () => nothing,
     affected,
-    ready: raw('t.state = 1'),
-    inTopic: (topic) => sql`t.topic = ${topic}`,
+    // An index is only used where its own condition stands in the statement, word for word.
+    ready: raw('t.state = 1 and t.state <= 1'),
+    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+    // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
+    taskInOrder: raw('task t indexed by task_topic_sequence'),
+    noteHeld: function* () {
+      // The index of active rows is exact.
+    },
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
     claimPlain,
     // One transaction writes at a time: whoever polls has every lane.
@@ -58,12 +65,17 @@ export function sqlite(): Dialect {
     openTopic: () => [],
     closeTopic: () => [],
     analyze: [raw('analyze')],
-    openRows: (state) => raw(`select 1 from task t where t.topic = p.topic and t.state = ${state === 'ready' ? 1 : 0}`),
-    oldestReady: raw('select t.created from task t where t.topic = p.topic and t.state = 1 order by t.sequence limit 1'),
+    openRows: (state) =>
+      raw(
+        `select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${state === 'ready' ? 1 : 0} and t.state <= 1`,
+      ),
+    oldestReady: raw(
+      'select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1',
+    ),
     heldBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
-        join ${tables.task} t on t.topic = p.topic and t.state = 0
+        join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = 0 and t.state <= 1
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
     tidy: function* () {
@@ -115,8 +127,8 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
            started = coalesce(${now}, cast(round(unixepoch('subsec') * 1000) as integer))
      where t.sequence in (
            select sequence
-             from ${tables.task}
-            where topic = ${topic} and state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
+             from ${tables.task} indexed by task_open
+            where topic = ${topic} and state = 1 and state <= 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
             order by sequence
             limit ${size})
     returning ${columns}`

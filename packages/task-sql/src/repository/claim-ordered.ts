@@ -4,6 +4,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { claimStatus, mayClaim } from './polling.ts'
 import type { Polling } from './polling.ts'
+import { toNumber } from './row.ts'
 
 /** Listed ready rows of a topic, in its order: what a topic that is polled by another order than sequence keeps an index of. */
 export function listedReady(dialect: Dialect, topic: string, { order }: Polling): Statement {
@@ -38,6 +39,11 @@ export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: 
       from free
      where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
     returning ${columns}`
+  yield* dialect.noteHeld(
+    topic,
+    owner,
+    rows.map(({ sequence }) => toNumber(sequence)),
+  )
   if (rows.length > 0) return { rows, polling, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus(dialect, topic, owner)) }
 }

@@ -68,6 +68,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     if (waiting.length > 0) yield setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
   }
+  yield* dialect.noteHeld(topic, owner, claimed.map(toSequence))
   return { rows: claimed, polling, ownerKnown: true }
 }
 

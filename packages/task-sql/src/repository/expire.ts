@@ -2,9 +2,9 @@ import { checkDuration, checkInteger, invalid, taskLimits, taskReasons } from '@
 import type { ExpireOptions, Expiry } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
-import type { Verb } from '../transaction.ts'
+import type { Row, Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { toState } from './row.ts'
+import { toNumber, toState } from './row.ts'
 import { noteTurns, setStage, stages } from './turns.ts'
 
 const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
@@ -19,19 +19,16 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   const dead = (holder: Statement): Statement => sql`
     ${holder} <> ${owner}
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
-  const rows = yield sql`
-    with dead (dead_topic, dead_sequence) as (${dialect.heldBy(dead, limit)})
-    update ${dialect.tables.task} as t
-       set ${then === 'expired' ? markExpired(context) : makeReady(context)}
-      from dead
-     where ${dialect.at(raw('dead.dead_topic'), raw('dead.dead_sequence'))} and +t.state = 0
-    returning topic, state, identifier, stage`
-  for (const topic of new Set(rows.map((row) => String(row['topic'])))) {
-    yield* noteTurns(
-      context,
-      topic,
-      rows.filter((row) => row['topic'] === topic),
-    )
+  const found = byTopic(yield dialect.heldBy(dead, limit))
+  const rows: Row[] = []
+  for (const [topic, sequences] of found) {
+    const expired = yield sql`
+      update ${dialect.tables.task} as t
+         set ${then === 'expired' ? markExpired(context) : makeReady(context)}
+       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)} and t.state = 0
+      returning topic, state, identifier, stage`
+    yield* noteTurns(context, topic, expired)
+    rows.push(...expired)
   }
   yield* dialect.tidy()
   const states = rows.map((row) => toState(row['state']))
@@ -57,4 +54,16 @@ function makeReady({ dialect, now }: Context): Statement {
            completed = case when ${exhausted} then ${dialect.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
            ${setStage(sql`case when ${exhausted} then ${raw(String(stages.failed))} else ${raw(String(stages.open))} end`)}`
+}
+
+/** In one order, so that two expiries cannot deadlock. */
+function byTopic(rows: readonly Row[]): Map<string, number[]> {
+  const topics = new Map<string, number[]>()
+  for (const row of rows) {
+    const topic = String(row['topic'])
+    const sequences = topics.get(topic)
+    if (sequences) sequences.push(toNumber(row['sequence']))
+    else topics.set(topic, [toNumber(row['sequence'])])
+  }
+  return new Map([...topics].toSorted(([left], [right]) => (left < right ? -1 : 1)))
 }

@@ -10,7 +10,7 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
   const instant = (date: Date): Statement => dialect.instant(sql`${date.getTime()}`)
   const conditions = [
-    states && inStates(states),
+    states && inStates(dialect, states),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
     reference !== undefined && sql`t.reference = ${reference}`,
     reason !== undefined && sql`t.reason = ${taskReasons.indexOf(reason)}`,
@@ -27,7 +27,16 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   )
 }
 
-function inStates(states: NonNullable<TaskFilter['states']>): Statement {
+/** The rows of a topic from one sequence to another, both included. */
+export function inRange(dialect: Dialect, topic: string, from = 0, to?: number): Statement {
+  const before = to === undefined || to === Number.MAX_SAFE_INTEGER ? undefined : to + 1
+  return dialect.inTopic(topic, from - 1, before)
+}
+
+/** Said so that the planner does not take them to be few, and rather sorts than reads in order. */
+function inStates(dialect: Dialect, states: NonNullable<TaskFilter['states']>): Statement {
   // Numbers of our own, never what a caller wrote.
-  return states.length === 0 ? raw('1 = 0') : raw(`t.state in (${states.map(stateNumber).join(', ')})`)
+  return states.length === 0
+    ? raw('1 = 0')
+    : sql`coalesce(t.state in (${raw(states.map(stateNumber).join(', '))}), ${dialect.false})`
 }

@@ -2,7 +2,8 @@ import type { Insertion } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { noteDeleted, noteTurns, setStage } from './turns.ts'
+import { toNumber } from './row.ts'
+import { deleteRows, noteDeleted, noteTurns, setStage } from './turns.ts'
 
 /** The states of older rows that each insertion is about (requirement 04 §17). Active rows never are. */
 const statesOf = { supersede: '1 and 1', replace: '1 and 6', delete: '1 and 8' } as const
@@ -19,34 +20,29 @@ export function* removeOlder(
   first: number,
 ): Verb<ReadonlyMap<string, number>> {
   const { dialect } = context
-  const { task } = dialect.tables
-  const older = sql`
-    with older (older_topic, older_sequence) as (
-      select t.topic, t.sequence
-        from ${task} t
-       where t.topic = ${topic}
-         and t.stage is not null
-         and ${dialect.among(raw('t.identifier'), [...new Set(identifiers)])}
-         and t.sequence < ${first}
-         and t.state between ${raw(statesOf[insertion])}
-       ${dialect.lock('t', 'skip')})`
+  // The sum keeps the planner from reading all that is older instead of looking up each identifier.
+  const older = yield sql`
+    select t.sequence
+      from ${dialect.tables.task} t
+     where t.topic = ${topic}
+       and t.stage is not null
+       and ${dialect.among(raw('t.identifier'), [...new Set(identifiers)])}
+       and t.sequence + 0 < ${first}
+       and t.state between ${raw(statesOf[insertion])}
+     ${dialect.lock('t', 'skip')}`
+  if (older.length === 0) return new Map()
+  const sequences = older.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
   const rows =
     insertion === 'delete'
-      ? yield sql`
-          ${older}
-          delete from ${task} as t
-           where t.topic = ${topic} and t.sequence in (select older_sequence from older)
-          returning identifier, stage`
+      ? yield deleteRows(dialect, topic, sequences)
       : yield sql`
-          ${older}
-          update ${task} as t
+          update ${dialect.tables.task} as t
              set state = 8,
                  descent = case when t.state > t.descent then t.state else t.descent end,
                  listed = ${dialect.false},
                  due = null,
                  ${setStage('ended')}
-            from older
-           where ${dialect.at(raw('older.older_topic'), raw('older.older_sequence'))}
+           where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
           returning identifier, stage`
   yield* (insertion === 'delete' ? noteDeleted : noteTurns)(context, topic, rows)
   const counts = new Map<string, number>()

@@ -14,8 +14,8 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
   const atMost = (rows: Statement): Statement => sql`(select count(*) from (${rows} limit ${limit}) found)`
   const rows = yield sql`
     select p.topic, p.ordering, p.condition, p.stage,
-           ${atMost(dialect.openRows('ready'))} as ready,
-           ${atMost(dialect.openRows('active'))} as active,
+           ${atMost(dialect.openRows('ready', limit))} as ready,
+           ${atMost(dialect.openRows('active', limit))} as active,
            ${atMost(sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`)} as waiting,
            (select ${dialect.epochMs(dialect.now(now()))} - ${dialect.epochMs(raw('min(found.created)'))}
               from (${dialect.oldestReady}) found) as oldest

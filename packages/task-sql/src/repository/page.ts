@@ -32,12 +32,11 @@ export function* page({ dialect }: Context, topic: string, options: PageOptions 
   if (after !== undefined && before !== undefined) throw invalid('before', before, 'cannot be given together with after')
   checkInteger(before === undefined ? 'after' : 'before', before ?? after ?? 0, 0, Number.MAX_SAFE_INTEGER)
   if (size === 0) return []
-  const bound = before === undefined ? sql`t.sequence > ${after ?? 0}` : sql`t.sequence < ${before}`
   const rows = yield sql`
     select ${infoColumns(dialect)}
-      from ${dialect.tables.task} t
-     where t.topic = ${topic} and ${bound}${meets(dialect, filter)}
-     order by t.sequence ${raw(before === undefined ? 'asc' : 'desc')}
+      from ${dialect.taskInOrder}
+     where ${before === undefined ? dialect.inTopic(topic, after ?? 0) : dialect.inTopic(topic, 0, before)}${meets(dialect, filter)}
+     order by ${raw(before === undefined ? 't.topic, t.sequence' : 't.topic desc, t.sequence desc')}
      limit ${size}`
   return rows.map((row) => toTaskInfo(topic, row))
 }

@@ -3,9 +3,9 @@ import type { PurgeOptions, TaskState } from '@taskstream/task-api'
 import { nothing, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { meets } from './filter.ts'
+import { inRange, meets } from './filter.ts'
 import { toNumber } from './row.ts'
-import { noteDeleted } from './turns.ts'
+import { deleteRows, noteDeleted } from './turns.ts'
 
 /** Requirement 04 §42: neither what is to be done, nor what expired and nobody has looked at. */
 const purged: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
@@ -18,17 +18,20 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
   const before = dialect.plusMs(dialect.now(now()), sql`cast(${-(olderThanMs ?? 0)} as bigint)`)
   const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
-  const rows = yield sql`
-    with old (old_sequence) as (
-      select t.sequence
-        from ${dialect.tables.task} t
-       where t.topic = ${topic}${meets(dialect, { ...filter, states })}${old}
-       order by t.sequence
-       limit ${limit}
-       ${dialect.lock('t', 'skip')})
-    delete from ${dialect.tables.task} as t
-     where t.topic = ${topic} and t.sequence in (select old_sequence from old)
-    returning identifier, stage`
+  const { from = 0, to } = filter
+  const found = yield sql`
+    select t.sequence
+      from ${dialect.taskInOrder}
+     where ${inRange(dialect, topic, from, to)}${meets(dialect, { ...filter, states })}${old}
+     order by t.topic, t.sequence
+     limit ${limit}
+     ${dialect.lock('t', 'skip')}`
+  if (found.length === 0) return 0
+  const rows = yield deleteRows(
+    dialect,
+    topic,
+    found.map(({ sequence }) => toNumber(sequence)),
+  )
   yield* noteDeleted(context, topic, rows)
   return rows.length
 }

@@ -11,7 +11,7 @@ import type {
 import { raw, sql } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { meets } from './filter.ts'
+import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
 import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
@@ -53,9 +53,9 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const { dialect } = context
   const matching = sql`
     select t.sequence
-      from ${dialect.tables.task} t
-     where t.topic = ${topic}${meets(dialect, { ...filter, states })}
-     order by t.sequence
+      from ${dialect.taskInOrder}
+     where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states })}
+     order by t.topic, t.sequence
      limit ${limit}`
   const rows = yield dryRun ? matching : sql`${matching} ${dialect.lock('t', 'skip')}`
   const sequences = rows.map(toSequence)
@@ -103,9 +103,9 @@ function* lockSelected({ dialect }: Context, topic: string, selection: RecreateS
   checkRevivable('state', [state])
   const rows = yield sql`
     select t.sequence, t.identifier, t.state, t.external_id
-      from ${dialect.tables.task} t
-     where t.topic = ${topic}${meets(dialect, { ...filter, states: [state] })}
-     order by t.sequence
+      from ${dialect.taskInOrder}
+     where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states: [state] })}
+     order by t.topic, t.sequence
      limit ${size}
      ${dialect.lock('t', 'skip')}`
   return [...rows]
@@ -152,7 +152,9 @@ function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<numb
     select p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id, ${dialect.now(now())},
            p.listing, p.ranking, p.stage
       from ${start.from} ${topics} p, ${values}, ${task} t
-     where p.topic = ${topic} and ${dialect.at(sql`${topic}`, raw('r.old_sequence'))}
+     where p.topic = ${topic}
+       and ${dialect.at(sql`${topic}`, raw('r.old_sequence'))}
+       and ${dialect.among(raw('t.sequence'), sequences)}
      order by r.old_sequence
     returning sequence`
   yield* noteTurns(context, topic, left)

@@ -53,6 +53,14 @@ export function noteDeleted(context: Context, topic: string, rows: readonly Row[
   )
 }
 
+/** Deletes rows by their keys, which were found and locked before: no plan but that of looking up each of them. */
+export function deleteRows(dialect: Dialect, topic: string, sequences: readonly number[]): Statement {
+  return sql`
+    delete from ${dialect.tables.task} as t
+     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
+    returning identifier, stage`
+}
+
 export function* noteIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
   if (identifiers.length > 0) yield noteStatement(dialect, topic, [...new Set(identifiers)])
 }
