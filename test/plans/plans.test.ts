@@ -8,7 +8,8 @@ import { raw } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
-import { loadMillion, topicsOfMillion } from './million.ts'
+import { loadMillion } from './million.ts'
+import type { topicsOfMillion } from './million.ts'
 import { Recorder } from './recorder.ts'
 
 type Topic = keyof typeof topicsOfMillion
