@@ -37,6 +37,7 @@ export const product: Layout = {
   name: 'taskstream',
   note: 'the statements of task-sql',
   schema: [
+    'create table task_migration (version integer primary key, name text not null, applied text not null)',
     ...dialect.migrations.flatMap(({ statements }) => statements.map(({ texts }) => texts.join(''))),
     // Harness owners have no name.
     `alter table task_owner alter name set default ''`,
