@@ -1,5 +1,5 @@
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, PurgeOptions, TaskState } from '@taskstream/task-api'
+import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -57,12 +57,15 @@ describe.skipIf(!canRun)('cleaning up', () => {
     expect(await purge({ limit: 1 })).toBe(1)
     expect(names(await it.page())).toEqual(['c', 'd'])
     expect(await purge({ states: [] })).toBe(0)
+    expect(await purge({ createdFrom: new Date('9999-12-31T23:59:59.999Z') })).toBe(0)
+    expect(await purge({ createdBefore: new Date('0001-01-01T00:00:00Z') })).toBe(0)
     expect(await purge({ completedFrom: new Date(0) })).toBe(1)
     for (const options of [
       { from: 2, to: 1 },
       { limit: 0 },
       { states: ['done' as TaskState] },
       { createdFrom: new Date('x') },
+      { createdFrom: new Date(-8.64e15) },
       { completedFrom: new Date(2), completedBefore: new Date(1) },
       { reason: 'boredom' as 'tries' },
     ])
@@ -101,7 +104,12 @@ describe.skipIf(!canRun)('cleaning up', () => {
     const purgeOwners = (olderThanMs: number): Promise<number> =>
       it.commit<number>((transaction) => it.tasks.purgeOwners(transaction, olderThanMs))
     expect(await purgeOwners(60_000)).toBe(0)
-    await expect.poll(() => purgeOwners(1), { interval: 2 }).toBeGreaterThan(0)
+    const known = async (): Promise<boolean> => {
+      await purgeOwners(1)
+      const owners = await it.commit<TaskOwner[]>((transaction) => it.tasks.owners(transaction, 1_000_000_000))
+      return owners.some(({ owner }) => owner === rival.owner)
+    }
+    await expect.poll(known, { interval: 2 }).toBe(false)
     expect(await codeOf(() => it.commit((transaction) => rival.heartbeat(transaction)))).toBe('OWNER_UNKNOWN')
     await it.commit((transaction) => it.tasks.heartbeat(transaction))
     await it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000, then: 'ready' }))

@@ -21,6 +21,9 @@ export const taskLimits = {
   priority: 32_767,
 } as const
 
+const firstInstant = Date.parse('0001-01-01T00:00:00Z')
+const lastInstant = Date.parse('9999-12-31T23:59:59.999Z')
+
 /** @throws TaskError ARGUMENT_INVALID unless `value` is well-formed text of 1 to `maximum` characters without NUL. */
 export function checkText(argument: string, value: unknown, maximum: number): asserts value is string {
   if (typeof value !== 'string') throw invalid(argument, value, 'must be a string')
@@ -49,9 +52,11 @@ export function checkDuration(argument: string, value: unknown): asserts value i
   checkInteger(argument, value, 0, taskLimits.durationMs)
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date`. */
+/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` of the years 1 to 9999: what every engine can keep. */
 export function checkInstant(argument: string, value: unknown): asserts value is Date {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw invalid(argument, value, 'must be a valid Date')
+  if (value.getTime() < firstInstant || value.getTime() > lastInstant)
+    throw invalid(argument, value.toISOString(), 'must be of the years 1 to 9999')
 }
 
 /** @throws TaskError ARGUMENT_INVALID unless `topic` may name a topic: 1 to 250 characters. */

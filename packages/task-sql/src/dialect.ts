@@ -103,6 +103,8 @@ export interface Dialect {
   held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows
   /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
   beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
+  /** Selects and locks `sequence` of the rows `t` of these identifiers of a keyed topic that meet a condition, passing over locked ones. */
+  lockIdentified(topic: string, identifiers: readonly string[], which: Statement): Statement
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
   lock(table: string, mode: 'wait' | 'skip'): Statement
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. */

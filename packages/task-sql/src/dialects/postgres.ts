@@ -63,6 +63,15 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
       from: raw('started,'),
     }),
+    // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
+    lockIdentified: (topic, identifiers, which) => sql`
+      select t.sequence
+        from unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
+             lateral (select t.sequence
+                        from ${tables.task} t
+                       where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
+                      offset 0
+                         for update skip locked) t`,
     lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
     affected,
     ready,

@@ -41,6 +41,13 @@ export function sqlite(): Dialect {
     at,
     held,
     beginPush: () => ({ with: nothing, from: nothing }),
+    lockIdentified: (topic, identifiers, which) => sql`
+      select t.sequence
+        from ${tables.task} t indexed by task_identifier
+       where t.topic = ${topic}
+         and t.stage is not null
+         and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
+         and ${which}`,
     lock: () => nothing,
     affected,
     // An index is only used where its own condition stands in the statement, word for word.

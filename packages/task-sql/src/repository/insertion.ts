@@ -21,15 +21,8 @@ export function* removeOlder(
 ): Verb<ReadonlyMap<string, number>> {
   const { dialect } = context
   // The sum keeps the planner from reading all that is older instead of looking up each identifier.
-  const older = yield sql`
-    select t.sequence
-      from ${dialect.tables.task} t
-     where t.topic = ${topic}
-       and t.stage is not null
-       and ${dialect.among(raw('t.identifier'), [...new Set(identifiers)])}
-       and t.sequence + 0 < ${first}
-       and t.state between ${raw(statesOf[insertion])}
-     ${dialect.lock('t', 'skip')}`
+  const which = sql`t.sequence + 0 < ${first} and t.state between ${raw(statesOf[insertion])}`
+  const older = yield dialect.lockIdentified(topic, [...new Set(identifiers)], which)
   if (older.length === 0) return new Map()
   const sequences = older.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
   const rows =
