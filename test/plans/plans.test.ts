@@ -6,7 +6,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun, openSubject, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import { loadMillion } from './million.ts'
 import type { topicsOfMillion } from './million.ts'
@@ -126,7 +126,9 @@ describe.skipIf(!canRun)('at a million rows', () => {
     describe(analysed ? 'with statistics' : 'never analysed', () => {
       if (analysed) beforeAll(() => subject.transactions((transaction) => tasks.refresh(transaction)))
 
-      test.each(verbs)('%s', (name, most, verb) => check(name, most, verb))
+      // Until it is analysed, PostgreSQL 15 reads a topic's index rather than look up hundreds of keys (docs/decisions/plans.md).
+      const wholeTopic = subjectName === 'postgres-15' && !analysed ? ['push, replace', 'push, delete'] : []
+      test.each(verbs)('%s', (name, most, verb) => check(name, wholeTopic.includes(name) ? 60_000 : most, verb))
 
       test.each(heldVerbs)('%s', async (name, most, topic, verb) => {
         await subject
