@@ -74,7 +74,9 @@ function cell(tests: readonly TestCase[], engine: string, references: readonly s
   if (own.length === 0) return '–'
   if (own.some((test) => test.result().state === 'failed')) return '**broken**'
   if (own.some((test) => test.result().state !== 'passed')) return 'not run'
-  return link('kept', own[0]!)
+  // By the first test that is named, whatever came first in this run.
+  const first = references.flatMap((reference) => own.find((test) => matches(test, reference)) ?? [])
+  return link('kept', first[0]!)
 }
 
 function list(tests: readonly TestCase[]): string {
