@@ -34,7 +34,8 @@ export default class GuaranteesReporter implements Reporter {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const missing = [...Object.keys(engines), 'unit'].filter((engine) => !ranIn(tests, engine))
     const filtered =
-      process.argv.slice(2).some((argument) => argument.includes('test/')) || Boolean(this.#vitest?.config.testNamePattern)
+      process.argv.slice(2).some((argument) => !argument.startsWith('-') && argument.includes('test/')) ||
+      Boolean(this.#vitest?.config.testNamePattern)
     if (filtered || missing.length > 0) return
     const unknown = [...guarantees, ...requirements]
       .flatMap(({ tests: references = [] }) => references)
