@@ -50,8 +50,8 @@ export function sqlite(): Dialect {
          and ${which}`,
     lock: () => nothing,
     affected,
-    // An index is only used where its own condition stands in the statement, word for word.
-    ready: raw('t.state = 1 and t.state <= 1'),
+    // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
+    ready: raw('t.state = 1'),
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
       sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
     // With statistics SQLite would rather walk all topics by sequence, until it has found enough.

@@ -6,10 +6,10 @@ import { claimStatus, mayClaim } from './polling.ts'
 import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
 
-/** Listed ready rows of a topic, in its order: what a topic that is polled by another order than sequence keeps an index of. */
-export function listedReady(dialect: Dialect, topic: string, { order }: Polling): Statement {
+/** What a listed ready row `t` is, for an index of them in the topic's order; `topic` says how the topic is asked for. */
+export function listedReady(dialect: Dialect, topic: Statement, { order }: Polling): Statement {
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.true}` : raw('')
-  return sql`${dialect.inTopic(topic)} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
+  return sql`${topic} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
 }
 
 export function orderBy({ order }: Polling): Statement {
@@ -25,7 +25,7 @@ export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: 
       select topic, sequence
         from (select t.topic, t.sequence
                 from ${dialect.tables.task} t
-               where ${listedReady(dialect, topic, polling)}
+               where ${listedReady(dialect, dialect.inTopic(topic), polling)}
                  and ${mayClaim(dialect, topic, owner, polling)}
                order by ${orderBy(polling)}
                limit ${size}
