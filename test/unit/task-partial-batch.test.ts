@@ -1,6 +1,6 @@
 import { partialBatch, TaskDecision, TaskDecisionError } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
-import type { TaskHandler } from '@taskstream/task-processor'
+import type { BatchHandler } from '@taskstream/task-processor'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
 const batch = ['a', 'b', 'c', 'd'].map((identifier, sequence): Task => ({ topic: 't', identifier, sequence }))
@@ -116,9 +116,9 @@ describe('a partial batch', () => {
       delegate: (_, context) => {
         given = context
       },
-    } satisfies { predicate: typeof odd; delegate: TaskHandler<unknown> })
-    expectTypeOf(partial).toExtend<TaskHandler<unknown>>()
-    const context = { topic: 't' } as Parameters<TaskHandler<unknown>>[1]
+    } satisfies { predicate: typeof odd; delegate: BatchHandler<unknown> })
+    expectTypeOf(partial).toExtend<BatchHandler<unknown>>()
+    const context = { topic: 't' } as Parameters<BatchHandler<unknown>>[1]
     void partial(batch as never, context)
     expect(given).toBe(context)
   })

@@ -4,7 +4,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import type { Decisions, HandlerContext, TaskHandler } from './task-handler.ts'
+import type { BatchHandler, Decisions, HandlerContext } from './task-handler.ts'
 import { Wake } from './wake.ts'
 
 /** What handling a batch needs of its manager. */
@@ -12,8 +12,10 @@ export interface BatchEnvironment<Transaction> {
   readonly topic: string
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
-  readonly handler: TaskHandler<Transaction>
+  readonly handler: BatchHandler<Transaction>
   readonly retry: RetryPolicy | undefined
+  /** Wakes the processor of another topic. */
+  readonly wake: (topic: string) => void
   readonly listener: SafeListener
 }
 
@@ -98,12 +100,13 @@ export class Batch<Transaction> {
   }
 
   #context(): HandlerContext<Transaction> {
-    const { topic, retry, repository, dispatcher } = this.#environment
+    const { topic, retry, repository, dispatcher, wake } = this.#environment
     let asked = false
     return {
       topic,
       signal: this.#abort.signal,
       failed: (task, error) => failed(task, error, retry),
+      wake,
       complete: async (decide) => {
         if (asked) throw new TaskError('LIFECYCLE', `A batch of topic "${topic}" was completed already`, { topic })
         asked = true

@@ -3,6 +3,7 @@ import { Batch } from './batch.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { safeListener } from './listener.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { openHandler } from './task-handler.ts'
 import type { Decisions, TaskHandler } from './task-handler.ts'
 
 export interface HandleBatchOptions<Transaction> {
@@ -47,7 +48,11 @@ export async function handleBatch<Transaction>(
     },
   })
   const dispatcher = new Dispatcher(transactions)
-  await new Batch({ topic, repository, dispatcher, handler, retry, listener }, tasks).begin()
+  const open = openHandler(handler, topic)
+  // Nobody else is there to be woken.
+  const wake = (): void => {}
+  await new Batch({ topic, repository, dispatcher, handler: open.handle, retry, listener, wake }, tasks).begin()
+  await open.close?.()
   if (failure) throw (failure as { readonly error: unknown }).error
   return outcome
 }

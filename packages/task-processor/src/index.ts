@@ -7,8 +7,16 @@ export { exponential } from './retry-policy.ts'
 export type { ExponentialOptions, RetryPolicy } from './retry-policy.ts'
 export { stopOnSignal } from './stop-on-signal.ts'
 export type { StopOnSignalOptions } from './stop-on-signal.ts'
-export { eachTask } from './task-handler.ts'
-export type { Decisions, HandlerContext, SingleHandler, TaskHandler } from './task-handler.ts'
+export { eachTask, openHandler } from './task-handler.ts'
+export type {
+  BatchHandler,
+  Decisions,
+  HandlerContext,
+  OpenHandler,
+  SingleHandler,
+  TaskHandler,
+  TaskHandlerFactory,
+} from './task-handler.ts'
 export type { ProcessOptions, RetainedState, StopOptions, StopReport, TaskManager } from './task-manager.ts'
 export { TaskNode } from './task-node.ts'
 export type { TaskNodeOptions } from './task-node.ts'

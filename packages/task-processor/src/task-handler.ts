@@ -21,16 +21,40 @@ export interface HandlerContext<Transaction> {
   complete(decide: (transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>): Promise<Completion>
   /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */
   failed(task: HeldTask, error: unknown): TaskDecision
+  /** There may be work in another topic of this node: to be called once what was pushed to it is committed. */
+  wake(topic: string): void
 }
 
 /**
  * Handles a batch, outside any transaction: returns decisions, or completes by `context.complete`. What it throws fails every task of
  * the batch, or retries it by the policy; a task without a decision fails.
  */
-export type TaskHandler<Transaction> = (
+export type BatchHandler<Transaction> = (
   batch: readonly HeldTask[],
   context: HandlerContext<Transaction>,
 ) => Decisions | void | Promise<Decisions | void>
+
+/** A handler with a state of its own, such as a buffer: opened whenever a topic begins to be processed, and closed when it ends. */
+export interface TaskHandlerFactory<Transaction> {
+  /** @throws what is wrong with the handler: the topic is not processed then */
+  open(topic: string): OpenHandler<Transaction>
+}
+
+/** What is opened for one topic. */
+export interface OpenHandler<Transaction> {
+  readonly handle: BatchHandler<Transaction>
+  /** How many batches it takes at a time, those that it keeps waiting included: what is polled at most. Default: what the topic says. */
+  readonly capacity?: number
+  /** No more batches will come. Those it has been given are still to be settled, one way or another. */
+  close?(): void | Promise<void>
+}
+
+export type TaskHandler<Transaction> = BatchHandler<Transaction> | TaskHandlerFactory<Transaction>
+
+/** A handler ready for the batches of a topic. */
+export function openHandler<Transaction>(handler: TaskHandler<Transaction>, topic: string): OpenHandler<Transaction> {
+  return typeof handler === 'function' ? { handle: handler } : handler.open(topic)
+}
 
 /** Handles one task. Nothing returned is a success; what is thrown is the task's alone. */
 export type SingleHandler<Transaction> = (
@@ -46,7 +70,7 @@ const success = TaskDecision.success()
  * @example
  * handler: eachTask(async (task, { signal }) => { await send(task.input, { signal }) })
  */
-export function eachTask<Transaction>(handle: SingleHandler<Transaction>): TaskHandler<Transaction> {
+export function eachTask<Transaction>(handle: SingleHandler<Transaction>): BatchHandler<Transaction> {
   return async (batch, context) => {
     const decisions = new Map<HeldTask, TaskDecision>()
     for (const task of batch) {

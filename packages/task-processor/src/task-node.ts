@@ -5,6 +5,7 @@ import { Heartbeat } from './heartbeat.ts'
 import { safeListener } from './listener.ts'
 import type { SafeListener, TaskListener } from './listener.ts'
 import { Maintenance } from './maintenance.ts'
+import { openHandler } from './task-handler.ts'
 import { TaskManager } from './task-manager.ts'
 import type { ProcessOptions, StopOptions, StopReport } from './task-manager.ts'
 
@@ -100,9 +101,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       topic,
       repository,
       dispatcher: this.#dispatcher,
-      handler: options.handler,
+      handler: openHandler(options.handler, topic).handle,
       retry: options.retry,
       listener: this.#listener,
+      wake: (touched: string) => this.wake(touched),
     }
     const idleMs = (): number => (this.#notified ? 30_000 : 1_000)
     const manager = new TaskManager(environment, options, idleMs, () => this.#heartbeat.holds)
