@@ -6,9 +6,12 @@ export type Outcome<E extends Execution, Result> = E extends 'sync' ? Result : P
 
 /**
  * Runs `work` in a transaction of its own: committed when `work` returns, rolled back when it throws.
- * A source may run `work` again after a transaction that certainly left nothing, such as one that lost a deadlock.
+ * A source may run `work` again after a transaction that certainly left nothing, such as one that lost a deadlock. When `work` throws
+ * TRANSACTION_ABANDONED, something may still be using the transaction: its connection is closed and not used again.
  * One line per driver; the processor opens transactions in no other way.
  */
-export type TransactionSource<Transaction> = <Result>(
-  work: (transaction: Transaction) => Result | Promise<Result>,
-) => Promise<Result>
+export interface TransactionSource<Transaction> {
+  <Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result>
+  /** How many transactions can be open at a time, where that is bounded and known. */
+  readonly connections?: number
+}

@@ -35,6 +35,10 @@ export const taskErrorCodes = {
    * began. Nothing was written: roll back, and run the whole transaction again.
    */
   TRANSACTION_CONFLICT: 'TRANSACTION_CONFLICT',
+  /** A handler did not let go of its transaction in time: it is rolled back, and its connection is not used again. */
+  TRANSACTION_ABANDONED: 'TRANSACTION_ABANDONED',
+  /** The pool cannot open as many transactions at a time as a node may need: `data.found`, `data.needed`. */
+  POOL_TOO_SMALL: 'POOL_TOO_SMALL',
   /** A synchronous database stayed locked by another process. */
   DATABASE_BUSY: 'DATABASE_BUSY',
   /** A notifier gave up: it listens, and is told nothing. Tasks are found by polling. */
@@ -51,6 +55,8 @@ export const taskErrorCodes = {
   RUNTIME_UNSUPPORTED: 'RUNTIME_UNSUPPORTED',
   /** Reason of an abort: the owner's lease ran out, so that others may have taken the tasks over. */
   LEASE_LOST: 'LEASE_LOST',
+  /** Reason of an abort: the handler took longer than it may: `data.timeoutMs`. */
+  TASK_TIMEOUT: 'TASK_TIMEOUT',
   /** Reason of an abort: the processor is stopping and its grace is over. */
   SHUTDOWN: 'SHUTDOWN',
   /** A supplement is there already: `data.token`, `data.task`, `data.qualifier`. */

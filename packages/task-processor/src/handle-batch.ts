@@ -1,6 +1,8 @@
 import type { Completion, Execution, HeldTask, TaskRepository, TransactionSource } from '@taskstream/task-api'
-import { Batch } from './batch.ts'
+import { systemClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { LeasedBatch } from './leased-batch.ts'
 import { safeListener } from './listener.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { openHandler } from './task-handler.ts'
@@ -13,6 +15,10 @@ export interface HandleBatchOptions<Transaction> {
   readonly handler: TaskHandler<Transaction>
   /** What becomes of a task whose handler throws. Default: it fails. */
   readonly retry?: RetryPolicy
+  /** How long the handler may take, in milliseconds, before its signal is aborted. Default: for ever. */
+  readonly timeoutMs?: number
+  /** What time is for the handler. Default: the process's own. */
+  readonly clock?: Clock
 }
 
 /** What became of a batch. */
@@ -32,8 +38,9 @@ export interface BatchOutcome {
  */
 export async function handleBatch<Transaction>(
   tasks: readonly HeldTask[],
-  { repository, transactions, topic, handler, retry }: HandleBatchOptions<Transaction>,
+  options: HandleBatchOptions<Transaction>,
 ): Promise<BatchOutcome> {
+  const { repository, transactions, topic, handler, retry, timeoutMs, clock = systemClock } = options
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
   let failure: { readonly error: unknown } | undefined
@@ -47,11 +54,20 @@ export async function handleBatch<Transaction>(
       failure = { error }
     },
   })
-  const dispatcher = new Dispatcher(transactions)
   const open = openHandler(handler, topic)
-  // Nobody else is there to be woken.
-  const wake = (): void => {}
-  await new Batch({ topic, repository, dispatcher, handler: open.handle, retry, listener, wake }, tasks).begin()
+  const environment = {
+    topic,
+    repository,
+    retry,
+    listener,
+    clock,
+    timeoutMs,
+    dispatcher: new Dispatcher(transactions),
+    handler: open.handle,
+    abortMs: 2e3,
+    wake: () => {},
+  }
+  await new LeasedBatch(environment, tasks).begin()
   await open.close?.()
   if (failure) throw (failure as { readonly error: unknown }).error
   return outcome

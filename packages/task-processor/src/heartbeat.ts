@@ -1,5 +1,7 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { Execution, TaskRepository } from '@taskstream/task-api'
+import { every } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
@@ -8,6 +10,7 @@ export interface HeartbeatOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
   readonly listener: SafeListener
+  readonly clock: Clock
   readonly intervalMs: number
   readonly leaseMs: number
   /** The lease is lost: called once, until it holds again. */
@@ -25,7 +28,7 @@ export class Heartbeat<Transaction> {
   readonly #condition: Condition
   #sentAt = 0
   #lost = false
-  #timer: NodeJS.Timeout | undefined
+  #end: (() => void) | undefined
   #beating: Promise<void> | undefined
 
   constructor(options: HeartbeatOptions<Transaction>) {
@@ -35,9 +38,10 @@ export class Heartbeat<Transaction> {
 
   /** Whether the lease holds at this moment. Asked, not only timed: a process that was stopped wakes with every timer late. */
   get holds(): boolean {
-    if (!this.#lost && performance.now() - this.#sentAt > this.#options.leaseMs) {
+    const { clock, leaseMs, listener } = this.#options
+    if (!this.#lost && clock.monotonicMs() - this.#sentAt > leaseMs) {
       this.#lost = true
-      this.#options.listener.onLeaseLost()
+      listener.onLeaseLost({ leaseMs })
       this.#options.onLost()
     }
     return !this.#lost
@@ -46,21 +50,21 @@ export class Heartbeat<Transaction> {
   /** Begins to beat. The owner has just been registered, which counts as the first. */
   start(registeredAt: number): void {
     this.#sentAt = registeredAt
-    this.#timer = setInterval(() => {
+    this.#end = every(this.#options.clock, this.#options.intervalMs, () => {
       // A beat that hangs is not joined by others, and the lease is looked at all the same.
       void this.holds
       this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
-    }, this.#options.intervalMs)
+    })
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#end?.()
     await this.#beating
   }
 
   async #beat(): Promise<void> {
-    const { repository, dispatcher } = this.#options
-    const sentAt = performance.now()
+    const { repository, dispatcher, clock, leaseMs } = this.#options
+    const sentAt = clock.monotonicMs()
     try {
       await dispatcher
         .once<void>((transaction) => repository.heartbeat(transaction))
@@ -71,7 +75,7 @@ export class Heartbeat<Transaction> {
         })
       this.#sentAt = sentAt
       this.#condition.worked()
-      if (this.#lost && performance.now() - sentAt <= this.#options.leaseMs) {
+      if (this.#lost && clock.monotonicMs() - sentAt <= leaseMs) {
         this.#lost = false
         this.#options.onRegained()
       }

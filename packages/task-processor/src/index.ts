@@ -1,6 +1,10 @@
 export { handleBatch } from './handle-batch.ts'
 export type { BatchOutcome, HandleBatchOptions } from './handle-batch.ts'
-export type { Activity, TaskListener } from './listener.ts'
+export { systemClock } from './clock.ts'
+export type { Clock } from './clock.ts'
+export { unlimited } from './limiter.ts'
+export type { TaskLimiter } from './limiter.ts'
+export type { Activity, BatchEvent, TaskListener } from './listener.ts'
 export { localNotifier } from './local-notifier.ts'
 export type { LocalNotifier } from './local-notifier.ts'
 export { exponential } from './retry-policy.ts'
@@ -17,6 +21,8 @@ export type {
   TaskHandler,
   TaskHandlerFactory,
 } from './task-handler.ts'
-export type { ProcessOptions, RetainedState, StopOptions, StopReport, TaskManager } from './task-manager.ts'
+export type { ProcessOptions, RetainedState } from './process-options.ts'
+export type { StopOptions, StopReport } from './stop-report.ts'
+export type { TaskManager } from './task-manager.ts'
 export { TaskNode } from './task-node.ts'
 export type { TaskNodeOptions } from './task-node.ts'

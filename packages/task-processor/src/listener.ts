@@ -1,49 +1,103 @@
+import { channel } from 'node:diagnostics_channel'
+import type { Channel } from 'node:diagnostics_channel'
 import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
 
 /** What a node was doing when something went wrong. */
-export type Activity = 'poll' | 'release' | 'handle' | 'complete' | 'heartbeat' | 'maintenance' | 'listen'
+export type Activity =
+  | 'poll'
+  | 'release'
+  | 'limit'
+  | 'handle'
+  | 'complete'
+  | 'heartbeat'
+  | 'maintenance'
+  | 'listen'
+  | 'activation'
 
-/** Hears what a node does. Every method is optional; one that throws is reported as a process warning and changes nothing. */
+/** A batch, in the events about it. `trace` is what `onStart` returned. */
+export interface BatchEvent {
+  readonly topic: string
+  readonly tasks: readonly HeldTask[]
+  readonly trace?: unknown
+}
+
+/**
+ * Hears what a node does. Every method is optional; one that throws is reported as a process warning and changes nothing. The same
+ * events are published on channels of `node:diagnostics_channel`, named after the method: `taskstream:onStart`.
+ */
 export interface TaskListener {
-  /** A batch was polled, and its handler begins. */
-  onStart?(event: { readonly topic: string; readonly tasks: readonly HeldTask[] }): void
+  /** A batch was polled, and its handler begins. What is returned comes back as `trace` in the later events of the batch. */
+  onStart?(event: BatchEvent): unknown
+  /** The handler was called, and has returned or thrown; a promise that it returned may still be pending. */
+  onDispatched?(event: BatchEvent): void
+  /** The batch is about to be completed. */
+  onCallback?(event: BatchEvent): void
   /** A completion was committed. */
-  onComplete?(event: {
-    readonly topic: string
-    readonly completion: Completion
-    readonly decisions: ReadonlyMap<HeldTask, TaskDecision>
-  }): void
+  onComplete?(
+    event: BatchEvent & { readonly completion: Completion; readonly decisions: ReadonlyMap<HeldTask, TaskDecision> },
+  ): void
   /** Tasks were no longer held when they were to be completed: the repository refused, and nothing was written for them. */
-  onLost?(event: { readonly topic: string; readonly tasks: readonly HeldTask[] }): void
+  onLost?(event: BatchEvent): void
+  /** Tasks were handed back undone: they are ready again, with their try refunded. */
+  onReturned?(event: BatchEvent): void
+  /**
+   * A handler ignored being asked to let go. Its tasks were decided without it, and what it may still decide is refused; but its code
+   * goes on to run. `at`: the task that it said it was at.
+   */
+  onStuck?(event: BatchEvent & { readonly heldMs: number; readonly at?: HeldTask }): void
+  /** A poll found nothing. */
+  onEmpty?(event: { readonly topic: string }): void
   /** Something failed. Reported once for each change: a poll that goes on failing is silent until it works again. */
-  onError?(event: { readonly activity: Activity; readonly error: unknown; readonly topic?: string }): void
+  onError?(event: { readonly activity: Activity; readonly error: unknown } & Partial<BatchEvent>): void
   /** What had failed works again. */
   onRecovered?(event: { readonly activity: Activity; readonly topic?: string }): void
+  /** A topic is not processed any more, because of an error that will not go away by itself: a limiter's, say. */
+  onFatal?(event: { readonly topic: string; readonly error: unknown }): void
   /** No heartbeat has come through for as long as the lease: others may take over what is held. Handlers are aborted. */
-  onLeaseLost?(): void
+  onLeaseLost?(event: { readonly leaseMs: number }): void
+  /** The event loop stood still for so long. `batches` were being handled; `at` is the task whose handler was called last. */
+  onBlocked?(event: { readonly blockedMs: number; readonly batches: readonly (BatchEvent & { readonly at?: HeldTask })[] }): void
 }
 
 /** A listener whose every method is there and cannot throw. */
 export type SafeListener = Required<TaskListener>
 
 export function safeListener(listener: TaskListener): SafeListener {
-  const safe =
-    <Event extends unknown[]>(name: keyof TaskListener) =>
-    (...event: Event): void => {
+  const safe = <Name extends keyof TaskListener>(name: Name): SafeListener[Name] => {
+    const published: Channel = channel(`taskstream:${name}`)
+    const hear = (event: unknown): unknown => {
+      if (published.hasSubscribers) published.publish(event)
       try {
-        ;(listener[name] as ((...event: Event) => void) | undefined)?.apply(listener, event)
+        const answer = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event)
+        if (answer instanceof Promise) answer.catch((error: unknown) => warn(`A task listener's ${name}`, error))
+        return answer
       } catch (error) {
-        process.emitWarning(`A task listener's ${name} threw: ${error instanceof Error ? error.stack : String(error)}`)
+        warn(`A task listener's ${name}`, error)
+        return undefined
       }
     }
+    return hear as SafeListener[Name]
+  }
   return {
     onStart: safe('onStart'),
+    onDispatched: safe('onDispatched'),
+    onCallback: safe('onCallback'),
     onComplete: safe('onComplete'),
     onLost: safe('onLost'),
+    onReturned: safe('onReturned'),
+    onStuck: safe('onStuck'),
+    onEmpty: safe('onEmpty'),
     onError: safe('onError'),
     onRecovered: safe('onRecovered'),
+    onFatal: safe('onFatal'),
     onLeaseLost: safe('onLeaseLost'),
+    onBlocked: safe('onBlocked'),
   }
+}
+
+/** For what must not fail because somebody who only looks on does. */
+function warn(who: string, error: unknown): void {
+  process.emitWarning(`${who} threw: ${error instanceof Error ? error.stack : String(error)}`)
 }
 
 /** Turns a run of failures into one event, and the first success after it into another. */

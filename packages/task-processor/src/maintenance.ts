@@ -1,8 +1,10 @@
 import type { Execution, Expiry, TaskRepository, TaskState } from '@taskstream/task-api'
+import { every } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
-import type { TaskManager } from './task-manager.ts'
+import type { ProcessOptions } from './process-options.ts'
 
 /** Tasks expired, or purged, in one transaction; a dead owner's thousands go in several. */
 const chunkSize = 1_000
@@ -15,22 +17,26 @@ export interface MaintenanceOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
   readonly listener: SafeListener
+  readonly clock: Clock
   readonly intervalMs: number
   readonly leaseMs: number
   /** Tasks of these topics are ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** How long the ended tasks of each topic are kept. */
-  readonly retained: () => Iterable<Pick<TaskManager<Transaction>, 'topic' | 'retainMs'>>
+  readonly retained: () => Iterable<{
+    readonly topic: string
+    readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
+  }>
 }
 
 /** Takes the tasks of dead owners from them, and purges what is old, now and then; every node does, and any one is enough. */
 export class Maintenance<Transaction> {
   readonly #options: MaintenanceOptions<Transaction>
   readonly #condition: Condition
-  #timer: NodeJS.Timeout | undefined
+  #end: (() => void) | undefined
   #running: Promise<void> | undefined
   #stopped = false
-  #forgetAt = 0
+  #forgetAt = -Infinity
 
   constructor(options: MaintenanceOptions<Transaction>) {
     this.#options = options
@@ -42,12 +48,12 @@ export class Maintenance<Transaction> {
       this.#running ??= this.#run().finally(() => (this.#running = undefined))
     }
     run()
-    this.#timer = setInterval(run, this.#options.intervalMs)
+    this.#end = every(this.#options.clock, this.#options.intervalMs, run)
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    clearInterval(this.#timer)
+    this.#end?.()
     await this.#running
   }
 
@@ -71,10 +77,10 @@ export class Maintenance<Transaction> {
 
   /** What a forgotten owner held is as good as expired: nobody needs its row for that. */
   async #forget(): Promise<void> {
-    if (performance.now() < this.#forgetAt) return
-    const { repository, dispatcher, leaseMs } = this.#options
+    const { repository, dispatcher, leaseMs, clock } = this.#options
+    if (clock.monotonicMs() < this.#forgetAt) return
     await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
-    this.#forgetAt = performance.now() + forgetEveryMs
+    this.#forgetAt = clock.monotonicMs() + forgetEveryMs
   }
 
   /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */

@@ -1,15 +1,23 @@
-import type { HeldTask, Release } from '@taskstream/task-api'
-import { Batch } from './batch.ts'
-import type { BatchEnvironment } from './batch.ts'
+import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
+import type { Batch, BatchEnvironment } from './batch.ts'
+import { LeasedBatch } from './leased-batch.ts'
+import type { TaskLimiter } from './limiter.ts'
 import { Condition } from './listener.ts'
 import { pauseMs } from './retry-policy.ts'
+import { TransactionalBatch } from './transactional-batch.ts'
 import { Wake } from './wake.ts'
 
 /** How a topic is polled. */
 export interface PollSettings {
-  readonly size: number
+  readonly poll: PollOptions & { readonly size: number }
+  readonly mode: 'leased' | 'transactional'
   readonly concurrency: number
   readonly idleMs: () => number
+  readonly limiter: TaskLimiter
+  /** Whether the owner's lease holds: without it nothing is polled. */
+  readonly mayPoll: () => boolean
+  /** The loop has ended by itself, and will not go on. */
+  readonly onFatal: (error: unknown) => void
 }
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
@@ -17,32 +25,37 @@ const releaseEveryMs = 1_000
 
 /** The only loop, and the only place that sleeps. Polls ahead while earlier batches are handled, and never more than it may hold. */
 export class PollLoop<Transaction> {
-  readonly batches: Set<Batch<Transaction>> = new Set()
+  readonly batches: Set<Batch> = new Set()
+  /** Handlers that were given up, and run on: as many are put up with as there may be batches. */
+  readonly #stuck: Set<Batch> = new Set()
   readonly #environment: BatchEnvironment<Transaction>
   readonly #settings: PollSettings
-  /** Whether the owner's lease holds: without it nothing is polled. */
-  readonly #mayPoll: () => boolean
-  readonly #wake = new Wake()
+  readonly #wake: Wake
   readonly #polling: Condition
+  readonly #draining = new AbortController()
   /** A poll has failed: it may have been committed all the same, and would hold tasks that nobody knows of. */
   #uncertain = false
-  #draining = false
-  #onLate: (batch: Batch<Transaction>) => void = () => {}
+  /**
+   * So many tasks are to be taken by a lease, where tries count, before transactions are trusted again: after a start, as the process
+   * may have died of one of them, and after a transaction that was rolled back.
+   */
+  #careful: number
+  #empty = 0
+  #releaseAt = 0
+  #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
-  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings, mayPoll: () => boolean) {
+  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings) {
     this.#environment = environment
     this.#settings = settings
-    this.#mayPoll = mayPoll
+    this.#wake = new Wake(environment.clock)
     this.#polling = new Condition(environment.listener, 'poll', environment.topic)
-  }
-
-  get running(): boolean {
-    return this.#ended !== undefined && !this.#draining
+    this.#careful = settings.poll.size
   }
 
   start(): void {
-    this.#ended ??= this.#run()
+    // Whatever it is, nobody polls any more.
+    this.#ended ??= this.#run().catch((error: unknown) => this.#settings.onFatal(error))
   }
 
   wake(): void {
@@ -53,42 +66,64 @@ export class PollLoop<Transaction> {
    * Polls no more; what is held goes on. Resolves when the last poll has ended. What that one brings is handed back at once, and
    * `onLate` is told.
    */
-  async drain(onLate: (batch: Batch<Transaction>) => void): Promise<void> {
+  async drain(onLate: (batch: Batch) => void): Promise<void> {
     this.#onLate = onLate
-    this.#draining = true
+    this.#draining.abort()
     this.#wake.wake()
     await this.#ended
   }
 
   async #run(): Promise<void> {
-    let empty = 0
-    let releaseAt = 0
-    while (!this.#draining) {
+    const { signal } = this.#draining
+    while (!signal.aborted) {
       const version = this.#wake.version
-      if (this.batches.size >= this.#settings.concurrency || !this.#mayPoll()) {
+      if (!this.#hasRoom() || !this.#settings.mayPoll()) {
         // A batch that ends wakes the loop, and so does the lease when it holds again.
         await this.#wake.sleep(version, releaseEveryMs)
         continue
       }
+      let release: () => void
       try {
-        if (performance.now() >= releaseAt)
-          releaseAt = performance.now() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
-        if (this.#uncertain) await this.#reclaim()
-        const tasks = await this.#poll()
-        this.#polling.worked()
-        if (tasks.length > 0) {
-          empty = 0
-          this.#begin(tasks)
-          continue
-        }
-        // Before it sleeps it must know when to wake.
-        const { released, nextDueMs = Infinity } = await this.#release()
-        if (released === 0) await this.#wake.sleep(version, Math.min(nextDueMs, this.#idleMs(++empty)))
-        releaseAt = 0
+        release = await this.#settings.limiter.acquire(this.#environment.topic, signal)
       } catch (error) {
-        this.#polling.failed(error)
-        await this.#wake.sleep(version, pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5))
+        if (signal.aborted) return
+        // Nobody knows how many may run now.
+        this.#settings.onFatal(error)
+        return
       }
+      const sleepMs = await this.#turn(release)
+      if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { concurrency } = this.#settings
+    return this.batches.size < concurrency && this.#stuck.size < concurrency
+  }
+
+  /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
+  async #turn(release: () => void): Promise<number> {
+    const { clock, listener, topic } = this.#environment
+    try {
+      if (clock.monotonicMs() >= this.#releaseAt)
+        this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
+      if (this.#uncertain) await this.#reclaim()
+      const found = await this.#begin(release)
+      this.#polling.worked()
+      if (found > 0) {
+        this.#empty = 0
+        return 0
+      }
+      release()
+      listener.onEmpty({ topic })
+      // Before it sleeps it must know when to wake.
+      const { released, nextDueMs = Infinity } = await this.#release()
+      this.#releaseAt = 0
+      return released > 0 ? 0 : Math.min(nextDueMs, this.#idleMs(++this.#empty))
+    } catch (error) {
+      release()
+      this.#polling.failed(error)
+      return pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5)
     }
   }
 
@@ -97,14 +132,48 @@ export class PollLoop<Transaction> {
     return pauseMs(Math.min(empty, 40), 5, 2, this.#settings.idleMs(), 0.25)
   }
 
-  async #poll(): Promise<HeldTask[]> {
+  /** @returns how many tasks were polled */
+  #begin(release: () => void): Promise<number> {
+    return this.#settings.mode === 'leased' || this.#careful > 0 ? this.#beginLeased(release) : this.#beginTransaction(release)
+  }
+
+  async #beginLeased(release: () => void): Promise<number> {
     const { dispatcher, repository, topic } = this.#environment
     this.#uncertain = true
-    const tasks = await dispatcher.once<HeldTask[]>((transaction) =>
-      repository.poll(transaction, topic, { size: this.#settings.size }),
-    )
+    const tasks = await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, this.#settings.poll))
     this.#uncertain = false
-    return tasks
+    this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
+    if (tasks.length === 0) return 0
+    const batch = new LeasedBatch(this.#environment, tasks)
+    const late = this.#draining.signal.aborted
+    if (late) this.#onLate(batch)
+    void this.#keep(batch, late ? batch.decline() : batch.begin(), release)
+    return tasks.length
+  }
+
+  async #beginTransaction(release: () => void): Promise<number> {
+    const batch = new TransactionalBatch(this.#environment)
+    const polled = batch.begin(this.#settings.poll)
+    const kept = this.#keep(batch, batch.ended, () => {
+      if (batch.failed) this.#careful = this.#settings.poll.size * this.#settings.concurrency
+      release()
+    })
+    const { length } = await polled
+    if (length === 0) await kept
+    return length
+  }
+
+  async #keep(batch: Batch, ended: Promise<void>, release: () => void): Promise<void> {
+    this.batches.add(batch)
+    await ended
+    this.batches.delete(batch)
+    release()
+    this.#stuck.add(batch)
+    void batch.handled.then(() => {
+      this.#stuck.delete(batch)
+      this.#wake.wake()
+    })
+    this.#wake.wake()
   }
 
   async #reclaim(): Promise<void> {
@@ -117,15 +186,5 @@ export class PollLoop<Transaction> {
   #release(): Promise<Release> {
     const { dispatcher, repository, topic } = this.#environment
     return dispatcher.once<Release>((transaction) => repository.release(transaction, topic))
-  }
-
-  #begin(tasks: readonly HeldTask[]): void {
-    const batch = new Batch(this.#environment, tasks)
-    this.batches.add(batch)
-    if (this.#draining) this.#onLate(batch)
-    void (this.#draining ? batch.decline() : batch.begin()).then(() => {
-      this.batches.delete(batch)
-      this.#wake.wake()
-    })
   }
 }

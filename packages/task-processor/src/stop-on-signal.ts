@@ -1,4 +1,4 @@
-import type { StopOptions, StopReport } from './task-manager.ts'
+import type { StopOptions, StopReport } from './stop-report.ts'
 
 export interface StopOnSignalOptions extends StopOptions {
   /** Default SIGTERM and SIGINT. */

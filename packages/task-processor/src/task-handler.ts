@@ -1,5 +1,6 @@
-import { TaskDecision } from '@taskstream/task-api'
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { Clock } from './clock.ts'
 
 /** What is decided of each task of a batch. */
 export type Decisions = ReadonlyMap<HeldTask, TaskDecision>
@@ -8,8 +9,10 @@ export type Decisions = ReadonlyMap<HeldTask, TaskDecision>
 export interface HandlerContext<Transaction> {
   readonly topic: string
   /**
-   * Aborted when the tasks should be let go of: `reason` is a TaskError, LEASE_LOST when others may have taken them over, or SHUTDOWN
-   * when the node is stopping and its grace is over. A courtesy: what is committed in the end is decided by the repository.
+   * Aborted when the tasks should be let go of: `reason` is a TaskError, LEASE_LOST when others may have taken them over, TASK_TIMEOUT
+   * when the handler has taken too long, or SHUTDOWN when the node is stopping and its grace is over. What the handler has decided by
+   * then it may still return: the tasks that it leaves out are handed back. A courtesy: what is committed in the end is decided by the
+   * repository.
    */
   readonly signal: AbortSignal
   /**
@@ -21,6 +24,10 @@ export interface HandlerContext<Transaction> {
   complete(decide: (transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>): Promise<Completion>
   /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */
   failed(task: HeldTask, error: unknown): TaskDecision
+  /** Says which task the handler is at: who is told that it is stuck, or blocks the event loop, is told this too. */
+  at(task: HeldTask): void
+  /** What time is, for pauses of the handler's own that a test may want to pass. */
+  readonly clock: Clock
   /** There may be work in another topic of this node: to be called once what was pushed to it is committed. */
   wake(topic: string): void
 }
@@ -75,14 +82,15 @@ export function eachTask<Transaction>(handle: SingleHandler<Transaction>): Batch
     const decisions = new Map<HeldTask, TaskDecision>()
     for (const task of batch) {
       // What is left of an aborted batch is not begun: it is handed back.
-      context.signal.throwIfAborted()
+      if (context.signal.aborted) break
+      context.at(task)
       try {
         const outcome = handle(task, context)
         // Not awaited when there is nothing to wait for: a batch of a thousand synchronous tasks is one turn.
         decisions.set(task, (outcome instanceof Promise ? await outcome : outcome) ?? success)
       } catch (error) {
-        context.signal.throwIfAborted()
-        decisions.set(task, context.failed(task, error))
+        if (!context.signal.aborted || isTaskError(context.signal.reason, 'TASK_TIMEOUT'))
+          decisions.set(task, context.failed(task, error))
       }
     }
     return decisions

@@ -1,147 +1,167 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { checkDuration, checkInteger, checkState, checkTopic, invalid, TaskError, taskLimits } from '@taskstream/task-api'
-import type { HeldTask, TaskState, TopicOptions } from '@taskstream/task-api'
+import { checkDuration, checkTopic, TaskError } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
+import { within } from './clock.ts'
+import type { TaskLimiter } from './limiter.ts'
 import { PollLoop } from './poll-loop.ts'
-import type { RetryPolicy } from './retry-policy.ts'
-import type { TaskHandler } from './task-handler.ts'
-
-/** The states that tasks can be kept in for some time, and then purged from. */
-export type RetainedState = Exclude<TaskState, 'active' | 'ready'>
-
-/** With an order or a condition, the topic is initialised so; without, it is as it is. */
-export interface ProcessOptions<Transaction> extends TopicOptions {
-  readonly handler: TaskHandler<Transaction>
-  /** Tasks of a batch, 1 to 10 000. Default 100. */
-  readonly size?: number
-  /**
-   * Batches held at a time, 1 to 100. Default 2: one is polled while another is handled. With 1, batches follow each other strictly.
-   */
-  readonly concurrency?: number
-  /** What becomes of a task whose handler throws. Default: it fails. */
-  readonly retry?: RetryPolicy
-  /**
-   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 while the node has a notifier, which
-   * wakes it earlier, and 1 000 without one, or when it has given up.
-   */
-  readonly idleMs?: number
-  /**
-   * How long tasks are kept once they have ended, by state, in milliseconds: maintenance purges what is older. Default: for ever.
-   * @example { succeeded: 86_400_000, recreated: 0, redundant: 0 }
-   */
-  readonly retainMs?: Readonly<Partial<Record<RetainedState, number>>>
-}
-
-/** What became of the tasks that were held when a stop began. */
-export interface StopReport {
-  /** Completed, before their time was up. */
-  readonly finished: readonly HeldTask[]
-  /** Handed back, undone: ready again, with their try refunded. */
-  readonly returned: readonly HeldTask[]
-  /** Neither: the database could not be reached, or they were lost before. When the owner is dead they are taken from it. */
-  readonly abandoned: readonly HeldTask[]
-}
-
-export interface StopOptions {
-  /** How long handlers may go on, in milliseconds. Default 10 000. */
-  readonly graceMs?: number
-  /** How long they may take to let go once they are asked to, in milliseconds. Default 2 000. */
-  readonly abortMs?: number
-}
+import type { Processing } from './process-options.ts'
+import { nothingHeld, reportOf } from './stop-report.ts'
+import type { StopOptions, StopReport } from './stop-report.ts'
+import { openHandler } from './task-handler.ts'
+import type { OpenHandler } from './task-handler.ts'
 
 /** How long the database may take for what is handed back; after that it counts as abandoned. */
 const handBackMs = 10_000
 
-/** Processes one topic: made by `TaskNode.process`. */
+/** What a manager has of its node. */
+export interface ManagerEnvironment<Transaction> extends Omit<
+  BatchEnvironment<Transaction>,
+  'handler' | 'retry' | 'timeoutMs' | 'abortMs'
+> {
+  readonly limiter: TaskLimiter
+  readonly defaultIdleMs: () => number
+  readonly mayPoll: () => boolean
+  /** Whether topics may be started: the node runs. */
+  readonly mayStart: () => boolean
+}
+
+/** One run of a topic, from a start to a stop. */
+interface Running<Transaction> {
+  readonly loop: PollLoop<Transaction>
+  readonly handler: OpenHandler<Transaction>
+}
+
+/** Processes one topic: made by `TaskNode.process`. Stopped, it can be started again for as long as its node runs. */
 export class TaskManager<Transaction> {
   readonly topic: string
-  readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
-  /** What the topic is initialised with, if anything was said. */
-  readonly topicOptions: TopicOptions | undefined
-  readonly #loop: PollLoop<Transaction>
+  /** The options, checked, with their defaults. */
+  readonly processing: Processing<Transaction>
+  readonly #environment: ManagerEnvironment<Transaction>
+  #running: Running<Transaction> | undefined
+  #stopping: Promise<StopReport> | undefined
 
-  constructor(
-    environment: BatchEnvironment<Transaction>,
-    options: ProcessOptions<Transaction>,
-    defaultIdleMs: () => number,
-    mayPoll: () => boolean,
-  ) {
-    const { size = 100, concurrency = 2, idleMs, retainMs = {} } = options
-    for (const [state, ms] of Object.entries(retainMs)) {
-      checkState('retainMs', state)
-      if (state === 'active' || state === 'ready') throw invalid('retainMs', state, 'must be of states that have ended')
-      checkDuration(`retainMs.${state}`, ms)
-    }
-    this.retainMs = retainMs
-    const { order, condition, keyed } = options
-    const said = order !== undefined || condition !== undefined || keyed !== undefined
-    this.topicOptions = said
-      ? { ...(order && { order }), ...(condition && { condition }), ...(keyed !== undefined && { keyed }) }
-      : undefined
+  constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
     checkTopic(environment.topic)
-    checkInteger('size', size, 1, taskLimits.pollSize)
-    checkInteger('concurrency', concurrency, 1, 100)
-    if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
     this.topic = environment.topic
-    this.#loop = new PollLoop(environment, { size, concurrency, idleMs: () => idleMs ?? defaultIdleMs() }, mayPoll)
+    this.processing = processing
+    this.#environment = environment
   }
 
   /** Whether it polls. */
   get isActive(): boolean {
-    return this.#loop.running
+    return this.#running !== undefined && this.#stopping === undefined
   }
 
-  start(): void {
-    this.#loop.start()
+  /** The batches that are held. */
+  get batches(): Iterable<Batch> {
+    return this.#running?.loop.batches ?? []
   }
 
-  /** There may be work. Never lost, whatever the manager is doing. */
+  /** How many batches it may hold at a time, as far as is known before its handler is opened. */
+  get concurrency(): number {
+    return this.#running ? concurrencyOf(this.processing, this.#running.handler) : (this.processing.concurrency ?? 2)
+  }
+
+  /**
+   * Begins to poll. A stop under way is waited for.
+   *
+   * @returns false if it does already
+   * @throws TaskError LIFECYCLE unless the node runs; what opening the handler throws
+   */
+  async start(): Promise<boolean> {
+    await this.#stopping
+    if (this.isActive) return false
+    const { topic, mayStart } = this.#environment
+    if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
+    const handler = openHandler(this.processing.handler, topic)
+    const loop = this.#loop(handler)
+    this.#running = { loop, handler }
+    loop.start()
+    return true
+  }
+
+  /** There may be work. Never lost, whatever the manager is doing; nothing happens where it does not run. */
   wake(): void {
-    this.#loop.wake()
+    this.#running?.loop.wake()
   }
 
   /** Asks the handlers of what is held to let go. */
   abort(reason: TaskError): void {
-    for (const batch of this.#loop.batches) batch.abort(reason)
+    for (const batch of this.batches) batch.abort(reason)
   }
 
-  /** Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. */
-  async stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<StopReport> {
-    const batches = new Set(this.#loop.batches)
-    const drained = this.#loop.drain((batch) => batches.add(batch))
-    await within(graceMs, this.#ended(drained, batches))
-    if (this.#loop.batches.size > 0) {
+  /**
+   * Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. Called again meanwhile, it
+   * reports the same; where nothing runs, nothing was held.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    const { graceMs = 10_000, abortMs = 2_000 } = options
+    checkDuration('graceMs', graceMs)
+    checkDuration('abortMs', abortMs)
+    if (!this.#running) return Promise.resolve(nothingHeld)
+    this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => (this.#running = this.#stopping = undefined))
+    return this.#stopping
+  }
+
+  async #stop({ loop, handler }: Running<Transaction>, graceMs: number, abortMs: number): Promise<StopReport> {
+    const { clock } = this.#environment
+    const batches = new Set(loop.batches)
+    const drained = loop.drain((batch) => batches.add(batch))
+    const closed = drained.then(() => this.#close(handler))
+    const ended = this.#ended(loop, drained, batches)
+    await within(clock, graceMs, ended)
+    if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      await within(abortMs, this.#ended(drained, batches))
-      const stuck = [...this.#loop.batches]
-      await within(handBackMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
+      await within(clock, abortMs, this.#ended(loop, drained, batches))
+      const stuck = [...loop.batches]
+      await within(clock, handBackMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
       for (const batch of stuck) batch.giveUp()
     }
-    for (const batch of this.#loop.batches) batches.add(batch)
-    return report([...batches])
+    // A handler that waits for its own workers, of which one is stuck, would never be closed.
+    await within(clock, abortMs, closed)
+    for (const batch of loop.batches) batches.add(batch)
+    return reportOf(batches)
   }
 
-  async #ended(drained: Promise<void>, batches: Set<Batch<Transaction>>): Promise<void> {
+  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, batches: Set<Batch>): Promise<void> {
     await drained
-    for (const batch of this.#loop.batches) batches.add(batch)
+    for (const batch of loop.batches) batches.add(batch)
     await Promise.all([...batches].map((batch) => batch.ended))
   }
-}
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  await Promise.race([work, delay(ms, undefined, { signal: timer.signal }).catch(() => {})])
-  timer.abort()
-}
-
-function report<Transaction>(batches: readonly Batch<Transaction>[]): StopReport {
-  // A poll under way may have brought again what was handed back a moment before: a task is reported once.
-  const reported = new Set<number>()
-  const once = (tasks: readonly HeldTask[]): HeldTask[] =>
-    tasks.filter(({ sequence }) => !reported.has(sequence) && reported.add(sequence))
-  return {
-    finished: once(batches.flatMap((batch) => batch.finished)),
-    returned: once(batches.flatMap((batch) => batch.returned)),
-    abandoned: once(batches.flatMap((batch) => batch.tasks)),
+  async #close(handler: OpenHandler<Transaction>): Promise<void> {
+    try {
+      await handler.close?.()
+    } catch (error) {
+      this.#environment.listener.onError({ activity: 'handle', topic: this.topic, error })
+    }
   }
+
+  #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
+    const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
+    const { limiter, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
+    const { order, condition } = topicOptions ?? {}
+    return new PollLoop(
+      { ...environment, listener, handler: handler.handle, retry, timeoutMs, abortMs },
+      {
+        // Named, a topic that was destroyed and made anew in another way is found out.
+        poll: { size, ...(order && { order }), ...(condition && { condition }) },
+        mode,
+        concurrency: concurrencyOf(this.processing, handler),
+        idleMs: () => idleMs ?? defaultIdleMs(),
+        limiter,
+        mayPoll,
+        onFatal: (error) => {
+          listener.onFatal({ topic: this.topic, error })
+          // What is held is handled to its end.
+          void this.stop()
+        },
+      },
+    )
+  }
+}
+
+function concurrencyOf<Transaction>({ concurrency }: Processing<Transaction>, { capacity }: OpenHandler<Transaction>): number {
+  return concurrency ?? capacity ?? 2
 }

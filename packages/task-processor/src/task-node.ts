@@ -1,13 +1,22 @@
 import { checkInteger, invalid, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import type { Batch } from './batch.ts'
+import { systemClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { watchEventLoop } from './event-loop.ts'
 import { Heartbeat } from './heartbeat.ts'
+import { unlimited } from './limiter.ts'
+import type { TaskLimiter } from './limiter.ts'
 import { safeListener } from './listener.ts'
 import type { SafeListener, TaskListener } from './listener.ts'
 import { Maintenance } from './maintenance.ts'
-import { openHandler } from './task-handler.ts'
+import { checkPoolSize } from './pool-size.ts'
+import { checkProcessOptions } from './process-options.ts'
+import type { ProcessOptions } from './process-options.ts'
+import { joinReports, nothingHeld } from './stop-report.ts'
+import type { StopOptions, StopReport } from './stop-report.ts'
 import { TaskManager } from './task-manager.ts'
-import type { ProcessOptions, StopOptions, StopReport } from './task-manager.ts'
 
 export interface TaskNodeOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
@@ -22,11 +31,23 @@ export interface TaskNodeOptions<Transaction> {
    * Default 30 000. Shorter recovers sooner; too short takes tasks from a process that merely paused.
    */
   readonly leaseMs?: number
-  /** How often the tasks of dead owners are looked for, in milliseconds. Default: half the lease. */
+  /**
+   * How often the tasks of dead owners are looked for, in milliseconds. Default: half the lease. Seldom leaves them lying for longer; often
+   * costs a statement each time.
+   */
   readonly maintenanceIntervalMs?: number
-  /** Former nodes of the same owner name are dead from the start of this one. Default false. */
+  /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
   readonly exclusive?: boolean
+  /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
+  readonly limiter?: TaskLimiter
+  /**
+   * The listener is told when the event loop has stood still for so long, in milliseconds, 10 to one day. Default 1 000: well before a
+   * heartbeat is late.
+   */
+  readonly blockedMs?: number
   readonly listener?: TaskListener
+  /** For tests: what time is, for every pause, lease and timeout. Default: the process's own. */
+  readonly clock?: Clock
 }
 
 /**
@@ -39,12 +60,16 @@ export interface TaskNodeOptions<Transaction> {
  */
 export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #options: TaskNodeOptions<Transaction>
+  readonly #clock: Clock
+  readonly #leaseMs: number
+  readonly #blockedMs: number
   readonly #dispatcher: Dispatcher<Transaction>
   readonly #listener: SafeListener
   readonly #heartbeat: Heartbeat<Transaction>
   readonly #maintenance: Maintenance<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #listening: AsyncDisposable | undefined
+  #unwatch: (() => void) | undefined
   /** Whether there is a notifier that has not given up. */
   #notified: boolean
   #state: 'new' | 'started' | 'stopped' = 'new'
@@ -57,17 +82,23 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       heartbeatIntervalMs = 5_000,
       leaseMs = 30_000,
       maintenanceIntervalMs = Math.ceil(leaseMs / 2),
+      blockedMs = 1_000,
       listener = {},
+      clock = systemClock,
     } = options
     checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
     checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
     checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
+    checkInteger('blockedMs', blockedMs, 10, 86_400_000)
     if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
     this.#options = options
+    this.#clock = clock
+    this.#leaseMs = leaseMs
+    this.#blockedMs = blockedMs
     this.#notified = options.notifier !== undefined
     this.#dispatcher = new Dispatcher(options.transactions)
     this.#listener = safeListener(listener)
-    const shared = { repository, dispatcher: this.#dispatcher, listener: this.#listener, leaseMs }
+    const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
     this.#heartbeat = new Heartbeat({
       ...shared,
       intervalMs: heartbeatIntervalMs,
@@ -78,7 +109,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       ...shared,
       intervalMs: maintenanceIntervalMs,
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
-      retained: () => this.#managers.values(),
+      retained: () => [...this.#managers.values()].map(({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     })
   }
 
@@ -90,41 +121,49 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   /**
    * Processes a topic, from the start of the node, or from now on if it is started.
    *
-   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the node was stopped
+   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the node was stopped; POOL_TOO_SMALL
    */
   process(topic: string, options: ProcessOptions<Transaction>): TaskManager<Transaction> {
     if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', 'The node was stopped: make a new one', { topic })
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
-    const { repository } = this.#options
+    const { repository, transactions, limiter = unlimited } = this.#options
     const environment = {
       topic,
       repository,
+      limiter,
       dispatcher: this.#dispatcher,
-      handler: openHandler(options.handler, topic).handle,
-      retry: options.retry,
       listener: this.#listener,
+      clock: this.#clock,
       wake: (touched: string) => this.wake(touched),
+      defaultIdleMs: () => (this.#notified ? 3e4 : 1e3),
+      mayPoll: () => this.#heartbeat.holds,
+      mayStart: () => this.#state === 'started',
     }
-    const idleMs = (): number => (this.#notified ? 30_000 : 1_000)
-    const manager = new TaskManager(environment, options, idleMs, () => this.#heartbeat.holds)
+    const manager = new TaskManager(environment, checkProcessOptions(options, this.#leaseMs))
+    if (this.#state === 'started') {
+      checkPoolSize(transactions, [...this.#managers.values(), manager])
+      void this.#join(manager)
+    }
     this.#managers.set(topic, manager)
-    if (this.#state === 'started') void this.#join(manager)
     return manager
   }
 
   /**
    * Registers the owner, makes the topics known, and begins.
    *
-   * @throws TaskError LIFECYCLE on a second start; SCHEMA_* if the tables do not fit; what the database throws: nothing runs then
+   * @throws TaskError LIFECYCLE on a second start; POOL_TOO_SMALL; SCHEMA_* if the tables do not fit; what the database, or opening a
+   * handler throws: nothing runs then
    */
   async start(): Promise<void> {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', `The node was ${this.#state} already: make a new one`)
-    const { repository, notifier, exclusive = false } = this.#options
-    const registeredAt = performance.now()
+    const { repository, notifier, transactions, exclusive = false } = this.#options
+    checkPoolSize(transactions, this.#managers.values())
+    const registeredAt = this.#clock.monotonicMs()
     await this.#dispatcher.once(async (transaction) => {
       await repository.register(transaction, { exclusive })
-      for (const { topic, topicOptions } of this.#managers.values()) await repository.initialize(transaction, topic, topicOptions)
+      for (const { topic, processing } of this.#managers.values())
+        await repository.initialize(transaction, topic, processing.topicOptions)
     })
     // Listening comes before the first poll: what is pushed in between is found by one or the other.
     this.#listening = await notifier?.listen(
@@ -139,16 +178,28 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#state = 'started'
     this.#heartbeat.start(registeredAt)
     this.#maintenance.start()
-    for (const manager of this.#managers.values()) manager.start()
+    this.#unwatch = watchEventLoop({
+      clock: this.#clock,
+      listener: this.#listener,
+      blockedMs: this.#blockedMs,
+      batches: () => this.#batches(),
+    })
+    try {
+      for (const manager of this.#managers.values()) await manager.start()
+    } catch (error) {
+      await this.stop({ graceMs: 0 })
+      throw error
+    }
   }
 
   /** A topic that comes when the node runs already is made known first; if that fails, its polls will say so too. */
   async #join(manager: TaskManager<Transaction>): Promise<void> {
-    const { topic, topicOptions } = manager
+    const { topic, processing } = manager
     await this.#dispatcher
-      .once<boolean>((transaction) => this.#options.repository.initialize(transaction, topic, topicOptions))
+      .once<boolean>((transaction) => this.#options.repository.initialize(transaction, topic, processing.topicOptions))
       .catch((error: unknown) => this.#listener.onError({ activity: 'poll', topic, error }))
-    if (this.#state === 'started') manager.start()
+    if (this.#state !== 'started') return
+    await manager.start().catch((error: unknown) => this.#listener.onFatal({ topic, error }))
   }
 
   /** There may be work in a topic, or in any. */
@@ -170,22 +221,23 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   async #stop(options: StopOptions): Promise<StopReport> {
     const started = this.#state === 'started'
     this.#state = 'stopped'
-    if (!started) return { finished: [], returned: [], abandoned: [] }
+    if (!started) return nothingHeld
     const maintained = this.#maintenance.stop()
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
     await maintained
+    this.#unwatch?.()
     await this.#heartbeat.stop()
     await this.#listening?.[Symbol.asyncDispose]()
     // An owner that has left counts as dead: what it could not hand back is taken up at once.
     await this.#dispatcher
       .once<boolean>((transaction) => this.#options.repository.unregister(transaction))
       .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error }))
-    return {
-      finished: reports.flatMap(({ finished }) => finished),
-      returned: reports.flatMap(({ returned }) => returned),
-      abandoned: reports.flatMap(({ abandoned }) => abandoned),
-    }
+    return joinReports(reports)
+  }
+
+  #batches(): Batch[] {
+    return [...this.#managers.values()].flatMap((manager) => [...manager.batches])
   }
 
   #abort(reason: TaskError): void {

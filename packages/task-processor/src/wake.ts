@@ -1,7 +1,14 @@
+import type { Clock } from './clock.ts'
+
 /** A wake-up that is never lost: one that comes before the sleep ends it before it begins. */
 export class Wake {
+  readonly #clock: Clock
   #version = 0
   #sleeper: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** To be read before looking for work, and given to `sleep` when there was none. */
   get version(): number {
@@ -17,11 +24,10 @@ export class Wake {
   async sleep(version: number, ms: number): Promise<void> {
     if (version !== this.#version) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    // Timers beyond 2^31 ms would fire at once.
-    const timer = setTimeout(resolve, Math.min(ms, 2_147_483_647))
+    const cancel = this.#clock.after(ms, resolve)
     this.#sleeper = resolve
     await promise
-    clearTimeout(timer)
+    cancel()
     this.#sleeper = undefined
   }
 }

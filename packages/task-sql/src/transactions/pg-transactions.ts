@@ -8,6 +8,7 @@ import { WritableServer } from './writable-server.ts'
 /** What we need of a `pg.Pool`. */
 export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
   connect(): Promise<Client>
+  readonly options?: { readonly max?: number | undefined }
 }
 
 export interface PgPoolClient extends PgClient {
@@ -59,7 +60,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const servers = [pools].flat() as PgPool<Client>[]
   checkInteger('the number of pools', servers.length, 1, 100)
   const server = new WritableServer(servers)
-  return async (work) => {
+  const transact: TransactionSource<Client> = async (work) => {
     for (let count = 0; ; count++) {
       let phase: Phase = 'connecting'
       const pool = await server.find()
@@ -73,6 +74,9 @@ export function pgTransactions<Client extends PgPoolClient>(
       }
     }
   }
+  // One server at a time: the smallest pool may be the one.
+  const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
+  return sizes.length > 0 ? Object.assign(transact, { connections: Math.min(...sizes) }) : transact
 }
 
 async function once<Client extends PgPoolClient, Result>(
@@ -100,6 +104,11 @@ async function once<Client extends PgPoolClient, Result>(
       throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
     return result
   } catch (error) {
+    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
+    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
+      broken = error
+      throw error
+    }
     // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
     await client.query('rollback', []).catch((cause: Error) => (broken = cause))
     if (broken && !sent) enter('lost')

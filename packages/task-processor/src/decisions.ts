@@ -1,0 +1,45 @@
+import { invalid, TaskDecision, TaskError, taskToString, toDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { RetryPolicy } from './retry-policy.ts'
+import type { Decisions } from './task-handler.ts'
+
+/**
+ * Decisions for exactly these tasks: a missing one is a failure, and one for another task an error.
+ *
+ * @throws TaskError ARGUMENT_INVALID, TASK_UNKNOWN
+ */
+export function complement(tasks: readonly HeldTask[], decisions: Decisions): Decisions {
+  checkDecisions(tasks, decisions)
+  if (decisions.size === tasks.length) return decisions
+  const missing = TaskDecision.failure('The handler returned no decision for this task')
+  return new Map(tasks.map((task) => [task, decisions.get(task) ?? missing]))
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless it is a map of decisions, TASK_UNKNOWN if one is of another task */
+export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions): void {
+  if (!(decisions instanceof Map))
+    throw new TaskError('ARGUMENT_INVALID', 'A handler must return a Map of its tasks to decisions', { decisions })
+  let known = 0
+  for (const task of tasks) {
+    if (!decisions.has(task)) continue
+    known++
+    if (!(decisions.get(task) instanceof TaskDecision))
+      throw invalid(`decision of ${taskToString(task)}`, decisions.get(task), 'must be a TaskDecision')
+  }
+  if (known === decisions.size) return
+  const unknown = [...decisions.keys()].find((task) => !tasks.includes(task))
+  const what = unknown ? taskToString(unknown) : 'a task'
+  throw new TaskError('TASK_UNKNOWN', `There is a decision for ${what}, which is not of the batch`, { task: unknown })
+}
+
+/** What an error means for a task, under a retry policy. A policy that throws has no word in it. */
+export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
+  const decision = toDecision(error)
+  if (decision.result !== 'failure') return decision
+  try {
+    const afterMs = retry?.(task, error)
+    return afterMs === undefined ? decision : TaskDecision.retry({ afterMs }, error)
+  } catch (policyError) {
+    return decision.include(policyError)
+  }
+}

@@ -1,0 +1,28 @@
+import { TaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import type { TaskManager } from './task-manager.ts'
+
+/** Polls and completions take turns on one connection if need be; heartbeats and maintenance must never wait for them. */
+const always = 2
+
+/**
+ * A transaction that waits for a connection which another of the same node holds makes a heartbeat late, and a lease run out.
+ *
+ * @throws TaskError POOL_TOO_SMALL with the number that is needed
+ */
+export function checkPoolSize<Transaction>(
+  { connections }: TransactionSource<Transaction>,
+  managers: Iterable<TaskManager<Transaction>>,
+): void {
+  if (connections === undefined) return
+  const open = [...managers].filter(({ processing }) => processing.mode === 'transactional')
+  const held = open.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  const needed = always + held
+  if (connections >= needed) return
+  const most = held === 0 ? '' : `${held} for batches in transactional mode (${open.map(({ topic }) => topic).join(', ')}), `
+  throw new TaskError(
+    'POOL_TOO_SMALL',
+    `The pool has ${connections} connections, and the node needs ${needed}: ${most}one to poll and complete, and one for the heartbeat`,
+    { found: connections, needed },
+  )
+}

@@ -1,0 +1,43 @@
+import type { HeldTask } from '@taskstream/task-api'
+import type { Batch } from './batch.ts'
+
+/** What became of the tasks that were held when a stop began. */
+export interface StopReport {
+  /** Completed, before their time was up. */
+  readonly finished: readonly HeldTask[]
+  /** Handed back, undone: ready again, with their try refunded. */
+  readonly returned: readonly HeldTask[]
+  /** Neither: the database could not be reached, or they were lost before. When the owner is dead they are taken from it. */
+  readonly abandoned: readonly HeldTask[]
+}
+
+export interface StopOptions {
+  /** How long handlers may go on, in milliseconds. Default 10 000. */
+  readonly graceMs?: number
+  /** How long they may take to let go once they are asked to, in milliseconds. Default 2 000. */
+  readonly abortMs?: number
+}
+
+export const nothingHeld: StopReport = { finished: [], returned: [], abandoned: [] }
+
+export function reportOf(batches: Iterable<Batch>): StopReport {
+  const all = [...batches]
+  // A poll under way may have brought again what was handed back a moment before: a task is reported once.
+  const reported = new Set<number>()
+  const once = (tasks: readonly HeldTask[]): HeldTask[] =>
+    tasks.filter(({ sequence }) => !reported.has(sequence) && reported.add(sequence))
+  return {
+    finished: once(all.flatMap((batch) => batch.finished)),
+    returned: once(all.flatMap((batch) => batch.returned)),
+    abandoned: once(all.flatMap((batch) => batch.tasks)),
+  }
+}
+
+/** The report of several topics. */
+export function joinReports(reports: readonly StopReport[]): StopReport {
+  return {
+    finished: reports.flatMap(({ finished }) => finished),
+    returned: reports.flatMap(({ returned }) => returned),
+    abandoned: reports.flatMap(({ abandoned }) => abandoned),
+  }
+}
