@@ -1,47 +1,31 @@
 import { TaskDecision } from '@taskstream/task-api'
-import type { TaskCount, TaskState } from '@taskstream/task-api'
-import { eachTask, TaskNode } from '@taskstream/task-processor'
-import type { TaskListener } from '@taskstream/task-processor'
+import { eachTask } from '@taskstream/task-processor'
+import type { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
-import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('the topics of a node', () => {
-  let subject: Subject
-  let tasks: Tasks
+  let fixture: NodeFixture
   let topic = ''
-  let count = 0
   beforeAll(async () => {
-    subject = await openSubject()
+    fixture = await openNodeFixture('topics')
   })
-  afterAll(() => subject[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
-    topic = `topics-${count++}`
-    tasks = subject.tasks()
-    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+    await fixture.next()
+    topic = fixture.topic
   })
-
-  const push = (...identifiers: string[]): Promise<unknown> =>
-    subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
-  const states = async (): Promise<Record<string, number>> => {
-    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
-      tasks.count(transaction, { topic }),
-    )
-    return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count }]) => [state, count]))
-  }
-  const nodeOf = (listener: TaskListener = {}, repository: Tasks = tasks): TaskNode<AnyTransaction> =>
-    new TaskNode({
-      repository,
-      transactions: subject.transactions,
-      heartbeatIntervalMs: 50,
-      leaseMs: 10_000,
-      maintenanceIntervalMs: 20,
-      listener,
-    })
+  const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
+  const states = (): Promise<Record<string, number>> => fixture.states()
+  const nodeOf = (repository: Tasks = fixture.tasks): TaskNode<AnyTransaction> => fixture.nodeOf({ repository })
 
   test('handles one task of each identifier at a time in a topic with a condition, whatever its concurrency', async () => {
     topic = `${topic}-singular`
+    fixture.turnTo(topic)
     const running = new Map<string, number>()
     const handled: string[] = []
     let most = 0
@@ -54,13 +38,13 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     })
     const condition = 'singular-by-identifier' as const
     await using one = nodeOf()
-    await using two = nodeOf({}, subject.tasks())
+    await using two = nodeOf(fixture.subject.tasks())
     for (const node of [one, two]) {
       node.process(topic, { condition, size: 7, concurrency: 3, handler, idleMs: 20 })
       await node.start()
     }
     const creations = Array.from({ length: 60 }, (_, index) => ({ identifier: 'abc'[index % 3]!, input: String(index) }))
-    await subject.transactions((transaction) => tasks.push(transaction, topic, creations))
+    await fixture.subject.transactions((transaction) => fixture.tasks.push(transaction, topic, creations))
     await expect.poll(states).toEqual({ succeeded: 60 })
     expect(most).toBe(1)
     for (const identifier of 'abc') {
@@ -70,12 +54,12 @@ describe.skipIf(!canRun)('the topics of a node', () => {
   })
 
   test('takes a topic as it is, and refuses to start where it was promised to be another', async () => {
-    await subject.transactions((transaction) => tasks.initialize(transaction, `${topic}-lifo`, { order: 'lifo' }))
+    await fixture.subject.transactions((transaction) => fixture.tasks.initialize(transaction, `${topic}-lifo`, { order: 'lifo' }))
     const handler = eachTask(() => {})
     await using plain = nodeOf()
     plain.process(`${topic}-lifo`, { handler })
     await plain.start()
-    await using other = nodeOf({}, subject.tasks())
+    await using other = nodeOf(fixture.subject.tasks())
     other.process(`${topic}-lifo`, { handler, order: 'priority' })
     await expect(other.start()).rejects.toMatchObject({ code: 'TOPIC_DIFFERENT' })
   })
@@ -84,6 +68,7 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     await using node = nodeOf()
     await node.start()
     topic = `${topic}-late`
+    fixture.turnTo(topic)
     node.process(topic, { order: 'lifo', handler: eachTask(() => {}), idleMs: 20 })
     await expect
       .poll(() =>
@@ -110,19 +95,19 @@ describe.skipIf(!canRun)('the topics of a node', () => {
   })
 
   test('forgets owners that have been silent for days, and no others', async () => {
-    const [gone, quiet] = [subject.tasks(), subject.tasks()]
-    const table = raw(subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
-    const longAgo = subject.engine === 'postgres' ? raw(`now() - interval '2 days'`) : raw('0')
-    await subject.transactions(async (transaction) => {
+    const [gone, quiet] = [fixture.subject.tasks(), fixture.subject.tasks()]
+    const table = raw(fixture.subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
+    const longAgo = fixture.subject.engine === 'postgres' ? raw(`now() - interval '2 days'`) : raw('0')
+    await fixture.subject.transactions(async (transaction) => {
       for (const owner of [gone, quiet]) await owner.register(transaction)
-      await subject.execute(transaction, sql`update ${table} set heartbeat = ${longAgo} where owner = ${gone.owner}`)
+      await fixture.subject.execute(transaction, sql`update ${table} set heartbeat = ${longAgo} where owner = ${gone.owner}`)
     })
     await using node = nodeOf()
     node.process(topic, { handler: eachTask(() => {}) })
     await node.start()
     const known = (): Promise<unknown[]> =>
-      subject.transactions(async (transaction) =>
-        (await subject.execute(transaction, sql`select owner from ${table}`)).map(({ owner }) => owner),
+      fixture.subject.transactions(async (transaction) =>
+        (await fixture.subject.execute(transaction, sql`select owner from ${table}`)).map(({ owner }) => owner),
       )
     await expect.poll(known).not.toContain(gone.owner)
     expect(await known()).toContain(quiet.owner)

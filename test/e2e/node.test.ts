@@ -1,45 +1,30 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
-import type { Completion, HeldTask, TaskCount, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { Completion, HeldTask } from '@taskstream/task-api'
 import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
-import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a node', () => {
-  let subject: Subject
-  let tasks: Tasks
+  let fixture: NodeFixture
   let topic = ''
-  let count = 0
   beforeAll(async () => {
-    subject = await openSubject()
+    fixture = await openNodeFixture('node')
+    const { subject } = fixture
     await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier text)`))
   })
-  afterAll(() => subject[Symbol.asyncDispose]())
+  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
-    topic = `node-${count++}`
-    tasks = subject.tasks()
-    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+    await fixture.next()
+    topic = fixture.topic
   })
-
-  const push = (...identifiers: string[]): Promise<unknown> =>
-    subject.transactions((transaction) => tasks.push(transaction, topic, identifiers))
-  const states = async (): Promise<Record<string, number>> => {
-    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
-      tasks.count(transaction, { topic }),
-    )
-    return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count }]) => [state, count]))
-  }
-  const nodeOf = (listener: TaskListener = {}, repository: Tasks = tasks): TaskNode<AnyTransaction> =>
-    new TaskNode({
-      repository,
-      transactions: subject.transactions,
-      heartbeatIntervalMs: 50,
-      leaseMs: 10_000,
-      maintenanceIntervalMs: 20,
-      listener,
-    })
+  const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
+  const states = (): Promise<Record<string, number>> => fixture.states()
+  const nodeOf = (listener: TaskListener = {}): TaskNode<AnyTransaction> => fixture.nodeOf({ listener })
 
   test('handles every task once, in order, and completes it', async () => {
     const identifiers = Array.from({ length: 250 }, (_, index) => String(index))
@@ -55,7 +40,7 @@ describe.skipIf(!canRun)('a node', () => {
   test('is woken by a notifier, and finds what is pushed while it sleeps', async () => {
     const notifier = localNotifier()
     const handled = Promise.withResolvers<string>()
-    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier })
+    await using node = new TaskNode({ repository: fixture.tasks, transactions: fixture.subject.transactions, notifier })
     node.process(topic, { idleMs: 86_400_000, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
     await node.start()
     await push('a')
@@ -102,7 +87,7 @@ describe.skipIf(!canRun)('a node', () => {
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
           for (const { identifier } of held)
-            await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+            await fixture.subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
           if (held[0]?.identifier === 'bad') throw new Error('after the write')
           return new Map(held.map((task) => [task, TaskDecision.success()]))
         })
@@ -110,7 +95,9 @@ describe.skipIf(!canRun)('a node', () => {
     })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
-    const effects = await subject.transactions((transaction) => subject.execute(transaction, sql`select identifier from effect`))
+    const effects = await fixture.subject.transactions((transaction) =>
+      fixture.subject.execute(transaction, sql`select identifier from effect`),
+    )
     expect(effects).toEqual([{ identifier: 'good' }])
   })
 
@@ -122,20 +109,21 @@ describe.skipIf(!canRun)('a node', () => {
     await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
     await node.stop()
 
-    topic = `${topic}-stranger`
-    await using other = nodeOf({}, (tasks = subject.tasks()))
+    await fixture.next()
+    topic = fixture.topic
+    await using other = nodeOf()
     other.process(topic, { handler: (batch) => new Map([[{ ...batch[0]! }, TaskDecision.success()]]) })
     await other.start()
     await push('c')
     await expect.poll(states).toEqual({ failed: 1 })
-    const [info] = await subject.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic))
+    const [info] = await fixture.page()
     expect(info?.output).toContain('not of the batch')
   })
 
   test('takes up the tasks of an owner that left', async () => {
     await push('a', 'b')
-    const dead = subject.tasks()
-    await subject.transactions(async (transaction) => {
+    const dead = fixture.subject.tasks()
+    await fixture.subject.transactions(async (transaction) => {
       await dead.register(transaction)
       await dead.poll(transaction, topic, { size: 2 })
       await dead.unregister(transaction)
@@ -167,7 +155,7 @@ describe.skipIf(!canRun)('a node', () => {
     expect(reason).toMatchObject({ code: 'SHUTDOWN' })
     expect([finished, returned.map(({ identifier }) => identifier), abandoned]).toEqual([[], ['a', 'b', 'c'], []])
     expect(await states()).toEqual({ ready: 3 })
-    const owners = await subject.transactions((transaction) => subject.tasks().owners(transaction, 1_000_000))
+    const owners = await fixture.subject.transactions((transaction) => fixture.subject.tasks().owners(transaction, 1_000_000))
     expect(owners).not.toContainEqual(expect.objectContaining({ owner: node.owner }))
   })
 
@@ -178,11 +166,11 @@ describe.skipIf(!canRun)('a node', () => {
     let handled = 0
     let under = 0
     const node = new TaskNode<AnyTransaction>({
-      repository: tasks,
+      repository: fixture.tasks,
       // While the first batch is handled, the next poll is on its way; it arrives when that batch has been handed back.
       transactions: async (work) => {
         if (handled > 0 && under++ === 0) await gate.promise
-        return subject.transactions(work)
+        return fixture.subject.transactions(work)
       },
       heartbeatIntervalMs: 1_000,
       maintenanceIntervalMs: 10_000,
@@ -253,7 +241,12 @@ describe.skipIf(!canRun)('a node', () => {
     expect(() => node.process(topic, { handler: eachTask(() => {}) })).toThrow(expect.objectContaining({ code: 'LIFECYCLE' }))
     await node.start()
     await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
-    const options = { repository: tasks, transactions: subject.transactions, heartbeatIntervalMs: 100, leaseMs: 200 }
+    const options = {
+      repository: fixture.tasks,
+      transactions: fixture.subject.transactions,
+      heartbeatIntervalMs: 100,
+      leaseMs: 200,
+    }
     expect(() => new TaskNode(options)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
   })
 

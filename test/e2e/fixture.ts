@@ -1,0 +1,88 @@
+/** What the tests of nodes share: a topic of their own, and nodes whose maintenance comes often. */
+import type {
+  Completion,
+  HeldTask,
+  PushedTask,
+  TaskCount,
+  TaskCreation,
+  TaskInfo,
+  TaskState,
+  TopicOptions,
+} from '@taskstream/task-api'
+import { TaskNode } from '@taskstream/task-processor'
+import type { TaskNodeOptions } from '@taskstream/task-processor'
+import { testClock } from '@taskstream/task-testing'
+import type { TestClock } from '@taskstream/task-testing'
+import { openSubject } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+
+export type NodeOptions = Partial<TaskNodeOptions<AnyTransaction>>
+
+export interface NodeFixture extends AsyncDisposable {
+  readonly subject: Subject
+  /** Of the test that is running. */
+  readonly tasks: Tasks
+  readonly topic: string
+  /** Begins a test: a new topic, and a new owner. */
+  next(options?: TopicOptions): Promise<void>
+  /** Another topic becomes the one that is pushed to and looked at; it need not be known. */
+  turnTo(topic: string): void
+  push(...creations: (string | TaskCreation)[]): Promise<PushedTask[]>
+  /** How many tasks of the topic are in which state. */
+  states(): Promise<Record<string, number>>
+  page(): Promise<TaskInfo[]>
+  poll(size?: number, by?: Tasks): Promise<HeldTask[]>
+  complete(work: (transaction: AnyTransaction) => Completion | Promise<Completion>): Promise<Completion>
+  nodeOf(options?: NodeOptions): TaskNode<AnyTransaction>
+  /** A clock that only the test moves, and a node and its repository by it. */
+  clocked(options?: NodeOptions): { readonly clock: TestClock; readonly tasks: Tasks; readonly node: TaskNode<AnyTransaction> }
+}
+
+export async function openNodeFixture(name: string): Promise<NodeFixture> {
+  const subject = await openSubject()
+  const { transactions } = subject
+  let count = 0
+  let topic = ''
+  let tasks = subject.tasks()
+  const fixture: NodeFixture = {
+    subject,
+    get tasks() {
+      return tasks
+    },
+    get topic() {
+      return topic
+    },
+    next: async (options) => {
+      tasks = subject.tasks()
+      fixture.turnTo(`${name}-${count++}`)
+      await transactions((transaction) => tasks.initialize(transaction, topic, options))
+    },
+    turnTo: (other) => void (topic = other),
+    push: (...creations) => transactions<PushedTask[]>((transaction) => tasks.push(transaction, topic, creations)),
+    states: async () => {
+      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+        tasks.count(transaction, { topic }),
+      )
+      return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
+    },
+    page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic)),
+    poll: (size = 100, by = tasks) => transactions<HeldTask[]>((transaction) => by.poll(transaction, topic, { size })),
+    complete: (work) => transactions<Completion>(work),
+    nodeOf: (options = {}) =>
+      new TaskNode({
+        repository: tasks,
+        transactions,
+        heartbeatIntervalMs: 50,
+        leaseMs: 10_000,
+        maintenanceIntervalMs: 20,
+        ...options,
+      }),
+    clocked: (options = {}) => {
+      const clock = testClock(new Date())
+      const timed = subject.tasks({ clock: clock.now })
+      return { clock, tasks: timed, node: new TaskNode({ repository: timed, transactions, clock, ...options }) }
+    },
+    [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+  }
+  return fixture
+}

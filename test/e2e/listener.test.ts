@@ -1,0 +1,124 @@
+import { channel, tracingChannel } from 'node:diagnostics_channel'
+import { TaskDecision } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import type { TaskListener } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const events = [
+  'onStart',
+  'onDispatched',
+  'onCallback',
+  'onComplete',
+  'onLost',
+  'onReturned',
+  'onStuck',
+  'onEmpty',
+  'onError',
+  'onRecovered',
+  'onFatal',
+  'onLeaseLost',
+  'onBlocked',
+] as const satisfies readonly (keyof TaskListener)[]
+
+/** A listener that hears everything, and answers what `answer` does. */
+function everything(answer: (name: keyof TaskListener, event: never) => unknown): TaskListener {
+  return Object.fromEntries(events.map((name) => [name, (event: never) => answer(name, event)])) as TaskListener
+}
+
+describe.skipIf(!canRun)('a listener', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('listener')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  test('is told of every step of a batch, with the trace that its start returned', async () => {
+    await fixture.push('a')
+    const heard: [string, unknown][] = []
+    const done = Promise.withResolvers<void>()
+    const listener = everything((name, event: { trace?: unknown }) => {
+      heard.push([name, event.trace])
+      if (name === 'onEmpty' && heard.length > 4) done.resolve()
+      return name === 'onStart' ? { span: 7 } : undefined
+    })
+    await using node = fixture.nodeOf({ listener })
+    node.process(fixture.topic, { idleMs: 20, concurrency: 1, handler: eachTask(() => {}) })
+    await node.start()
+    await done.promise
+    expect(heard.slice(0, 5)).toEqual([
+      ['onStart', undefined],
+      ['onDispatched', { span: 7 }],
+      ['onCallback', { span: 7 }],
+      ['onComplete', { span: 7 }],
+      ['onEmpty', undefined],
+    ])
+  })
+
+  test.each(events)('stops nothing when its %s throws', async (thrower) => {
+    const warnings: string[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning.message)
+    process.on('warning', onWarning)
+    try {
+      await fixture.push('ok', 'bad')
+      const listener = everything((name) => {
+        if (name === thrower) throw new Error(`from ${name}`)
+      })
+      await using node = fixture.nodeOf({ listener })
+      node.process(fixture.topic, {
+        idleMs: 20,
+        size: 1,
+        handler: (batch) => {
+          if (batch[0]?.identifier === 'bad') throw new Error('bad')
+          return new Map(batch.map((task) => [task, TaskDecision.success()]))
+        },
+      })
+      await node.start()
+      await expect.poll(fixture.states).toEqual({ succeeded: 1, failed: 1 })
+      await fixture.push('ok')
+      await expect.poll(fixture.states).toEqual({ succeeded: 2, failed: 1 })
+      if (['onStart', 'onDispatched', 'onCallback', 'onComplete', 'onError', 'onEmpty'].includes(thrower))
+        await expect.poll(() => warnings.join()).toContain(`${thrower} threw: Error: from ${thrower}`)
+    } finally {
+      process.off('warning', onWarning)
+    }
+  })
+
+  test('stops nothing when its promise rejects', async () => {
+    await fixture.push('a')
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+    await using node = fixture.nodeOf({ listener: { onComplete: async () => Promise.reject(new Error('later')) } })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect((await warned).message).toContain('onComplete threw: Error: later')
+  })
+
+  test('has its events, and a span around each handler, published for who subscribes', async () => {
+    await fixture.push('a')
+    const published: string[] = []
+    const onStart = (event: unknown): void => void published.push(`start ${(event as { topic: string }).topic}`)
+    const spans = {
+      start: () => void published.push('span'),
+      end: () => {},
+      asyncStart: () => void published.push('span ended'),
+      asyncEnd: () => {},
+      error: () => {},
+    }
+    channel('taskstream:onStart').subscribe(onStart)
+    tracingChannel('taskstream:handle').subscribe(spans)
+    try {
+      await using node = fixture.nodeOf()
+      node.process(fixture.topic, { handler: eachTask(() => {}) })
+      await node.start()
+      await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+      expect(published).toEqual([`start ${fixture.topic}`, 'span', 'span ended'])
+    } finally {
+      channel('taskstream:onStart').unsubscribe(onStart)
+      tracingChannel('taskstream:handle').unsubscribe(spans)
+    }
+  })
+})
