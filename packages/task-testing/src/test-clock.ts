@@ -7,7 +7,7 @@ export interface TestClock extends Clock {
   now(): Date
   /**
    * Moves on by so many milliseconds, 0 to 100 years. What waits for a moment on the way is called back then, in order; what that does
-   * asynchronously goes on afterwards.
+   * asynchronously goes on afterwards: a node whose lease is shorter than the step loses it, as its heartbeat has not come through.
    *
    * @throws TaskError ARGUMENT_INVALID
    */

@@ -1,0 +1,277 @@
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TransactionSource } from '@taskstream/task-api'
+import { eachTask, exponential, systemClock } from '@taskstream/task-processor'
+import type { HandlerContext } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const hour = 3_600_000
+
+/** A clock that is moved by hours leaves heartbeats no time on the way. */
+const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
+
+/** Rejects when the signal is aborted, as a well-behaved handler does. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
+/** No timer runs but by the test's clock: what happens without a move of it happens at once. */
+describe.skipIf(!canRun)('a node in time', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('time')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  /** The transactions of the subject, as long as `allow` lets them be. */
+  const guarded =
+    (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
+    async (work) => {
+      await allow()
+      return fixture.subject.transactions(work)
+    }
+
+  test('wakes for the next due task of a topic, however long it may sleep', async () => {
+    const { clock, tasks, node } = fixture.clocked(patient)
+    await fixture.subject.transactions((transaction) =>
+      tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour }),
+    )
+    const emptied = Promise.withResolvers<void>()
+    await using _ = node
+    node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })
+    await node.start()
+    clock.advance(hour - 1)
+    await node.stop()
+    expect(await fixture.states()).toEqual({ suspended: 1 })
+    const again = fixture.clocked(patient)
+    await using second = again.node
+    second.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })
+    await second.start()
+    // However it is just then waiting: moved on until it is handled.
+    await expect.poll(() => (again.clock.advance(hour / 4), fixture.states())).toEqual({ succeeded: 1 })
+    await emptied.promise
+  })
+
+  test('never loses a wake-up that comes between an empty poll and the sleep', async () => {
+    let polls = 0
+    const { node } = fixture.clocked({
+      listener: { onEmpty: () => void polls++ },
+      // The second transaction after an empty poll asks when the next task is due: the wake-up comes in the middle of it.
+      transactions: guarded(async () => {
+        if (polls !== 1) return
+        polls++
+        await fixture.push('a')
+        node.wake(fixture.topic)
+      }),
+    })
+    await using _ = node
+    node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+  })
+
+  test('backs off while the database fails, and tells of it once', async () => {
+    let broken = true
+    let asked = 0
+    const told: string[] = []
+    const { clock, node } = fixture.clocked({
+      ...patient,
+      listener: {
+        onError: ({ activity }) => void told.push(`error ${activity}`),
+        onRecovered: ({ activity }) => void told.push(`recovered ${activity}`),
+      },
+      transactions: guarded(() => {
+        asked++
+        if (broken) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
+      }),
+    })
+    broken = false
+    await using _ = node
+    const manager = node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
+    await node.start()
+    await manager.stop()
+    broken = true
+    asked = 0
+    await manager.start()
+    for (let failures = 1; failures <= 5; failures++) {
+      await expect.poll(() => asked).toBe(failures)
+      // A shorter pause than this there is not, nor a longer one: half of it is left to chance.
+      clock.advance(50 * 2 ** (failures - 1) - 1)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(asked).toBe(failures)
+      clock.advance(50 * 2 ** (failures - 1) + 1)
+    }
+    await expect.poll(() => asked).toBe(6)
+    expect(told).toEqual(['error poll'])
+    broken = false
+    await fixture.push('a')
+    clock.advance(10_000)
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect(told).toEqual(['error poll', 'recovered poll'])
+  })
+
+  test('asks a handler that takes too long to let go, and retries its tasks by the policy', async () => {
+    await fixture.push('a')
+    const reasons: unknown[] = []
+    const { clock, node } = fixture.clocked(patient)
+    await using _ = node
+    node.process(fixture.topic, {
+      timeoutMs: 5_000,
+      retry: exponential({ tries: 2, firstMs: 60_000, jitter: 0 }),
+      handler: async (__, { signal }) => {
+        reasons.push('began')
+        await untilAborted(signal).catch((error: unknown) => {
+          reasons.push((error as TaskError).code)
+          throw error
+        })
+      },
+    })
+    await node.start()
+    await expect.poll(() => reasons).toEqual(['began'])
+    clock.advance(4_999)
+    expect(reasons).toEqual(['began'])
+    clock.advance(1)
+    await expect.poll(fixture.states).toEqual({ suspended: 1 })
+    expect((await fixture.page())[0]).toMatchObject({ tries: 1, output: expect.stringContaining('longer than 5000 ms') })
+    await expect.poll(() => (clock.advance(60_000), reasons.length)).toBe(3)
+    await expect.poll(() => (clock.advance(5_000), fixture.states())).toEqual({ failed: 1 })
+  })
+
+  test('completes what a handler of single tasks has done when its time is up, and hands back what it has not begun', async () => {
+    await fixture.push('a', 'b', 'c', 'd')
+    const begun: string[] = []
+    const returned = Promise.withResolvers<readonly HeldTask[]>()
+    const { clock, node } = fixture.clocked({ listener: { onReturned: ({ tasks }) => returned.resolve(tasks) } })
+    await using _ = node
+    node.process(fixture.topic, {
+      timeoutMs: 1_000,
+      concurrency: 1,
+      handler: eachTask(async ({ identifier, attempt }, { signal }) => {
+        begun.push(identifier)
+        if (identifier === 'b' && attempt === 1) await untilAborted(signal)
+      }),
+    })
+    await node.start()
+    await expect.poll(() => begun).toEqual(['a', 'b'])
+    clock.advance(1_000)
+    expect((await returned.promise).map(({ identifier, tries }) => [identifier, tries])).toEqual([
+      ['c', 1],
+      ['d', 1],
+    ])
+    await expect.poll(fixture.states).toEqual({ succeeded: 3, failed: 1 })
+    expect((await fixture.page()).map(({ identifier, state, tries }) => [identifier, state, tries])).toEqual([
+      ['a', 'succeeded', 1],
+      ['b', 'failed', 1],
+      // Its try was refunded.
+      ['c', 'succeeded', 1],
+      ['d', 'succeeded', 1],
+    ])
+  })
+
+  test('takes tasks from a handler that ignores its time, says that it is stuck, and refuses what it decides later', async () => {
+    await fixture.push('a', 'b', 'c')
+    const gate = Promise.withResolvers<void>()
+    const contexts: HandlerContext<AnyTransaction>[] = []
+    const stuck: unknown[] = []
+    const lost: string[] = []
+    const { clock, node } = fixture.clocked({
+      listener: {
+        onStuck: ({ at, heldMs }) => void stuck.push([at?.identifier, heldMs]),
+        onLost: ({ tasks: gone }) => void lost.push(...gone.map(({ identifier }) => identifier)),
+      },
+    })
+    await using _ = node
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 1,
+      timeoutMs: 5_000,
+      abortMs: 1_000,
+      handler: async (batch, context) => {
+        contexts.push(context)
+        context.at(batch[0]!)
+        if (batch[0]!.identifier === 'a') await gate.promise
+        return new Map([[batch[0]!, TaskDecision.success()]])
+      },
+    })
+    await node.start()
+    await expect.poll(() => contexts.length).toBe(1)
+    clock.advance(5_000)
+    expect(stuck).toEqual([])
+    clock.advance(1_000)
+    expect(stuck).toEqual([['a', 6_000]])
+    await expect.poll(fixture.states).toEqual({ failed: 1, ready: 2 })
+    // One handler that runs on is put up with, in addition to one that may run: no more.
+    expect(contexts).toHaveLength(1)
+    await expect(contexts[0]!.complete(() => new Map())).rejects.toMatchObject({ code: 'TASK_LOST' })
+    gate.resolve()
+    await expect.poll(() => lost).toEqual(['a', 'a'])
+    await expect.poll(fixture.states).toEqual({ failed: 1, succeeded: 2 })
+  })
+
+  test('lets go of everything when its lease runs out, polls no more, and goes on when a heartbeat comes through again', async () => {
+    await fixture.push('a', 'b')
+    let dead = false
+    const told: string[] = []
+    const { clock, node } = fixture.clocked({
+      heartbeatIntervalMs: 1_000,
+      leaseMs: 10_000,
+      listener: { onLeaseLost: ({ leaseMs }) => void told.push(`lost ${leaseMs}`) },
+      transactions: guarded(() => {
+        if (dead) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
+      }),
+    })
+    await using _ = node
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 1,
+      handler: async ([task], { signal }) => {
+        told.push(task!.identifier)
+        if (told.length === 1)
+          await untilAborted(signal).catch((error: unknown) => {
+            told.push((error as TaskError).code)
+            throw error
+          })
+        return new Map([[task!, TaskDecision.success()]])
+      },
+    })
+    await node.start()
+    await expect.poll(() => told).toEqual(['a'])
+    dead = true
+    clock.advance(10_000)
+    expect(told).toEqual(['a'])
+    clock.advance(1_000)
+    await expect.poll(() => told).toEqual(['a', 'lost 10000', 'LEASE_LOST'])
+    dead = false
+    await expect.poll(() => (clock.advance(1_000), fixture.states())).toEqual({ succeeded: 2 })
+    expect(told).toEqual(['a', 'lost 10000', 'LEASE_LOST', 'a', 'b'])
+  })
+
+  test('tells which task was at work when the event loop stood still', async () => {
+    await fixture.push('a', 'b')
+    let skewMs = 0
+    const blocked = Promise.withResolvers<unknown>()
+    await using node = fixture.nodeOf({
+      blockedMs: 500,
+      // A loop that stands still for two seconds is one whose clock is two seconds on when it comes to look.
+      clock: { monotonicMs: () => performance.now() + skewMs, after: systemClock.after },
+      listener: {
+        onBlocked: ({ blockedMs, batches }) =>
+          blocked.resolve([blockedMs >= 2_000, batches.map(({ topic, at }) => [topic, at?.identifier])]),
+      },
+    })
+    const gate = Promise.withResolvers<void>()
+    node.process(fixture.topic, {
+      handler: eachTask(async ({ identifier }) => {
+        if (identifier === 'b') skewMs = 2_000
+        if (identifier === 'b') await gate.promise
+      }),
+    })
+    await node.start()
+    expect(await blocked.promise).toEqual([true, [[fixture.topic, 'b']]])
+    gate.resolve()
+  })
+})
