@@ -74,6 +74,18 @@ describe.skipIf(!canRun)('a node in time', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
   })
 
+  test.each(['leased', 'transactional'] as const)('sleeps when there is nothing to do, in %s mode', async (mode) => {
+    let empty = 0
+    const { clock, node } = fixture.clocked({ listener: { onEmpty: () => void empty++ } })
+    await using _ = node
+    node.process(fixture.topic, { mode, idleMs: 1_000, handler: eachTask(() => {}) })
+    await node.start()
+    let moves = 0
+    await expect.poll(() => (moves++, clock.advance(1_000), empty)).toBeGreaterThan(5)
+    // The first needs no move of the clock, and none of the others goes without.
+    expect(empty).toBeLessThanOrEqual(moves + 1)
+  })
+
   test('backs off while the database fails, and tells of it once', async () => {
     let broken = true
     let asked = 0
@@ -255,18 +267,19 @@ describe.skipIf(!canRun)('a node in time', () => {
     let skewMs = 0
     const blocked = Promise.withResolvers<unknown>()
     await using node = fixture.nodeOf({
-      blockedMs: 500,
-      // A loop that stands still for two seconds is one whose clock is two seconds on when it comes to look.
+      ...patient,
+      blockedMs: hour,
+      // A loop that stands still for two hours is one whose clock is two hours on when it comes to look.
       clock: { monotonicMs: () => performance.now() + skewMs, after: systemClock.after },
       listener: {
         onBlocked: ({ blockedMs, batches }) =>
-          blocked.resolve([blockedMs >= 2_000, batches.map(({ topic, at }) => [topic, at?.identifier])]),
+          blocked.resolve([blockedMs >= hour, batches.map(({ topic, at }) => [topic, at?.identifier])]),
       },
     })
     const gate = Promise.withResolvers<void>()
     node.process(fixture.topic, {
       handler: eachTask(async ({ identifier }) => {
-        if (identifier === 'b') skewMs = 2_000
+        if (identifier === 'b') skewMs = 2 * hour
         if (identifier === 'b') await gate.promise
       }),
     })

@@ -154,12 +154,21 @@ export class PollLoop<Transaction> {
   async #beginTransaction(release: () => void): Promise<number> {
     const batch = new TransactionalBatch(this.#environment)
     const polled = batch.begin(this.#settings.poll)
-    const kept = this.#keep(batch, batch.ended, () => {
+    this.batches.add(batch)
+    const { length } = await polled.catch((error: unknown) => {
+      this.batches.delete(batch)
+      throw error
+    })
+    if (length === 0) {
+      await batch.ended
+      // Nobody is woken: the loop is about to sleep.
+      this.batches.delete(batch)
+      return 0
+    }
+    void this.#keep(batch, batch.ended, () => {
       if (batch.failed) this.#careful = this.#settings.poll.size * this.#settings.concurrency
       release()
     })
-    const { length } = await polled
-    if (length === 0) await kept
     return length
   }
 
@@ -173,7 +182,6 @@ export class PollLoop<Transaction> {
       this.#stuck.delete(batch)
       this.#wake.wake()
     })
-    this.#wake.wake()
   }
 
   async #reclaim(): Promise<void> {

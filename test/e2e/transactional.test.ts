@@ -1,0 +1,295 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskError, TransactionSource } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import type { HandlerContext, ProcessOptions } from '@taskstream/task-processor'
+import { sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const decideAll = (decision: TaskDecision, tasks: readonly HeldTask[]): ReadonlyMap<HeldTask, TaskDecision> =>
+  new Map(tasks.map((task) => [task, decision]))
+
+describe.skipIf(!canRun)('transactional mode', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('transactional')
+    const { subject } = fixture
+    await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`create table effect (topic text, identifier text)`),
+    )
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  const write = async (transaction: AnyTransaction, tasks: readonly HeldTask[]): Promise<void> => {
+    for (const { topic, identifier } of tasks)
+      await fixture.subject.execute(transaction, sql`insert into effect values (${topic}, ${identifier})`)
+  }
+  const effects = async (): Promise<unknown[]> => {
+    const { subject, topic } = fixture
+    const query = sql`select identifier from effect where topic = ${topic} order by identifier`
+    return (await subject.transactions((transaction) => subject.execute(transaction, query))).map(({ identifier }) => identifier)
+  }
+  const options = (handler: ProcessOptions<AnyTransaction>['handler']): ProcessOptions<AnyTransaction> => ({
+    handler,
+    mode: 'transactional',
+    size: 1,
+    concurrency: 1,
+    idleMs: 20,
+  })
+  /** Counts the transactions of a node, of those that come from the handlers of tasks. */
+  const counted = (): { readonly source: TransactionSource<AnyTransaction>; count: number } => {
+    const counter = {
+      count: 0,
+      source: <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => {
+        counter.count++
+        return fixture.subject.transactions(work)
+      },
+    }
+    return counter
+  }
+
+  test('polls, handles and completes in one transaction, with what the handler writes', async () => {
+    const identifiers = Array.from({ length: 12 }, (_, index) => `id-${String(index).padStart(2, '0')}`)
+    await fixture.push(...identifiers)
+    const { source } = counted()
+    const transactions: AnyTransaction[] = []
+    await using node = fixture.nodeOf({ transactions: source, heartbeatIntervalMs: 1_000, maintenanceIntervalMs: 60_000 })
+    node.process(fixture.topic, {
+      ...options(async (_, { complete }) => {
+        const { completed } = await complete(async (transaction, held) => {
+          transactions.push(transaction)
+          await write(transaction, held)
+          return decideAll(TaskDecision.success(), held)
+        })
+        expect(completed).toHaveLength(1)
+      }),
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 12 })
+    expect(await effects()).toEqual(identifiers)
+  })
+
+  test('is careful first: it leases what it takes until that went well, and only then holds tasks by a lock alone', async () => {
+    if (fixture.subject.writers === 1) return
+    await fixture.push('a', 'b', 'c')
+    const seen: string[] = []
+    await using node = fixture.nodeOf()
+    node.process(
+      fixture.topic,
+      options(
+        eachTask(async ({ identifier }) => {
+          // As others see it, while it is handled.
+          const states = await fixture.states()
+          seen.push(`${identifier} ${Object.entries(states).map(([state, number]) => `${state} ${number}`)}`)
+        }),
+      ),
+    )
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 3 })
+    expect(seen).toEqual(['a active 1,ready 2', 'b ready 2,succeeded 1', 'c ready 1,succeeded 2'])
+  })
+
+  test('rolls back what a handler wrote that throws, and takes its tasks up again where tries count', async () => {
+    await fixture.push('first', 'bad', 'last')
+    const attempts: string[] = []
+    await using node = fixture.nodeOf()
+    node.process(fixture.topic, {
+      ...options(async ([task], { complete }) => {
+        await complete(async (transaction, held) => {
+          await write(transaction, held)
+          attempts.push(task!.identifier)
+          if (task!.identifier === 'bad') throw new Error('after the write')
+          return decideAll(TaskDecision.success(), held)
+        })
+      }),
+      retry: ({ tries }) => (tries < 2 ? 0 : undefined),
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 2, failed: 1 })
+    expect(await effects()).toEqual(['first', 'last'])
+    const bad = (await fixture.page()).find(({ identifier }) => identifier === 'bad')
+    expect(bad).toMatchObject({ tries: 2, output: expect.stringContaining('after the write') })
+    // Two tries that counted, and those in transactions that were rolled back.
+    expect(attempts.filter((identifier) => identifier === 'bad').length).toBeGreaterThan(2)
+  })
+
+  test('completes some of a batch and retries others, as each is decided', async () => {
+    await fixture.push('warm-up', 'ok', 'no', 'later', 'broken')
+    await using node = fixture.nodeOf()
+    const handler = eachTask<AnyTransaction>(({ identifier }) => {
+      if (identifier === 'no') return TaskDecision.failure('no')
+      if (identifier === 'later') return TaskDecision.retry({ afterMs: 3_600_000 })
+      if (identifier === 'broken') throw new Error('broken')
+      return undefined
+    })
+    node.process(fixture.topic, { ...options(handler), size: 5 })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 2, failed: 2, suspended: 1 })
+  })
+
+  test('begins again with what it then finds, when its transactions do', async () => {
+    await fixture.push('a', 'b', 'c')
+    let begun = 0
+    const answers: unknown[] = []
+    await using node = fixture.nodeOf({
+      heartbeatIntervalMs: 1_000,
+      maintenanceIntervalMs: 60_000,
+      // As a source does after a deadlock: rolled back, and run once more.
+      transactions: async (work) => {
+        let polled = false
+        const undo = new Error('deadlock')
+        const undone = fixture.subject.transactions(async (transaction) => {
+          const result = await work(transaction)
+          polled = handled.length === 2 && begun++ === 0
+          if (polled) throw undo
+          return result
+        })
+        return undone.catch((error: unknown) => {
+          if (error !== undo) throw error
+          return fixture.subject.transactions(work)
+        })
+      },
+    })
+    const handled: string[] = []
+    node.process(
+      fixture.topic,
+      options(async ([task], { complete }) => {
+        handled.push(task!.identifier)
+        answers.push(
+          await complete(async (transaction, held) => {
+            await write(transaction, held)
+            return decideAll(TaskDecision.success(), held)
+          }).then(
+            ({ completed }) => completed.length,
+            ({ code }: TaskError) => code,
+          ),
+        )
+      }),
+    )
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 3 })
+    expect(handled).toEqual(['a', 'b', 'b', 'c'])
+    // The first of the two hears that nothing came of it.
+    expect(answers).toHaveLength(4)
+    expect(answers).toContain('TRANSACTION_CONFLICT')
+    expect(await effects()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('rolls back when it is stopped and the handler lets go, and reports what is ready again', async () => {
+    await fixture.push('a', 'b')
+    const began = Promise.withResolvers<void>()
+    const node = fixture.nodeOf()
+    node.process(
+      fixture.topic,
+      options(async ([task], { signal, complete }) => {
+        if (task!.identifier === 'a') return decideAll(TaskDecision.success(), [task!])
+        await complete(async (transaction, held) => {
+          await write(transaction, held)
+          began.resolve()
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+          return new Map()
+        })
+        return undefined
+      }),
+    )
+    await node.start()
+    await began.promise
+    const { returned, abandoned } = await node.stop({ graceMs: 0 })
+    expect([returned.map(({ identifier }) => identifier), abandoned]).toEqual([['b'], []])
+    expect(await fixture.states()).toEqual({ succeeded: 1, ready: 1 })
+    expect(await effects()).toEqual([])
+  })
+
+  test('gives a transaction up that its handler does not let go of, and lets nothing be committed through it', async () => {
+    // On one connection there is nothing else to go on with: it would be closed under the test.
+    if (fixture.subject.writers === 1) return
+    await fixture.push('a', 'b', 'c')
+    const gate = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<unknown>()
+    const stuck = Promise.withResolvers<unknown>()
+    const { clock, node } = fixture.clocked({ listener: { onStuck: ({ tasks }) => stuck.resolve(tasks[0]?.identifier) } })
+    await using _ = node
+    const tries: number[] = []
+    node.process(fixture.topic, {
+      ...options(async ([task], { complete }) => {
+        if (task!.identifier === 'b') tries.push(task!.tries)
+        await complete(async (transaction, held) => {
+          if (task!.identifier === 'b' && tries.length === 1) {
+            await gate.promise
+            await write(transaction, held).catch(late.resolve)
+          } else await write(transaction, held)
+          return decideAll(TaskDecision.success(), held)
+        })
+      }),
+      concurrency: 2,
+      timeoutMs: 5_000,
+      abortMs: 1_000,
+    })
+    await node.start()
+    await expect.poll(() => tries.length).toBe(1)
+    clock.advance(6_000)
+    expect(await stuck.promise).toBe('b')
+    // Taken up again, by a lease, while the first handler still runs.
+    await expect.poll(() => (clock.advance(1_000), fixture.states())).toEqual({ succeeded: 3 })
+    gate.resolve()
+    expect(await late.promise).toBeInstanceOf(Error)
+    expect(await effects()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('refuses a completion when the transaction is over', async () => {
+    await fixture.push('a', 'b')
+    let context: HandlerContext<AnyTransaction> | undefined
+    let calls = 0
+    await using node = fixture.nodeOf()
+    node.process(
+      fixture.topic,
+      options(async (batch, given) => {
+        if (batch[0]!.identifier === 'b' && calls++ === 0) {
+          context = given
+          throw new Error('rolled back')
+        }
+        return decideAll(TaskDecision.success(), batch)
+      }),
+    )
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+    await expect(context!.complete(() => new Map())).rejects.toMatchObject({ code: 'TASK_LOST' })
+  })
+
+  test('keeps the order of each identifier in singular topics, and their exclusion', async () => {
+    await fixture.next({ condition: 'singular-by-identifier' })
+    const creations = Array.from({ length: 30 }, (_, index) => ({ identifier: 'abc'[index % 3]!, input: String(index) }))
+    await fixture.push(...creations)
+    const handled: string[] = []
+    const running = new Set<string>()
+    const handler = async (_: readonly HeldTask[], { complete }: HandlerContext<AnyTransaction>): Promise<void> => {
+      const outcome: Completion = await complete(async (transaction, held) => {
+        for (const { identifier, input } of held) {
+          expect(running).not.toContain(identifier)
+          running.add(identifier)
+          handled.push(identifier + input)
+        }
+        await write(transaction, held)
+        for (const { identifier } of held) running.delete(identifier)
+        return decideAll(TaskDecision.success(), held)
+      })
+      expect(outcome.lost).toEqual([])
+    }
+    await using one = fixture.nodeOf()
+    await using two = fixture.nodeOf({ repository: fixture.subject.tasks() })
+    for (const node of [one, two]) {
+      node.process(fixture.topic, { ...options(handler), size: 2, concurrency: 2 })
+      await node.start()
+    }
+    await expect.poll(fixture.states).toEqual({ succeeded: 30 })
+    for (const identifier of 'abc') {
+      const own = creations.filter((creation) => creation.identifier === identifier).map(({ input }) => identifier + input)
+      expect(handled.filter((one) => one.startsWith(identifier))).toEqual(own)
+    }
+    expect(await effects()).toHaveLength(30)
+  })
+})
