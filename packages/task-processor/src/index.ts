@@ -11,6 +11,7 @@ export { exponential } from './retry-policy.ts'
 export type { ExponentialOptions, RetryPolicy } from './retry-policy.ts'
 export { stopOnSignal } from './stop-on-signal.ts'
 export type { StopOnSignalOptions } from './stop-on-signal.ts'
+export type { StreamBatch, StreamOptions } from './stream.ts'
 export { eachTask, openHandler } from './task-handler.ts'
 export type {
   BatchHandler,

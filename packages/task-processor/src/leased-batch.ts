@@ -112,6 +112,10 @@ export class LeasedBatch<Transaction> implements Batch {
       listener.onCallback(this.event)
       let decisions: Decisions = new Map()
       const completion = await dispatcher.once<Completion>(async (transaction) => {
+        if (typeof decide !== 'function') {
+          decisions = complement(this.tasks, decide)
+          return repository.complete(transaction, topic, decisions)
+        }
         const { held, lost } = await repository.hold(transaction, topic, this.tasks)
         decisions = complement(held, await decide(transaction, held))
         const { completed } = await repository.complete(transaction, topic, decisions, { strict: true })

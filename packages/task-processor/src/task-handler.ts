@@ -17,11 +17,16 @@ export interface HandlerContext<Transaction> {
   readonly signal: AbortSignal
   /**
    * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
-   * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed then.
+   * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed, and committed,
+   * when this resolves. Decisions that need no writes are given as they are, which takes one statement less.
    * After a deadlock, or a connection lost before the commit, the transaction source may run `decide` again in a new transaction: what
    * it does outside its transaction, it must be able to do twice.
+   *
+   * @throws TaskError LIFECYCLE when called again, TASK_LOST when the batch was taken from the handler; what `decide` throws
    */
-  complete(decide: (transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>): Promise<Completion>
+  complete(
+    decide: Decisions | ((transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>),
+  ): Promise<Completion>
   /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */
   failed(task: HeldTask, error: unknown): TaskDecision
   /** Says which task the handler is at: who is told that it is stuck, or blocks the event loop, is told this too. */

@@ -16,6 +16,8 @@ import { checkProcessOptions } from './process-options.ts'
 import type { ProcessOptions } from './process-options.ts'
 import { joinReports, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
+import { stream } from './stream.ts'
+import type { StreamBatch, StreamOptions } from './stream.ts'
 import { TaskManager } from './task-manager.ts'
 
 export interface TaskNodeOptions<Transaction> {
@@ -147,6 +149,32 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     }
     this.#managers.set(topic, manager)
     return manager
+  }
+
+  /**
+   * The batches of a topic, to be pulled instead of handled: the node must be started, now or later. A batch is polled ahead while one is
+   * looked at. The topic is processed from the first batch that is asked for until the loop is left.
+   *
+   * @throws TaskError as `process`, when the first batch is asked for
+   * @example
+   * for await (const batch of node.stream('invoices', { size: 100, signal })) {
+   *   await batch.complete(async (transaction, held) => store(transaction, held))
+   * }
+   */
+  stream(
+    topic: string,
+    { signal, ...options }: StreamOptions<Transaction> = {},
+  ): AsyncGenerator<StreamBatch<Transaction>, void, void> {
+    return stream<Transaction>(
+      topic,
+      signal,
+      (handler) => this.process(topic, { ...options, handler }),
+      async (manager) => {
+        // The stop of the node waits for its batches by itself.
+        if (this.#state === 'started') await manager.stop()
+        this.#managers.delete(topic)
+      },
+    )
   }
 
   /**

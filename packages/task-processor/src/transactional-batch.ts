@@ -185,7 +185,8 @@ class Run<Transaction> {
       const message = `The transaction of topic "${topic}" was rolled back: its tasks are not held any more`
       return Promise.reject(new TaskError('TASK_LOST', message, { lost: this.tasks }))
     }
-    const decided = async (): Promise<Decisions> => decide(this.#transaction, this.tasks)
+    const decided = async (): Promise<Decisions> =>
+      typeof decide === 'function' ? decide(this.#transaction, this.tasks) : decide
     onAsked((this.#asked = decided()))
     return this.#committed.promise
   }
