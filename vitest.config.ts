@@ -33,10 +33,11 @@ const oneConnection = [
   ...manyWriters,
   'test/faults/*.test.ts',
   'test/e2e/wake.test.ts',
+  'test/e2e/thread.test.ts',
   'test/properties/hammer.test.ts',
 ]
 /** Its own server's processes die, which says nothing about a pooler; and a node is woken on a connection that is not pooled. */
-const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts']
+const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts', 'test/e2e/thread.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': [...oneConnection, ...pooled],
   'sqlite-file': [...oneWriter, ...pooled],

@@ -28,7 +28,7 @@ export interface Session {
   close(): Promise<void>
 }
 
-export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'clock'> {
+export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
   /** Changes what the adapter is handed. */
   readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
 }
@@ -169,6 +169,11 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
       remove()
     },
   }
+}
+
+/** A database that is there, as another process or thread opens it. */
+export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
+  return subject.startsWith('postgres') ? openPostgres(at) : openSqlite(subject, at)
 }
 
 /** What users are given for their own tests. Before each verb its clock is set to the one that the suite gives, or to the world's. */

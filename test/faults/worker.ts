@@ -3,14 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Holding } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
-import { openPostgres, openSqlite } from '../subject.ts'
+import { reopenSubject } from '../subject.ts'
 import type { Session } from '../subject.ts'
 import type { Moment, Orders } from './orders.ts'
 
 const { location, death } = JSON.parse(process.argv[2] ?? '{}') as Orders
-const subject = location.subject.startsWith('postgres')
-  ? await openPostgres(location.at)
-  : await openSqlite(location.subject, location.at)
+const subject = await reopenSubject(location)
 const tasks = subject.tasks()
 await subject.transactions((transaction) => tasks.register(transaction))
 process.send?.({ owner: tasks.owner })

@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { Heartbeat } from './heartbeat.ts'
+import type { Beating } from './lease.ts'
 import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { safeListener } from './listener.ts'
@@ -19,6 +20,8 @@ import type { StopOptions, StopReport } from './stop-report.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
 import { TaskManager } from './task-manager.ts'
+import { ThreadHeartbeat } from './thread-heartbeat.ts'
+import type { HeartbeatThread } from './thread-heartbeat.ts'
 
 export interface TaskNodeOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
@@ -38,6 +41,11 @@ export interface TaskNodeOptions<Transaction> {
    * costs a statement each time.
    */
   readonly maintenanceIntervalMs?: number
+  /**
+   * Beats from a thread of its own, so that a handler which computes for longer than the lease keeps its tasks; a thread and a connection
+   * more, and an event loop that hangs is noticed later. Default: from the event loop.
+   */
+  readonly heartbeatThread?: HeartbeatThread
   /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
   readonly exclusive?: boolean
   /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
@@ -67,7 +75,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #blockedMs: number
   readonly #dispatcher: Dispatcher<Transaction>
   readonly #listener: SafeListener
-  readonly #heartbeat: Heartbeat<Transaction>
+  readonly #heartbeat: Beating
   readonly #maintenance: Maintenance<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #listening: AsyncDisposable | undefined
@@ -87,6 +95,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       blockedMs = 1_000,
       listener = {},
       clock = systemClock,
+      heartbeatThread,
     } = options
     checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
     checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
@@ -101,12 +110,20 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#dispatcher = new Dispatcher(options.transactions)
     this.#listener = safeListener(listener)
     const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
-    this.#heartbeat = new Heartbeat({
+    const lease = {
       ...shared,
       intervalMs: heartbeatIntervalMs,
       onLost: () => this.#abort(new TaskError('LEASE_LOST', `No heartbeat has come through for ${leaseMs} ms`, { leaseMs })),
       onRegained: () => this.wake(),
-    })
+    }
+    this.#heartbeat = heartbeatThread
+      ? new ThreadHeartbeat({
+          ...lease,
+          owner: repository.owner,
+          thread: heartbeatThread,
+          onUnknown: () => void this.#register(),
+        })
+      : new Heartbeat(lease)
     this.#maintenance = new Maintenance({
       ...shared,
       intervalMs: maintenanceIntervalMs,
@@ -187,7 +204,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', `The node was ${this.#state} already: make a new one`)
     const { repository, notifier, transactions, exclusive = false } = this.#options
     checkPoolSize(transactions, this.#managers.values())
-    const registeredAt = this.#clock.monotonicMs()
+    const registeredMs = this.#clock.monotonicMs()
     await this.#dispatcher.once(async (transaction) => {
       await repository.register(transaction, { exclusive })
       for (const { topic, processing } of this.#managers.values())
@@ -204,7 +221,12 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       },
     )
     this.#state = 'started'
-    this.#heartbeat.start(registeredAt)
+    try {
+      await this.#heartbeat.start(registeredMs)
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
     this.#maintenance.start()
     this.#unwatch = watchEventLoop({
       clock: this.#clock,
@@ -218,6 +240,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       await this.stop({ graceMs: 0 })
       throw error
     }
+  }
+
+  /** Removed as dead, the owner begins anew; what it held is gone. */
+  async #register(): Promise<void> {
+    await this.#dispatcher
+      .once<boolean>((transaction) => this.#options.repository.register(transaction))
+      .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error }))
   }
 
   /** A topic that comes when the node runs already is made known first; if that fails, its polls will say so too. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
-import { checkText, taskLimits } from '@taskstream/task-api'
+import { checkText, invalid, taskLimits } from '@taskstream/task-api'
 import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { run } from '../run.ts'
@@ -34,6 +34,10 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   readonly adapter: SqlAdapter<Transaction, E>
   /** The owner's name, 1 to 200 characters; its incarnation is added. Default: host and process id. */
   readonly owner?: string
+  /**
+   * Speaks for the owner of another repository, given as that one's `owner`: for a thread that beats its heart. Not together with `owner`.
+   */
+  readonly speaksFor?: string
   /** Replaces the database's clock in every statement. For tests. */
   readonly clock?: () => Date
 }
@@ -68,13 +72,16 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
 export function sqlTaskRepository<Transaction, E extends Execution>(
   options: SqlTaskRepositoryOptions<Transaction, E>,
 ): SqlTaskRepository<Transaction, E> {
-  const { dialect, adapter, clock, owner: ownerName = `${hostname().slice(0, 180)}:${process.pid}` } = options
+  const { dialect, adapter, clock, speaksFor } = options
+  const { owner: ownerName = speaksFor?.replace(/:[0-9a-f]{12}$/, '') ?? `${hostname().slice(0, 180)}:${process.pid}` } = options
   checkText('owner', ownerName, taskLimits.ownerNameLength)
+  if (speaksFor !== undefined && (options.owner !== undefined || speaksFor === ownerName))
+    throw invalid('speaksFor', speaksFor, "must be another repository's owner, and stand without an owner")
   const context: Context = {
     dialect,
     ownerName,
     // The incarnation: a process that starts again under its old name must not be taken for its former self.
-    owner: `${ownerName}:${randomBytes(6).toString('hex')}`,
+    owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     pollings: new Map(),
   }

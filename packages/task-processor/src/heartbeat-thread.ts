@@ -1,0 +1,18 @@
+/** What the two threads of a `ThreadHeartbeat` share. */
+
+export interface ThreadData {
+  readonly owner: string
+  readonly module: string
+  readonly intervalMs: number
+  readonly hungMs: number
+  /** When the main thread was alive, and when the last beat was sent that came through: nanoseconds of `process.hrtime`. */
+  readonly shared: BigInt64Array
+}
+
+/** Whether the last beat came through, and why not: errors lose their class between threads. */
+export type ThreadMessage =
+  | { readonly beating: true }
+  | { readonly beating: false; readonly message: string; readonly code: unknown }
+
+/** The same clock in every thread of a process, unlike `performance.now()`. */
+export const hrtimeMs = (nanoseconds: bigint): number => Number(nanoseconds / 1_000n) / 1_000

@@ -1,0 +1,89 @@
+import { eachTask } from '@taskstream/task-processor'
+import type { HeartbeatThread } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const leaseMs = 2_000
+
+/** The event loop stands still, which is what these tests are about: nothing else of this process can be waited for meanwhile. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
+  let fixture: NodeFixture
+  let thread: HeartbeatThread
+  beforeAll(async () => {
+    fixture = await openNodeFixture('thread')
+    const { subject, at } = fixture.subject.location
+    const module = new URL('./beating.ts', import.meta.url)
+    module.search = new URLSearchParams({ subject, at }).toString()
+    thread = { module, worker: { execArgv: ['--conditions=@taskstream/source'], stderr: true } }
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  /** The owners that another sees. */
+  const others = async (): Promise<readonly string[]> => {
+    const { subject } = fixture
+    const owners = await subject.transactions<readonly { readonly owner: string }[]>((transaction) =>
+      subject.tasks().owners(transaction, 1_000_000),
+    )
+    return owners.map(({ owner }) => owner)
+  }
+
+  test('keeps the lease of a handler that computes for longer than it', async () => {
+    await fixture.push('a')
+    const lost: unknown[] = []
+    await using node = fixture.nodeOf({
+      leaseMs,
+      heartbeatThread: thread,
+      listener: { onLeaseLost: (event) => lost.push(event), onLost: (event) => lost.push(event) },
+    })
+    node.process(fixture.topic, { handler: eachTask(() => block(leaseMs * 1.5)) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect(lost).toEqual([])
+  })
+
+  test('ends when the event loop has stood still for too long, and the lease with it', async () => {
+    await fixture.push('a')
+    const lost: unknown[] = []
+    await using node = fixture.nodeOf({
+      leaseMs,
+      heartbeatThread: { ...thread, hungMs: 100 },
+      listener: { onLeaseLost: (event) => lost.push(event) },
+    })
+    // Taken from a node that is dead to all, itself included, the task comes again: it blocks no more then.
+    node.process(fixture.topic, { handler: eachTask(({ attempt }) => (attempt === 1 ? block(leaseMs * 1.5) : undefined)) })
+    await node.start()
+    await expect.poll(() => lost).toEqual([{ leaseMs }])
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+  })
+
+  test('does not let a node start whose thread cannot', async () => {
+    expect(() => fixture.nodeOf({ heartbeatThread: { ...thread, hungMs: 99 } })).toThrow('heartbeatThread.hungMs')
+    const broken = { ...thread, module: new URL('./not-there.ts', import.meta.url) }
+    const node = fixture.nodeOf({ heartbeatThread: broken })
+    await expect(node.start()).rejects.toThrow('not-there')
+    expect(await others()).not.toContain(node.owner)
+  })
+
+  test('registers its owner anew when that was removed as dead', async () => {
+    await using node = fixture.nodeOf({ leaseMs, heartbeatThread: thread })
+    await node.start()
+    expect(await others()).toContain(node.owner)
+    await fixture.subject.transactions((transaction) => fixture.tasks.unregister(transaction))
+    await expect.poll(others).toContain(node.owner)
+  })
+
+  test('speaks for an owner that there is, and for no name beside it', () => {
+    expect(() => fixture.subject.tasks({ speaksFor: 'nobody' })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+    expect(() => fixture.subject.tasks({ speaksFor: fixture.tasks.owner, owner: 'me' })).toThrow(
+      expect.objectContaining({ code: 'ARGUMENT_INVALID' }),
+    )
+    expect(fixture.subject.tasks({ speaksFor: fixture.tasks.owner }).owner).toBe(fixture.tasks.owner)
+  })
+})
