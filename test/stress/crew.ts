@@ -1,0 +1,103 @@
+/** The workers of a stress run, and what is done to them. */
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Subject } from '../subject.ts'
+import type { WorkerOrders, WorkerReport } from './topics.ts'
+
+/** A stopped worker that has not ended by itself after so long keeps something open. */
+const exitMs = 30_000
+
+export class Crew {
+  readonly reports: WorkerReport[] = []
+  /** Workers that did not end by themselves. */
+  leaks = 0
+  readonly #location: Subject['location']
+  readonly #leaseMs: number
+  readonly #random: () => number
+  readonly #workers: Set<ChildProcess> = new Set()
+
+  constructor(location: Subject['location'], leaseMs: number, random: () => number) {
+    this.#location = location
+    this.#leaseMs = leaseMs
+    this.#random = random
+  }
+
+  /** Starts one more, and waits until it runs. */
+  async start(): Promise<void> {
+    const orders: WorkerOrders = {
+      location: this.#location,
+      seed: Math.floor(this.#random() * 2 ** 31),
+      leaseMs: this.#leaseMs,
+    }
+    const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(orders)], {
+      execArgv: ['--conditions=@taskstream/source'],
+      env: { ...process.env, PGAPPNAME: 'worker' },
+    })
+    this.#workers.add(worker)
+    worker.on('exit', () => this.#workers.delete(worker))
+    worker.on('message', (message) => {
+      if (message !== 'started') this.reports.push(message as WorkerReport)
+    })
+    const started = once(worker, 'message')
+    const exited = once(worker, 'exit').then(([code]) => {
+      throw new Error(`A worker ended with ${code} before it ran`)
+    })
+    exited.catch(() => {})
+    await Promise.race([started, exited])
+  }
+
+  /** Without a word, in the midst of whatever it does. */
+  async kill(): Promise<void> {
+    const worker = this.#any()
+    const exited = once(worker, 'exit')
+    worker.kill('SIGKILL')
+    await exited
+    await this.start()
+  }
+
+  /** In phases, as a deployment does. */
+  async stop(): Promise<void> {
+    await this.#end(this.#any())
+    await this.start()
+  }
+
+  /** For longer than its lease, or for a moment: it wakes up and goes on where it was. */
+  async sleep(): Promise<void> {
+    const worker = this.#any()
+    worker.kill('SIGSTOP')
+    await delay(this.#random() * this.#leaseMs * 2)
+    worker.kill('SIGCONT')
+  }
+
+  /** Stops all that are there. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
+  }
+
+  [Symbol.dispose](): void {
+    for (const worker of this.#workers) worker.kill('SIGKILL')
+  }
+
+  #any(): ChildProcess {
+    const workers = [...this.#workers]
+    return workers[Math.floor(this.#random() * workers.length)]!
+  }
+
+  async #end(worker: ChildProcess): Promise<void> {
+    const exited = once(worker, 'exit')
+    worker.kill('SIGTERM')
+    const late = new AbortController()
+    const leaked = delay(exitMs, undefined, { signal: late.signal }).then(
+      () => {
+        this.leaks++
+        worker.kill('SIGKILL')
+      },
+      () => {},
+    )
+    await exited
+    late.abort()
+    await leaked
+  }
+}

@@ -1,0 +1,32 @@
+/** `npm run stress -- [--engine postgres|sqlite] [--seconds 60] [--seed n]`: see stress.ts. */
+import { parseArgs } from 'node:util'
+import Table from 'cli-table3'
+import { startPostgres } from '../databases/postgres-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'postgres' },
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+  },
+})
+const engine = values.engine === 'sqlite' ? 'sqlite' : 'postgres'
+await using server = engine === 'postgres' ? await startPostgres({ settings: { max_connections: '100' } }) : undefined
+process.env['TASKSTREAM_SUBJECT'] = engine === 'postgres' ? 'postgres-18' : 'sqlite-file'
+if (server) process.env['TASKSTREAM_POSTGRES_SERVER'] = server.url
+const { stress } = await import('./stress.ts')
+const { openSubject } = await import('../subject.ts')
+
+await using subject = await openSubject()
+const report = await stress(subject, {
+  seconds: Number(values.seconds),
+  seed: Number(values.seed),
+  onProgress: (line) => process.stderr.write(`${line}\n`),
+})
+const { done, errors, ...counts } = report
+const table = new Table({ head: [`${engine}, ${values.seconds} s`, ''] })
+table.push(...Object.entries(counts), ...Object.entries(done))
+console.log(table.toString())
+for (const error of errors) process.stderr.write(`  ${error}\n`)
+const { missing, twice, outOfOrder, unfinished, leaks } = report
+process.exitCode = missing + twice + outOfOrder + unfinished + leaks > 0 ? 1 : 0

@@ -1,0 +1,209 @@
+/** Three processes on eight topics, with everything happening to them that happens: what was pushed is done, once, and in order. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PushedTask, TaskCount, TaskState } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import type { Row } from '@taskstream/task-sql'
+import type { Subject, Tasks } from '../subject.ts'
+import { Crew } from './crew.ts'
+import { randomOf, topics } from './topics.ts'
+
+export interface StressOptions {
+  readonly seconds: number
+  readonly seed: number
+  /** Told now and then. */
+  readonly onProgress?: (line: string) => void
+}
+
+export interface StressReport {
+  readonly seed: number
+  readonly pushed: number
+  readonly effects: number
+  /** What was done to the workers, and how often. */
+  readonly done: Readonly<Record<string, number>>
+  readonly handled: number
+  /** Completions that were refused, as the tasks had been taken by others. */
+  readonly lost: number
+  readonly returned: number
+  readonly abandoned: number
+  /** What workers reported that were asked to stop. */
+  readonly errors: readonly string[]
+  /** Each is one too many. */
+  readonly missing: number
+  readonly twice: number
+  readonly outOfOrder: number
+  readonly unfinished: number
+  readonly leaks: number
+}
+
+const leaseMs = 2_000
+const backlog = 3_000
+const finishMs = 90_000
+
+export async function stress(subject: Subject, { seconds, seed, onProgress = () => {} }: StressOptions): Promise<StressReport> {
+  const random = randomOf(seed)
+  const tasks = subject.tasks()
+  await prepare(subject, tasks)
+  using crew = new Crew(subject.location, leaseMs, random)
+  await Promise.all([crew.start(), crew.start(), crew.start()])
+
+  const endMs = performance.now() + seconds * 1_000
+  const goOn = (): boolean => performance.now() < endMs
+  const done: Record<string, number> = {}
+  let pushed = 0
+  const produce = async (): Promise<void> => {
+    while (goOn()) {
+      pushed += await push(subject, tasks, random)
+      while (goOn() && pushed - (await count(subject)) > backlog) await delay(50)
+    }
+  }
+  const harass = async (): Promise<void> => {
+    const actions = Object.entries(actionsOn(subject, tasks, crew, random))
+    while (goOn()) {
+      const [name, action] = actions[Math.floor(random() * actions.length)]!
+      await action()
+      done[name] = (done[name] ?? 0) + 1
+      onProgress(`${pushed} pushed, ${await count(subject)} done, ${JSON.stringify(done)}`)
+      await delay(random() * 500)
+    }
+  }
+  await Promise.all([produce(), harass()])
+  for (const { name } of topics) await resume(subject, tasks, name)
+  onProgress('finishing')
+  const unfinished = await finish(subject, tasks)
+  await crew.end()
+
+  const effects = await subject.transactions((transaction) =>
+    subject.execute(transaction, sql`select id, topic, identifier, sequence from effect order by id`),
+  )
+  const distinct = new Set(effects.map(({ topic, sequence }) => `${topic} ${sequence}`))
+  const sum = (of: (report: (typeof crew.reports)[number]) => number): number =>
+    crew.reports.reduce((total, report) => total + of(report), 0)
+  return {
+    seed,
+    pushed,
+    effects: effects.length,
+    done,
+    handled: sum(({ handled }) => handled),
+    lost: sum(({ lost }) => lost),
+    returned: sum(({ returned }) => returned),
+    abandoned: sum(({ abandoned }) => abandoned),
+    errors: [...new Set(crew.reports.flatMap(({ errors }) => errors))],
+    missing: pushed - distinct.size,
+    twice: effects.length - distinct.size,
+    outOfOrder: disorder(effects),
+    unfinished,
+    leaks: crew.leaks,
+  }
+}
+
+async function prepare(subject: Subject, tasks: Tasks): Promise<void> {
+  await subject.transactions(async (transaction) => {
+    const id = subject.engine === 'postgres' ? sql`bigserial primary key` : sql`integer primary key autoincrement`
+    await subject.execute(
+      transaction,
+      sql`create table effect (id ${id}, topic text, identifier text, sequence bigint, attempt integer)`,
+    )
+    for (const { name, options } of topics) await tasks.initialize(transaction, name, options)
+  })
+}
+
+/** Now and then what is pushed is rolled back, and never was. @returns how many tasks were committed */
+async function push(subject: Subject, tasks: Tasks, random: () => number): Promise<number> {
+  const { name } = topics[Math.floor(random() * topics.length)]!
+  const creations = Array.from({ length: 1 + Math.floor(random() * 30) }, () => ({
+    identifier: `id-${Math.floor(random() * 10)}`,
+    priority: Math.floor(random() * 3),
+  }))
+  const undo = new Error('rolled back')
+  const rolledBack = random() < 0.1
+  try {
+    await subject.transactions(async (transaction) => {
+      await (tasks.push(transaction, name, creations) as Promise<PushedTask[]>)
+      if (rolledBack) throw undo
+    })
+    return creations.length
+  } catch (error) {
+    // Of a push whose connection was cut nobody knows what became of it: the count in the end tells.
+    if (error !== undo) throw error
+    return 0
+  }
+}
+
+function actionsOn(
+  subject: Subject,
+  tasks: Tasks,
+  crew: Crew,
+  random: () => number,
+): Readonly<Record<string, () => Promise<unknown>>> {
+  const any = (): string => topics[Math.floor(random() * topics.length)]!.name
+  return {
+    kill: () => crew.kill(),
+    stop: () => crew.stop(),
+    sleep: () => crew.sleep(),
+    pause: async () => {
+      const topic = any()
+      await pause(subject, tasks, topic)
+      await delay(random() * 1_000)
+      await resume(subject, tasks, topic)
+    },
+    ...(subject.engine === 'postgres'
+      ? {
+          'listener cut': () => cut(subject, 'listener'),
+          'connections cut': () => cut(subject, ''),
+        }
+      : {}),
+  }
+}
+
+/** The server ends connections: all of the listeners, or some of the pools of the workers. */
+async function cut(subject: Subject, application: string): Promise<void> {
+  await subject.transactions((transaction) =>
+    subject.execute(
+      transaction,
+      sql`select count(pg_terminate_backend(pid))
+            from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid()
+             and case when ${application} = 'listener' then application_name = 'listener' else application_name = 'worker' and random() < 0.3 end`,
+    ),
+  )
+}
+
+async function pause(_subject: Subject, _tasks: Tasks, _topic: string): Promise<void> {}
+
+async function resume(_subject: Subject, _tasks: Tasks, _topic: string): Promise<void> {}
+
+async function count(subject: Subject): Promise<number> {
+  const rows = await subject.transactions<readonly Row[]>((transaction) =>
+    subject.execute(transaction, sql`select count(*) as effects from effect`),
+  )
+  return Number(rows[0]?.['effects'])
+}
+
+/** @returns how many tasks are not done after a time that is long enough */
+async function finish(subject: Subject, tasks: Tasks): Promise<number> {
+  const endMs = performance.now() + finishMs
+  for (;;) {
+    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      tasks.count(transaction),
+    )
+    let open = 0
+    for (const states of counts.values())
+      for (const [state, { count: number }] of states) if (state !== 'succeeded') open += number
+    if (open === 0 || performance.now() > endMs) return open
+    await delay(100)
+  }
+}
+
+/** How often a task of an identifier took effect after one that was pushed later. */
+function disorder(effects: readonly Row[]): number {
+  const singular = new Set(topics.filter(({ options }) => options.condition).map(({ name }) => name))
+  const last = new Map<string, number>()
+  let count = 0
+  for (const { topic, identifier, sequence } of effects) {
+    if (!singular.has(String(topic))) continue
+    const key = `${topic} ${identifier}`
+    if (Number(sequence) < (last.get(key) ?? 0)) count++
+    last.set(key, Number(sequence))
+  }
+  return count
+}
