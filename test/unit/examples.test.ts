@@ -40,3 +40,14 @@ describe.each([
     },
   )
 })
+
+test.each([
+  ['exactly-once', "account: 'a', amount: 200"],
+  ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
+])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {
+  const example = readFileSync(join(root, 'examples', `${name}.ts`), 'utf8')
+  const guide = readFileSync(join(root, 'docs', 'guides', name === 'shutdown' ? 'shutting-down.md' : `${name}.md`), 'utf8')
+  for (const [, code] of guide.matchAll(/^```ts\n(.*?)^```$/gms)) expect(example).toContain(code)
+  const { stdout } = await run(`examples/${name}.ts`)
+  expect(stdout).toContain(printed)
+})

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { eachTask, stopOnSignal, TaskNode } from '@taskstream/task-processor'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+
+const db = await openBetterSqlite3(':memory:')
+const transactions = sqliteTransactions(db)
+const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
+await tasks.migrate(transactions)
+db.transaction(() => tasks.initialize(db, 'reports'))()
+db.transaction(() => tasks.push(db, 'reports', ['short', 'long', 'next']))()
+
+const node = new TaskNode({ repository: tasks, transactions })
+node.process('reports', {
+  handler: eachTask(async ({ identifier }, { signal }) => {
+    if (identifier !== 'long') return
+    // Here the process is asked to end, as by a deployment, in the midst of something long.
+    process.kill(process.pid, 'SIGTERM')
+    await delay(60_000, undefined, { signal })
+  }),
+})
+await node.start()
+
+stopOnSignal(node, {
+  graceMs: 500, // handlers go on
+  abortMs: 500, // asked to let go by their signal
+  onStopped: ({ finished, returned, abandoned }) => {
+    const names = (held: readonly { identifier: string }[]): string =>
+      held.map(({ identifier }) => identifier).join(', ') || 'none'
+    console.log(`finished: ${names(finished)}; returned: ${names(returned)}; abandoned: ${names(abandoned)}`)
+    db.close()
+  },
+})
