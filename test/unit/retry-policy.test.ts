@@ -1,5 +1,6 @@
 import type { HeldTask, TaskLease } from '@taskstream/task-api'
-import { exponential } from '@taskstream/task-processor'
+import { byError, exponential, fixed, linear, never } from '@taskstream/task-processor'
+import type { RetryPolicy } from '@taskstream/task-processor'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -37,4 +38,42 @@ test('a policy that is none is refused', () => {
     { tries: 1, firstMs: 1, jitter: 2 },
   ]
   for (const options of bad) expect(() => exponential(options)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+})
+
+test('pauses stay the same, or grow by a step up to the longest', () => {
+  const pauses = (policy: RetryPolicy): unknown[] => [1, 2, 3, 4, 5].map((tries) => policy(tried(tries), undefined))
+  expect(pauses(fixed({ tries: 4, afterMs: 100, jitter: 0 }))).toEqual([100, 100, 100, undefined, undefined])
+  expect(pauses(linear({ tries: 5, firstMs: 100, stepMs: 50, maxMs: 190, jitter: 0 }))).toEqual([100, 150, 190, 190, undefined])
+  expect(pauses(linear({ tries: 3, firstMs: 100, jitter: 0 }))).toEqual([100, 200, undefined, undefined, undefined])
+  expect(pauses(never)).toEqual([undefined, undefined, undefined, undefined, undefined])
+})
+
+test('the class of an error, or of what caused it, decides on its policy', () => {
+  class RateLimited extends Error {}
+  const policy = byError(
+    [
+      [RateLimited, fixed({ tries: 9, afterMs: 1, jitter: 0 })],
+      [TypeError, never],
+    ],
+    fixed({ tries: 9, afterMs: 3, jitter: 0 }),
+  )
+  const endless = new Error('its own cause')
+  endless.cause = endless
+  expect(policy(tried(1), new RateLimited())).toBe(1)
+  expect(policy(tried(1), new TypeError())).toBeUndefined()
+  expect(policy(tried(1), new Error('wrapped', { cause: new RateLimited() }))).toBe(1)
+  for (const other of [new Error('other'), endless, 'text', undefined]) expect(policy(tried(1), other)).toBe(3)
+  expect(byError([[RateLimited, fixed({ tries: 9, afterMs: 1 })]])(tried(1), new Error('other'))).toBeUndefined()
+})
+
+test('rules that are none are refused', () => {
+  const wrong: (() => unknown)[] = [
+    () => fixed({ tries: 0, afterMs: 1 }),
+    () => fixed({ tries: 1, afterMs: -1 }),
+    () => linear({ tries: 1, firstMs: 1, stepMs: -1 }),
+    () => linear({ tries: 1, firstMs: 1, jitter: Number.NaN }),
+    () => byError([['Error', never]] as never),
+    () => byError([[Error, { tries: 1 }]] as never),
+  ]
+  for (const make of wrong) expect(make).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
 })

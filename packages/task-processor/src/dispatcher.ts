@@ -41,6 +41,6 @@ export class Dispatcher<Transaction> {
 /** Failures that are of the moment, and not of the work. */
 const passing = ['DATABASE_UNAVAILABLE', 'DATABASE_READ_ONLY', 'DATABASE_BUSY', 'TRANSACTION_CONFLICT'] as const
 
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   return passing.some((code) => isTaskError(error, code))
 }

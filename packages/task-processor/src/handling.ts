@@ -65,7 +65,7 @@ export class Handling<Transaction> {
   }
 
   #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {
-    const { topic, retry, wake, clock } = this.#environment
+    const { topic, retry, wake, clock, listener } = this.#environment
     return {
       topic,
       clock,
@@ -73,6 +73,7 @@ export class Handling<Transaction> {
       complete,
       failed: (task, error) => failed(task, error, retry),
       at: (task) => void (this.#at = task),
+      stuck: (at, heldMs) => listener.onStuck({ ...this.event, at, heldMs }),
       wake,
     }
   }

@@ -2,26 +2,24 @@ export { handleBatch } from './handle-batch.ts'
 export type { BatchOutcome, HandleBatchOptions } from './handle-batch.ts'
 export { systemClock } from './clock.ts'
 export type { Clock } from './clock.ts'
-export { unlimited } from './limiter.ts'
+export { buffering } from './buffering.ts'
+export type { BufferingOptions, BufferState } from './buffering.ts'
+export { bound, prioritizing, unlimited } from './limiter.ts'
 export type { TaskLimiter } from './limiter.ts'
 export type { Activity, BatchEvent, TaskListener } from './listener.ts'
 export { localNotifier } from './local-notifier.ts'
 export type { LocalNotifier } from './local-notifier.ts'
-export { exponential } from './retry-policy.ts'
-export type { ExponentialOptions, RetryPolicy } from './retry-policy.ts'
+export { byError, exponential, fixed, linear, never } from './retry-policy.ts'
+export type { ErrorRule, ExponentialOptions, FixedOptions, LinearOptions, RetryPolicy } from './retry-policy.ts'
 export { stopOnSignal } from './stop-on-signal.ts'
 export type { StopOnSignalOptions } from './stop-on-signal.ts'
+export { Submitter } from './submit.ts'
+export type { SubmitterOptions } from './submit.ts'
 export type { StreamBatch, StreamOptions } from './stream.ts'
-export { eachTask, openHandler } from './task-handler.ts'
-export type {
-  BatchHandler,
-  Decisions,
-  HandlerContext,
-  OpenHandler,
-  SingleHandler,
-  TaskHandler,
-  TaskHandlerFactory,
-} from './task-handler.ts'
+export { eachTask } from './each-task.ts'
+export type { EachTaskOptions, SingleHandler } from './each-task.ts'
+export { openHandler } from './task-handler.ts'
+export type { BatchHandler, Decisions, HandlerContext, OpenHandler, TaskHandler, TaskHandlerFactory } from './task-handler.ts'
 export type { ProcessOptions, RetainedState } from './process-options.ts'
 export type { StopOptions, StopReport } from './stop-report.ts'
 export type { TaskManager } from './task-manager.ts'

@@ -41,8 +41,8 @@ export interface TaskListener {
   /** Tasks were handed back undone: they are ready again, with their try refunded. */
   onReturned?(event: BatchEvent): void
   /**
-   * A handler ignored being asked to let go. Its tasks were decided without it, and what it may still decide is refused; but its code
-   * goes on to run. `at`: the task that it said it was at.
+   * A handler ignored being asked to let go. Its tasks, or the one that it is `at`, were decided without it, and what it may still decide
+   * is refused; but its code goes on to run.
    */
   onStuck?(event: BatchEvent & { readonly heldMs: number; readonly at?: HeldTask }): void
   /** A poll found nothing. */
@@ -96,7 +96,7 @@ export function safeListener(listener: TaskListener): SafeListener {
 }
 
 /** For what must not fail because somebody who only looks on does. */
-function warn(who: string, error: unknown): void {
+export function warn(who: string, error: unknown): void {
   process.emitWarning(`${who} threw: ${error instanceof Error ? error.stack : String(error)}`)
 }
 

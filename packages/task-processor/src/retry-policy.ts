@@ -4,7 +4,30 @@ import type { HeldTask } from '@taskstream/task-api'
 /** After how many milliseconds a task whose handler threw is tried again; undefined: it fails. */
 export type RetryPolicy = (task: HeldTask, error: unknown) => number | undefined
 
-export interface ExponentialOptions {
+interface Jitter {
+  /** The share of a pause that is left to chance, 0 to 1, so that tasks which failed together do not come back together. Default 0.2. */
+  readonly jitter?: number
+}
+
+export interface FixedOptions extends Jitter {
+  /** How often a task is tried in all, 1 to 32767. */
+  readonly tries: number
+  /** Each pause, in milliseconds. */
+  readonly afterMs: number
+}
+
+export interface LinearOptions extends Jitter {
+  /** How often a task is tried in all, 1 to 32767. */
+  readonly tries: number
+  /** The pause after the first try, in milliseconds. */
+  readonly firstMs: number
+  /** By how much each pause is longer than the one before, in milliseconds. Default: as long as the first. */
+  readonly stepMs?: number
+  /** No pause is longer. Default one hour. */
+  readonly maxMs?: number
+}
+
+export interface ExponentialOptions extends Jitter {
   /** How often a task is tried in all, 1 to 32767. */
   readonly tries: number
   /** The pause after the first try, in milliseconds. */
@@ -13,29 +36,94 @@ export interface ExponentialOptions {
   readonly factor?: number
   /** No pause is longer. Default one hour. */
   readonly maxMs?: number
-  /** The share of a pause that is left to chance, 0 to 1, so that tasks which failed together do not come back together. Default 0.2. */
-  readonly jitter?: number
 }
 
+/** A task whose handler throws fails at once, whatever tries it has left. */
+export const never: RetryPolicy = () => undefined
+
 /**
- * Pauses that grow: 5 s, 10 s, 20 s …
+ * The same pause each time.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
- * node.process('invoices', { handler, retry: exponential({ tries: 5, firstMs: 5_000 }) })
+ * retry: fixed({ tries: 3, afterMs: 60_000 })
  */
-export function exponential(options: ExponentialOptions): RetryPolicy {
-  const { tries, firstMs, factor = 2, maxMs = 3_600_000, jitter = 0.2 } = options
-  checkInteger('tries', tries, 1, taskLimits.tries)
+export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy {
+  checkDuration('afterMs', afterMs)
+  return policy(tries, jitter, () => afterMs)
+}
+
+/**
+ * Pauses that grow by the same amount: 5 s, 10 s, 15 s …
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * retry: linear({ tries: 10, firstMs: 5_000, maxMs: 30_000 })
+ */
+export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter }: LinearOptions): RetryPolicy {
+  checkDuration('firstMs', firstMs)
+  checkDuration('stepMs', stepMs)
+  checkDuration('maxMs', maxMs)
+  return policy(tries, jitter, (count) => Math.min(maxMs, firstMs + stepMs * (count - 1)))
+}
+
+/**
+ * Pauses that grow by a factor: 5 s, 10 s, 20 s …
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * retry: exponential({ tries: 5, firstMs: 5_000 })
+ */
+export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jitter }: ExponentialOptions): RetryPolicy {
   checkDuration('firstMs', firstMs)
   checkDuration('maxMs', maxMs)
   if (!(factor >= 1 && factor <= 100)) throw invalid('factor', factor, 'must be from 1 to 100')
-  if (!(jitter >= 0 && jitter <= 1)) throw invalid('jitter', jitter, 'must be from 0 to 1')
-  return (task) => (task.tries >= tries ? undefined : Math.round(pauseMs(task.tries, firstMs, factor, maxMs, jitter)))
+  return policy(tries, jitter, (count) => pauseMs(count, firstMs, factor, maxMs, 0))
+}
+
+/** A class of errors, and the policy for them. */
+export type ErrorRule = readonly [error: abstract new (...args: never[]) => unknown, policy: RetryPolicy]
+
+/**
+ * A policy for each class of errors. An error counts as of a class when it, or what caused it, is an instance; the first rule decides.
+ *
+ * @param otherwise for all other errors. Default: they fail
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * retry: byError([[RateLimited, fixed({ tries: 100, afterMs: 60_000 })], [TypeError, never]], exponential({ tries: 5, firstMs: 5_000 }))
+ */
+export function byError(rules: readonly ErrorRule[], otherwise: RetryPolicy = never): RetryPolicy {
+  for (const [error, rule] of rules) {
+    if (typeof error !== 'function') throw invalid('error', error, 'must be a class of errors')
+    if (typeof rule !== 'function') throw invalid('policy', rule, 'must be a retry policy')
+  }
+  return (task, error) => {
+    const causes = causesOf(error)
+    const rule = rules.find(([type]) => causes.some((cause) => cause instanceof type))
+    return (rule?.[1] ?? otherwise)(task, error)
+  }
 }
 
 /** The pause after the `count`th time, counted from 1. */
 export function pauseMs(count: number, firstMs: number, factor: number, maxMs: number, jitter: number): number {
   const pause = Math.min(maxMs, firstMs * factor ** (count - 1))
   return pause * (1 - jitter * Math.random())
+}
+
+function policy(tries: number, jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy {
+  checkInteger('tries', tries, 1, taskLimits.tries)
+  if (!(jitter >= 0 && jitter <= 1)) throw invalid('jitter', jitter, 'must be from 0 to 1')
+  return (task) => (task.tries >= tries ? undefined : Math.round(pauseAfter(task.tries) * (1 - jitter * Math.random())))
+}
+
+/** An error and what caused it; a cause may be its own. */
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = []
+  for (
+    let cause = error;
+    cause !== undefined && !causes.includes(cause);
+    cause = cause instanceof Error ? cause.cause : undefined
+  )
+    causes.push(cause)
+  return causes
 }

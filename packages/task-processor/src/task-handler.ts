@@ -1,5 +1,4 @@
-import { isTaskError, TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
 import type { Clock } from './clock.ts'
 
 /** What is decided of each task of a batch. */
@@ -31,6 +30,8 @@ export interface HandlerContext<Transaction> {
   failed(task: HeldTask, error: unknown): TaskDecision
   /** Says which task the handler is at: who is told that it is stuck, or blocks the event loop, is told this too. */
   at(task: HeldTask): void
+  /** Reports that a task's handler did not let go when its time was up, and that the task is decided without it. */
+  stuck(task: HeldTask, heldMs: number): void
   /** What time is, for pauses of the handler's own that a test may want to pass. */
   readonly clock: Clock
   /** There may be work in another topic of this node: to be called once what was pushed to it is committed. */
@@ -66,38 +67,4 @@ export type TaskHandler<Transaction> = BatchHandler<Transaction> | TaskHandlerFa
 /** A handler ready for the batches of a topic. */
 export function openHandler<Transaction>(handler: TaskHandler<Transaction>, topic: string): OpenHandler<Transaction> {
   return typeof handler === 'function' ? { handle: handler } : handler.open(topic)
-}
-
-/** Handles one task. Nothing returned is a success; what is thrown is the task's alone. */
-export type SingleHandler<Transaction> = (
-  task: HeldTask,
-  context: HandlerContext<Transaction>,
-) => TaskDecision | void | Promise<TaskDecision | void>
-
-const success = TaskDecision.success()
-
-/**
- * A handler of single tasks, one after the other in their order.
- *
- * @example
- * handler: eachTask(async (task, { signal }) => { await send(task.input, { signal }) })
- */
-export function eachTask<Transaction>(handle: SingleHandler<Transaction>): BatchHandler<Transaction> {
-  return async (batch, context) => {
-    const decisions = new Map<HeldTask, TaskDecision>()
-    for (const task of batch) {
-      // What is left of an aborted batch is not begun: it is handed back.
-      if (context.signal.aborted) break
-      context.at(task)
-      try {
-        const outcome = handle(task, context)
-        // Not awaited when there is nothing to wait for: a batch of a thousand synchronous tasks is one turn.
-        decisions.set(task, (outcome instanceof Promise ? await outcome : outcome) ?? success)
-      } catch (error) {
-        if (!context.signal.aborted || isTaskError(context.signal.reason, 'TASK_TIMEOUT'))
-          decisions.set(task, context.failed(task, error))
-      }
-    }
-    return decisions
-  }
 }

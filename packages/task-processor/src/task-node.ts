@@ -1,5 +1,13 @@
 import { checkInteger, invalid, TaskError } from '@taskstream/task-api'
-import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import type {
+  Execution,
+  PushedTask,
+  PushOptions,
+  TaskCreation,
+  TaskNotifier,
+  TaskRepository,
+  TransactionSource,
+} from '@taskstream/task-api'
 import type { Batch } from './batch.ts'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -19,6 +27,7 @@ import { joinReports, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
+import { Submitter } from './submit.ts'
 import { TaskManager } from './task-manager.ts'
 import { ThreadHeartbeat } from './thread-heartbeat.ts'
 import type { HeartbeatThread } from './thread-heartbeat.ts'
@@ -77,6 +86,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #listener: SafeListener
   readonly #heartbeat: Beating
   readonly #maintenance: Maintenance<Transaction>
+  readonly #submitter: Submitter<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #listening: AsyncDisposable | undefined
   #unwatch: (() => void) | undefined
@@ -108,6 +118,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#blockedMs = blockedMs
     this.#notified = options.notifier !== undefined
     this.#dispatcher = new Dispatcher(options.transactions)
+    this.#submitter = new Submitter({ ...options, onCommitted: (topic) => this.wake(topic) })
     this.#listener = safeListener(listener)
     const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
     const lease = {
@@ -259,6 +270,22 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     await manager.start().catch((error: unknown) => this.#listener.onFatal({ topic, error }))
   }
 
+  /**
+   * Pushes in a transaction of the node's own, together with what others submit at the same time, and wakes the topic if it is processed
+   * here. Resolves when that is committed; see `Submitter`. The node need not be started.
+   *
+   * @throws TaskError as `Submitter.submit`; LIFECYCLE when the node was stopped
+   * @example
+   * const [task] = await node.submit('invoices', { identifier: 'inv-1' })
+   */
+  submit(
+    topic: string,
+    creations: string | TaskCreation | Iterable<string | TaskCreation>,
+    options: PushOptions = {},
+  ): Promise<PushedTask[]> {
+    return this.#submitter.submit(topic, creations, options)
+  }
+
   /** There may be work in a topic, or in any. */
   wake(topic?: string): void {
     if (topic === undefined) for (const manager of this.#managers.values()) manager.wake()
@@ -278,11 +305,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   async #stop(options: StopOptions): Promise<StopReport> {
     const started = this.#state === 'started'
     this.#state = 'stopped'
-    if (!started) return nothingHeld
+    const submitted = this.#submitter[Symbol.asyncDispose]()
+    if (!started) return submitted.then(() => nothingHeld)
     const maintained = this.#maintenance.stop()
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
     await maintained
+    await submitted
     this.#unwatch?.()
     await this.#heartbeat.stop()
     await this.#listening?.[Symbol.asyncDispose]()

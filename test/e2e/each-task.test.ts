@@ -1,0 +1,133 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { TaskError } from '@taskstream/task-api'
+import { byError, eachTask, fixed, never } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe.skipIf(!canRun)('a handler of single tasks', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('each')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  test('handles so many at a time, and each alone decides of its task', async () => {
+    const identifiers = Array.from({ length: 40 }, (_, index) => String(index))
+    await fixture.push(...identifiers)
+    let running = 0
+    let most = 0
+    await using node = fixture.nodeOf()
+    node.process(fixture.topic, {
+      concurrency: 1,
+      handler: eachTask(
+        async ({ identifier }) => {
+          most = Math.max(most, ++running)
+          for (let turns = Number(identifier) % 5; turns >= 0; turns--) await turn()
+          running--
+          if (Number(identifier) % 10 === 3) throw new Error('three')
+          return Number(identifier) % 10 === 4 ? TaskDecision.filter() : undefined
+        },
+        { concurrency: 7 },
+      ),
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 32, failed: 4, filtered: 4 })
+    expect(most).toBe(7)
+  })
+
+  test('waits for whatever can be waited for, and not only for promises', async () => {
+    await fixture.push('a')
+    await using node = fixture.nodeOf()
+    // As query builders are: nothing happens before somebody waits.
+    const lazy = { then: (resolve: (decision: TaskDecision) => void) => resolve(TaskDecision.filter()) }
+    node.process(fixture.topic, { handler: eachTask(() => lazy as Promise<TaskDecision>) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ filtered: 1 })
+  })
+
+  test('asks a task that takes too long to let go, fails it alone, and reports one that does not', async () => {
+    await fixture.push('ok', 'slow', 'late', 'stuck', 'after')
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const stuck: unknown[] = []
+    const { clock, node } = fixture.clocked({
+      listener: { onStuck: ({ at, heldMs }) => void stuck.push([at?.identifier, heldMs]) },
+    })
+    await using _ = node
+    node.process(fixture.topic, {
+      handler: eachTask(
+        async ({ identifier }, { signal }) => {
+          begun.push(identifier)
+          if (identifier === 'stuck') await gate.promise
+          if (identifier === 'slow' || identifier === 'late') {
+            await new Promise<void>((resolve, reject) => {
+              // One is broken off, and one comes to its end all the same.
+              signal.addEventListener('abort', () => (identifier === 'late' ? resolve() : reject(new Error('broken off'))))
+            })
+          }
+        },
+        { timeoutMs: 1_000, abortMs: 500 },
+      ),
+    })
+    await node.start()
+    for (const [index, ms] of [
+      [2, 1_000],
+      [3, 1_000],
+      [4, 1_500],
+    ] as const) {
+      await expect.poll(() => begun.length).toBe(index)
+      clock.advance(ms)
+    }
+    await expect.poll(fixture.states).toEqual({ succeeded: 3, failed: 2 })
+    const outputs = Object.fromEntries((await fixture.page()).map(({ identifier, output }) => [identifier, output]))
+    expect(outputs).toMatchObject({
+      slow: expect.stringContaining('longer than 1000 ms'),
+      stuck: expect.stringContaining('longer than'),
+    })
+    expect(outputs).toMatchObject({ ok: undefined, late: undefined, after: undefined })
+    expect(stuck).toEqual([['stuck', 1_500]])
+    gate.resolve()
+  })
+
+  test('is retried by the class of its error, in the order of its identifier, and fails when its tries are used up', async () => {
+    class Busy extends Error {}
+    await fixture.next({ condition: 'singular-by-identifier' })
+    await fixture.push(...['a', 'b', 'a', 'b', 'a'].map((identifier, index) => ({ identifier, input: String(index) })))
+    const seen: string[] = []
+    await using node = fixture.nodeOf()
+    node.process(fixture.topic, {
+      idleMs: 20,
+      retry: byError([
+        [Busy, fixed({ tries: 3, afterMs: 1 })],
+        [TypeError, never],
+      ]),
+      handler: eachTask(({ identifier, input, tries }) => {
+        seen.push(`${identifier}${input} ${tries}`)
+        if (input === '0' && tries < 3) throw new Error('wrapped', { cause: new Busy() })
+        if (input === '1') throw new TypeError('never again')
+        if (input === '2') throw new Busy()
+      }),
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 3, failed: 2 })
+    expect(seen.filter((one) => one.startsWith('a'))).toEqual(['a0 1', 'a0 2', 'a0 3', 'a2 1', 'a2 2', 'a2 3', 'a4 1'])
+    expect(seen.filter((one) => one.startsWith('b'))).toEqual(['b1 1', 'b3 1'])
+  })
+
+  test('refuses numbers that make no sense', () => {
+    for (const options of [{ concurrency: 0 }, { concurrency: 1_001 }, { timeoutMs: 0 }, { abortMs: -1 }]) {
+      let code: unknown
+      try {
+        eachTask(() => {}, options)
+      } catch (error) {
+        code = (error as TaskError).code
+      }
+      expect(code).toBe('ARGUMENT_INVALID')
+    }
+  })
+})
