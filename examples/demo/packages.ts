@@ -12,6 +12,12 @@ export interface Audit {
   readonly hash: string
 }
 
+/** What of a package.json is looked at. */
+export interface Manifest {
+  readonly license?: unknown
+  readonly licenses?: unknown
+}
+
 /** The folder of every installed package, each once. */
 export async function findPackages(root: string): Promise<string[]> {
   const store = join(root, 'node_modules', '.pnpm')
@@ -37,7 +43,23 @@ async function packagesIn(modules: string): Promise<string[]> {
 
 /** Reads a package's manifest and hashes its every file. */
 export async function auditPackage(folder: string): Promise<Audit> {
-  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { license?: unknown; licenses?: unknown }
+  return { licence: licenceOf(await readManifest(folder)), ...(await hashFiles(folder)) }
+}
+
+export async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+/** A manifest's licence in the forms it has had: an expression, an object, a list. */
+export function licenceOf({ license, licenses }: Manifest): string {
+  const given = license ?? (Array.isArray(licenses) ? (licenses[0] as unknown) : licenses)
+  if (typeof given === 'string') return given
+  if (typeof given === 'object' && given !== null && 'type' in given) return String(given.type)
+  return 'none stated'
+}
+
+/** One hash of all files of a package, by their names and contents. */
+export async function hashFiles(folder: string): Promise<Omit<Audit, 'licence'>> {
   const hash = createHash('sha256')
   let files = 0
   let bytes = 0
@@ -51,7 +73,7 @@ export async function auditPackage(folder: string): Promise<Audit> {
     })
     files++
   }
-  return { licence: licenceOf(manifest), files, bytes, hash: hash.digest('hex') }
+  return { files, bytes, hash: hash.digest('hex') }
 }
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -61,12 +83,4 @@ async function filesIn(folder: string): Promise<string[]> {
     if (entry.isDirectory() && entry.name !== 'node_modules') files.push(...(await filesIn(join(folder, entry.name))))
   }
   return files.toSorted()
-}
-
-/** A manifest's licence in the forms it has had: an expression, an object, a list. */
-function licenceOf({ license, licenses }: { license?: unknown; licenses?: unknown }): string {
-  const given = license ?? (Array.isArray(licenses) ? (licenses[0] as unknown) : licenses)
-  if (typeof given === 'string') return given
-  if (typeof given === 'object' && given !== null && 'type' in given) return String(given.type)
-  return 'none stated'
 }

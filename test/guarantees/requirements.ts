@@ -182,4 +182,47 @@ export const requirements: readonly Requirement[] = [
     tests: ['conformance/partition'],
     note: 'Optional; a partition is kept when its topic goes, until it is detached.',
   },
+  {
+    number: 60,
+    about: 'composites are built of steps, each once and after what it waits for',
+    tests: ['unit/composite-building', 'unit/composite#are measured one by one'],
+    note: 'No circle can be built (B23).',
+  },
+  {
+    number: 61,
+    about: 'how steps run',
+    tests: [
+      'unit/composite-property',
+      'unit/composite#begin with all tasks',
+      'unit/composite#run at the same time',
+      'unit/composite-step#by the retry policy',
+      'unit/composite-step#(B21)',
+    ],
+    note: 'A decision that is thrown is the decision, however it comes (B21); other errors go by the retry policy.',
+  },
+  {
+    number: 62,
+    about: 'what steps come to is completed once, with the contexts',
+    tests: ['e2e/pipeline#write with the completion', 'e2e/pipeline#are told of the commit once', 'e2e/pipeline#(B22)'],
+    note: 'What fails after the commit is reported, and nothing more (B22).',
+  },
+  {
+    number: 63,
+    about: 'how many batches at a time, and what a close makes of them',
+    tests: ['unit/composite-close'],
+    note: 'What is not done may also be handed back; a batch that a close has settled is never completed (B24).',
+  },
+  {
+    number: 64,
+    about: 'contexts, one or several',
+    tests: ['e2e/pipeline'],
+    note: 'One that throws rolls back the transaction, with what the others wrote; the tasks fail in a new one.',
+  },
+  {
+    number: 65,
+    about: 'pushes and junctions by task',
+    tests: ['e2e/pipeline-pushes'],
+    note: 'What is pushed together is in the order of the tasks, not of asking; creations are resolved when they are asked for.',
+  },
+  { number: 66, about: 'references of what is pushed', tests: ['unit/pushing#tags'] },
 ]

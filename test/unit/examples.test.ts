@@ -24,6 +24,24 @@ test('the code of the guide to testing is examples/testing.ts, in pieces, and it
   expect(stdout).toContain(`# pass ${pieces.length - 1}\n# fail 0\n`)
 })
 
+test('the code of the guide to pipelines is examples/pipeline.ts, which draws its picture, and examples/pipeline-rules.ts, whose tests pass', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'pipelines.md'), 'utf8')
+  const example = readFileSync(join(root, 'examples', 'pipeline.ts'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  const rules = pieces.filter((code) => !example.includes(code))
+  expect(pieces.length - rules.length).toBeGreaterThan(2)
+  expect(rules.join('\n')).toBe(readFileSync(join(root, 'examples', 'pipeline-rules.ts'), 'utf8'))
+  expect((await run('--test-reporter=tap', 'examples/pipeline-rules.ts')).stdout).toContain(
+    `# pass ${rules.length - 1}\n# fail 0\n`,
+  )
+
+  const { stdout } = await run('examples/pipeline.ts')
+  const picture = /^flowchart TD\n(?: .*\n)+/.exec(stdout)?.[0]
+  expect(guide).toContain(`\`\`\`mermaid\n${picture}\`\`\``)
+  expect(stdout).toMatch(/'MIT' +│ \d+/)
+  expect(stdout).toMatch(/\d+ to be reviewed\n$/)
+})
+
 describe.each([
   ['sqlite', []],
   ['postgres', ['--postgres']],

@@ -1,4 +1,4 @@
-import { TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
+import { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 
@@ -80,6 +80,16 @@ describe('a decision', () => {
     expect(toDecision(new TaskDecisionError(filter('gone').withContinuation(true))).continued).toBe(true)
     expect(new TaskDecisionError(filter('gone')).message).toBe('gone')
     expect(toDecision('text')).toMatchObject({ result: 'failure', explanations: ['text'] })
+  })
+
+  test('is carried by an error that it caused, however deep', () => {
+    const gone = filter('gone')
+    const inner = new Error('inner', { cause: new TaskDecisionError(gone) })
+    expect(toDecision(new Error('outer', { cause: inner }))).toBe(gone)
+    expect(carriedDecision(inner)).toBe(gone)
+    expect(carriedDecision(new Error('plain', { cause: 'text' }))).toBeUndefined()
+    inner.cause = inner
+    expect(carriedDecision(inner)).toBeUndefined()
   })
 })
 

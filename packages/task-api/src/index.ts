@@ -1,7 +1,7 @@
 export type { Execution, Outcome, TransactionSource } from './execution.ts'
 export { isSameTask, taskToString } from './task.ts'
 export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, TaskInfo, TaskLease } from './task.ts'
-export { TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
+export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
 export type { TaskExplanation } from './task-decision.ts'
 export { duplicates } from './task-duplication.ts'
 export type { DuplicateSelector, DuplicationFilter, DuplicationOptions } from './task-duplication.ts'

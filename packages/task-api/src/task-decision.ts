@@ -151,9 +151,20 @@ export class TaskDecisionError extends Error {
   }
 }
 
-/** The decision that something thrown stands for: its own, if it carries one, and otherwise a failure. */
+/** The decision that something thrown stands for: one that it carries, and otherwise a failure. */
 export function toDecision(thrown: unknown): TaskDecision {
-  return thrown instanceof TaskDecisionError ? thrown.decision : TaskDecision.failure(thrown)
+  return carriedDecision(thrown) ?? TaskDecision.failure(thrown)
+}
+
+/** The decision that something thrown carries, itself or in what caused it; undefined if it is a plain error. */
+export function carriedDecision(thrown: unknown): TaskDecision | undefined {
+  const seen = new Set<Error>()
+  for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
+    if (error instanceof TaskDecisionError) return error.decision
+    // An error may have been made its own cause.
+    seen.add(error)
+  }
+  return undefined
 }
 
 function explain(explanation: unknown): TaskExplanation[] {

@@ -1,3 +1,22 @@
+export { pushing } from './contexts/pushing.ts'
+export type { Pushing, PushingOptions } from './contexts/pushing.ts'
+export type { Creations, JoinOptions, Postprocess, Pushes } from './contexts/pushes.ts'
+export { tagging } from './contexts/tagging.ts'
+export type { ContextBatch, TaskCommit, TaskContext, TaskContextFactory } from './contexts/task-context.ts'
+export { composite } from './steps/composite.ts'
+export type { Composite, CompositeOptions } from './steps/composite.ts'
+export type { PendingOnClose } from './steps/pending-batch.ts'
+export type {
+  BatchOptions,
+  BatchStep,
+  EachOptions,
+  EachStep,
+  Step,
+  StepContext,
+  StepRun,
+  ValueOptions,
+  ValueStep,
+} from './steps/step.ts'
 export { handleBatch } from './handle-batch.ts'
 export type { BatchOutcome, HandleBatchOptions } from './handle-batch.ts'
 export { systemClock } from './clock.ts'

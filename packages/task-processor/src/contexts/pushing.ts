@@ -1,0 +1,100 @@
+import { invalid, taskLimits } from '@taskstream/task-api'
+import type { Execution, HeldTask, SupplementToken, TaskJuncture, TaskSink } from '@taskstream/task-api'
+import { pushesOf } from './pushes.ts'
+import type { Asked, Postprocess, Pushes } from './pushes.ts'
+import type { TaskContextFactory } from './task-context.ts'
+
+export interface PushingOptions<Transaction> {
+  readonly repository: Pick<TaskSink<Transaction, Execution> & TaskJuncture<Transaction, Execution>, 'push' | 'junction'>
+  /** Has the last word on every creation, such as `tagging()`. */
+  readonly postprocess?: Postprocess
+}
+
+/** A context, and at the same time the token of what steps are given by it. */
+export interface Pushing<Transaction> extends TaskContextFactory<Transaction>, SupplementToken<Pushes> {
+  readonly name: string
+}
+
+/**
+ * Lets steps push to topics, and join what waits there: in the transaction that completes the batch, for tasks that are still held and
+ * that all steps, and the contexts before this one, have continued. It is there when they are completed, or not at all; then the
+ * processors of these topics are woken. Place it last of the contexts: what a later one decides, it has not heard.
+ *
+ * What is pushed together stands in the order of the tasks it is pushed for, and for one task in the order of asking: steps that handle
+ * several tasks at a time do not disorder it.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * const outbox = pushing({ repository: tasks, postprocess: tagging() })
+ * const pipeline = composite({ contexts: [outbox] })
+ *   .each('send', async (task, supplement) => {
+ *     await send(task.input)
+ *     supplement.require(outbox).pushByTask(task, 'sent')
+ *   })
+ */
+export function pushing<Transaction>({
+  repository,
+  postprocess = (creation) => creation,
+}: PushingOptions<Transaction>): Pushing<Transaction> {
+  if (typeof postprocess !== 'function') throw invalid('postprocess', postprocess, 'must be a function')
+  const context: Pushing<Transaction> = {
+    name: 'pushing',
+    open: ({ tasks, supplement }) => {
+      const asked = pushesOf(tasks, postprocess)
+      supplement.register(context, asked.pushes)
+      let touched = new Set<string>()
+      return {
+        apply: async (transaction, decisions) => {
+          asked.end()
+          // In a transaction that left nothing it may have run before: what it knows of that is not true.
+          touched = new Set()
+          const goesOn = tasks.filter((task) => decisions.get(task)?.continued)
+          for (const { topic, kind: insertion, items } of inRuns(asked.creations, goesOn)) {
+            for (let from = 0; from < items.length; from += taskLimits.batchSize)
+              await repository.push(transaction, topic, items.slice(from, from + taskLimits.batchSize), { insertion })
+            touched.add(topic)
+          }
+          for (const { topic, kind: junction, items } of inRuns(asked.groups, goesOn)) {
+            const started = await repository.junction(transaction, topic, junction, items)
+            if (started.size > 0) touched.add(topic)
+          }
+        },
+        afterTransaction: ({ wake }) => {
+          for (const topic of touched) wake(topic)
+        },
+      }
+    },
+  }
+  return Object.freeze(context)
+}
+
+/** What can be done at once. */
+interface Run<Kind, Item> {
+  readonly topic: string
+  readonly kind: Kind
+  readonly items: readonly Item[]
+}
+
+/** What was asked for these tasks: topic by topic, and there as many together as are of one kind and were asked for one after the other. */
+function inRuns<Kind, Item>(asked: readonly Asked<Kind, Item>[], tasks: readonly HeldTask[]): Run<Kind, Item>[] {
+  const position = new Map(tasks.map((task, index) => [task, index]))
+  const byTopic = Map.groupBy(
+    asked.filter(({ task }) => position.has(task)),
+    ({ topic }) => topic,
+  )
+  // By name, so that two completions take the locks of topics in the same order, and cannot deadlock.
+  const topics = [...byTopic].sort(([left], [right]) => (left < right ? -1 : 1))
+  return topics.flatMap(([topic, ofTopic]) => {
+    const runs: Asked<Kind, Item>[][] = []
+    for (const one of ofTopic) {
+      const last = runs.at(-1)
+      if (last?.[0]?.kind === one.kind) last.push(one)
+      else runs.push([one])
+    }
+    return runs.map((run) => ({
+      topic,
+      kind: run[0]!.kind,
+      items: run.sort((left, right) => position.get(left.task)! - position.get(right.task)!).flatMap(({ items }) => items),
+    }))
+  })
+}

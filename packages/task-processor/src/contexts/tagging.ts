@@ -1,0 +1,19 @@
+import type { HeldTask } from '@taskstream/task-api'
+import type { Postprocess } from './pushes.ts'
+
+/**
+ * Gives what is pushed for a task a reference to it, so that `page` and `count` find all that came of one task.
+ *
+ * @param referent the reference, up to 500 characters. Default: the task's sequence
+ * @param options with `override` false, a creation that has a reference keeps it. Default true.
+ * @example
+ * pushing({ repository: tasks, postprocess: tagging(({ topic, sequence }) => `${topic}@${sequence}`) })
+ */
+export function tagging(
+  referent: (task: HeldTask) => string = ({ sequence }) => String(sequence),
+  { override = true }: { readonly override?: boolean } = {},
+): Postprocess {
+  return (creation, task) =>
+    // A blank reference is none.
+    override || !creation.reference?.trim() ? { ...creation, reference: referent(task) } : creation
+}

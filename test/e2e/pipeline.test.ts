@@ -1,0 +1,295 @@
+/** What composites do in the transaction that completes a batch: all of it or nothing, and what follows from its commit. */
+import { supplementToken, TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api'
+import { composite, exponential, handleBatch, TaskNode } from '@taskstream/task-processor'
+import type { BatchHandler, BatchOutcome, Composite, TaskContext } from '@taskstream/task-processor'
+import { raw, sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { gate } from '../composite.ts'
+import { openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+
+describe.skipIf(!canRun)('the contexts of a composite', () => {
+  let it: Fixture
+  let table = raw('')
+  let count = 0
+  beforeAll(async () => {
+    it = await openFixture()
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await it.nextTopic({ keyed: true })
+    table = raw(`written_${count++}`)
+    await it.commit((transaction) => it.subject.execute(transaction, sql`create table ${table} (identifier text)`))
+  })
+
+  const handle = (
+    handler: Composite<AnyTransaction, string>,
+    tasks: readonly HeldTask[],
+    transactions: TransactionSource<AnyTransaction> = it.subject.transactions,
+  ): Promise<BatchOutcome> => handleBatch(tasks, { repository: it.tasks, transactions, topic: it.topic, handler })
+  const pushed = async (...identifiers: string[]): Promise<HeldTask[]> => {
+    await it.push(...identifiers)
+    return it.poll()
+  }
+  const written = async (): Promise<unknown[]> =>
+    (
+      await it.commit((transaction) => it.subject.execute(transaction, sql`select identifier from ${table} order by identifier`))
+    ).map(({ identifier }) => identifier)
+  const ended = async (): Promise<string[]> =>
+    (await it.page()).map(({ identifier, state, output = '' }: TaskInfo) =>
+      `${identifier} ${state} ${output.split('\n')[0]}`.trim(),
+    )
+  /** Writes a row for each task that goes on. */
+  const writing: TaskContext<AnyTransaction> = {
+    apply: async (transaction, decisions) => {
+      for (const [{ identifier }, { continued }] of decisions)
+        if (continued) await it.subject.execute(transaction, sql`insert into ${table} values (${identifier})`)
+    },
+  }
+  const nothing = (): void => {}
+
+  test('write with the completion, for what is still held', async () => {
+    const batch = await pushed('a', 'b', 'c')
+    const Note = supplementToken<string>('note')
+    const noting: TaskContext<AnyTransaction> = {
+      apply: (_, decisions, supplement) =>
+        new Map([...decisions.keys()].map((task) => [task, TaskDecision.success(supplement.require(Note, task))])),
+    }
+    const pipeline = composite({ contexts: [writing, noting] })
+      .each('note', ({ identifier }) => `noted ${identifier}`, { provides: Note })
+      .each('decide', ({ identifier }) => (identifier === 'b' ? TaskDecision.filter('old') : undefined), { after: ['note'] })
+      // Meanwhile somebody else has taken up the last one.
+      .batch('lose', async ([, last]) => void (await it.complete([last!])), { after: ['decide'] })
+    const { completion } = await handle(pipeline, batch)
+    expect(completion.lost.map(({ identifier }) => identifier)).toEqual(['c'])
+    expect(await ended()).toEqual(['a succeeded noted a', 'b filtered old', 'c succeeded'])
+    expect(await written()).toEqual(['a'])
+  })
+
+  test('are not asked when nothing is held any more', async () => {
+    const batch = await pushed('a')
+    const events: string[] = []
+    const context: TaskContext<AnyTransaction> = {
+      apply: () => void events.push('apply'),
+      afterTransaction: () => void events.push('afterTransaction'),
+    }
+    const pipeline = composite({ contexts: [context] }).batch('lose', async () => void (await it.complete(batch)))
+    expect((await handle(pipeline, batch)).completion.lost).toEqual(batch)
+    expect(events).toEqual([])
+  })
+
+  test.each([
+    ['the database refuses', (transaction: AnyTransaction) => it.subject.execute(transaction, sql`select * from nowhere_at_all`)],
+    ['fails by itself', () => Promise.reject(new Error('nowhere_at_all'))],
+  ])('roll everything back when one of them %s; then the tasks fail in a new transaction', async (_, fail) => {
+    const batch = await pushed('a', 'b')
+    let runs = 0
+    const failing: TaskContext<AnyTransaction> = {
+      apply: async (transaction) => {
+        runs++
+        await fail(transaction)
+      },
+      afterTransaction: () => void runs++,
+    }
+    const pipeline = composite({ contexts: [writing, failing, writing] }).each('step', ({ identifier }) =>
+      identifier === 'b' ? TaskDecision.filter() : undefined,
+    )
+    const { completion, decisions } = await handle(pipeline, batch)
+    expect(completion.completed).toEqual(batch)
+    // Of the steps' own decisions nothing is left: whatever they were, nothing was written for them.
+    for (const { result, explanations } of decisions.values()) {
+      expect(result).toBe('failure')
+      expect(String(explanations[0])).toContain('nowhere_at_all')
+    }
+    expect(await it.states()).toEqual({ failed: 2 })
+    expect(await written()).toEqual([])
+    expect(runs).toBe(1)
+  })
+
+  test('leave it to the retry policy when one of them fails', async () => {
+    const batch = await pushed('a')
+    const failing: TaskContext<AnyTransaction> = { apply: () => Promise.reject(new Error('busy')) }
+    const { repository, ...given } = { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic }
+    const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
+    await handleBatch(batch, { repository, ...given, handler, retry: exponential({ tries: 2, firstMs: 60_000 }) })
+    expect(await it.states()).toEqual({ suspended: 1 })
+    expect(await written()).toEqual([])
+  })
+
+  test('fail the tasks that one of them has left out, in the very transaction', async () => {
+    const batch = await pushed('a', 'b')
+    const partial: TaskContext<AnyTransaction> = { apply: () => new Map([[batch[0]!, TaskDecision.success('here')]]) }
+    await handle(composite({ contexts: [writing, partial] }).batch('step', nothing), batch)
+    expect(await ended()).toEqual(['a succeeded here', 'b failed Context "contexts[1]" returned no decision for this task'])
+    expect(await written()).toEqual(['a', 'b'])
+  })
+
+  test('fail the whole batch when one of them decides of a task that it was not given, or of none', async () => {
+    for (const [returned, text] of [
+      [(batch: readonly HeldTask[]) => new Map([[{ ...batch[0] }, TaskDecision.success()]]), 'Context "wrong" decided of'],
+      [() => [], 'context "wrong" must return a Map'],
+    ] as const) {
+      await it.nextTopic()
+      const batch = await pushed('a')
+      const wrong: TaskContext<AnyTransaction> = { name: 'wrong', apply: () => returned(batch) as never }
+      await handle(composite({ contexts: [writing, wrong] }).batch('step', nothing), batch)
+      expect((await ended())[0]).toContain(`a failed TaskError: ${text}`)
+      expect(await written()).toEqual([])
+    }
+  })
+
+  test('are given what the ones before them decided, and may be opened for each batch', async () => {
+    const batch = await pushed('a', 'b')
+    const opened: unknown[] = []
+    const filtering: TaskContext<AnyTransaction> = {
+      apply: (_, decisions) =>
+        new Map(
+          [...decisions].map(([task, decision]) => [task, task.identifier === 'a' ? TaskDecision.filter('late') : decision]),
+        ),
+    }
+    const factory = {
+      open: ({ topic, tasks }: { topic: string; tasks: readonly HeldTask[] }) => {
+        opened.push([topic, tasks])
+        return writing
+      },
+    }
+    await handle(composite({ contexts: [filtering, factory] }).batch('step', nothing), batch)
+    expect(await ended()).toEqual(['a filtered late', 'b succeeded'])
+    expect(await written()).toEqual(['b'])
+    expect(opened).toEqual([[it.topic, batch]])
+  })
+
+  test('may be run again in a new transaction, and are told of the commit once', async () => {
+    const batch = await pushed('a', 'b')
+    const events: unknown[] = []
+    const context: TaskContext<AnyTransaction> = {
+      apply: () => void events.push('apply'),
+      afterTransaction: ({ decisions, completion }) => void events.push(decisions.size, completion.completed.length),
+    }
+    // As a source does after a deadlock: the first transaction leaves nothing.
+    const rolledBack = new Error('rolled back')
+    const again: TransactionSource<AnyTransaction> = async (work) => {
+      const first = it.subject.transactions(async (transaction) => {
+        await work(transaction)
+        throw rolledBack
+      })
+      await expect(first).rejects.toBe(rolledBack)
+      return it.subject.transactions(work)
+    }
+    await handle(composite({ contexts: [writing, context] }).batch('step', nothing), batch, again)
+    expect(await written()).toEqual(['a', 'b'])
+    expect(events).toEqual(['apply', 'apply', 2, 2])
+  })
+
+  test('that only wait for the commit cost no statement: decisions are completed as they are, and what was lost is not told', async () => {
+    const batch = await pushed('a', 'b')
+    const told: string[] = []
+    const contexts: TaskContext<AnyTransaction>[] = [
+      { afterTransaction: ({ decisions }) => void told.push(...[...decisions.keys()].map(({ identifier }) => identifier)) },
+    ]
+    const { handle: handlePipeline } = composite({ contexts })
+      .batch('lose', async ([first]) => void (await it.complete([first!])))
+      .open(it.topic)
+    const given: string[] = []
+    const handler: BatchHandler<AnyTransaction> = (tasks, context) =>
+      handlePipeline(tasks, {
+        ...context,
+        complete: (decide) => {
+          given.push(typeof decide)
+          return context.complete(decide)
+        },
+      })
+    await handleBatch(batch, { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic, handler })
+    expect(given).toEqual(['object'])
+    expect(told).toEqual(['b'])
+  })
+
+  test('have their part in the one transaction of a batch in transactional mode', async () => {
+    const events: string[] = []
+    let broken = true
+    const failing: TaskContext<AnyTransaction> = {
+      apply: (_, decisions) => {
+        events.push(`apply ${decisions.size}`)
+        if (broken) throw new Error('at first')
+      },
+      afterTransaction: ({ decisions }) => void events.push(`committed ${decisions.size}`),
+    }
+    const empty = Promise.withResolvers<void>()
+    await using node = new TaskNode<AnyTransaction>({
+      repository: await it.owner(),
+      transactions: it.subject.transactions,
+      listener: {
+        // From then on it is one transaction.
+        onEmpty: () => empty.resolve(),
+        onError: ({ error }) => {
+          events.push((error as Error).message)
+          broken = false
+        },
+      },
+    })
+    const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
+    node.process(it.topic, { handler, mode: 'transactional', idleMs: 20 })
+    await node.start()
+    await empty.promise
+    await it.push('a', 'b')
+    await expect.poll(it.states).toEqual({ succeeded: 2 })
+    await node.stop()
+    // Rolled back, it was never polled: it is handled again.
+    expect(events).toEqual(['apply 2', 'at first', 'apply 2', 'committed 2'])
+    expect(await written()).toEqual(['a', 'b'])
+  })
+
+  test('know nothing of a batch that a stop of the node has handed back, without waiting for its steps', async () => {
+    await it.push('a')
+    const hold = gate()
+    await using node = new TaskNode<AnyTransaction>({ repository: await it.owner(), transactions: it.subject.transactions })
+    node.process(it.topic, {
+      handler: composite({ contexts: [writing], pendingOnClose: 'return' }).each('held', () => hold.pass()),
+    })
+    await node.start()
+    await hold.reached
+    const { returned } = await node.stop({ graceMs: 600_000 })
+    expect(returned.map(({ identifier }) => identifier)).toEqual(['a'])
+    hold.open()
+    expect(await it.states()).toEqual({ ready: 1 })
+    expect(await written()).toEqual([])
+  })
+
+  test('cannot undo the completion when they fail after the commit: it is reported, and nothing more is done (B22)', async () => {
+    await it.push('a', 'b')
+    const events: string[] = []
+    const errors: unknown[] = []
+    const hook = (name: string, error?: Error): TaskContext<AnyTransaction> => ({
+      afterTransaction: () => {
+        events.push(name)
+        if (error) throw error
+      },
+    })
+    const contexts = [hook('first', new Error('one')), writing, hook('second', new Error('other')), hook('third')]
+    const completed = Promise.withResolvers<void>()
+    await using node = new TaskNode<AnyTransaction>({
+      repository: await it.owner(),
+      transactions: it.subject.transactions,
+      listener: {
+        onComplete: ({ completion }) => events.push(`completed ${completion.completed.length}`),
+        onLost: () => events.push('lost'),
+        onError: ({ activity, error }) => {
+          errors.push(activity, error)
+          completed.resolve()
+        },
+      },
+    })
+    node.process(it.topic, { handler: composite({ contexts }).batch('step', nothing) })
+    await node.start()
+    await completed.promise
+    await node.stop()
+    expect(events).toEqual(['completed 2', 'first', 'second', 'third'])
+    expect(errors).toEqual(['handle', expect.any(AggregateError)])
+    expect((errors[1] as AggregateError).errors.map(String)).toEqual(['Error: one', 'Error: other'])
+    expect(await it.states()).toEqual({ succeeded: 2 })
+    expect(await written()).toEqual(['a', 'b'])
+  })
+})
