@@ -24,6 +24,7 @@ export function handlerContext(signal: AbortSignal = new AbortController().signa
     signal,
     clock: systemClock,
     at: () => {},
+    stuck: () => {},
     wake: () => {},
     failed: (_, error) => toDecision(error).include('by the policy'),
     complete: () => Promise.reject(new Error('There is no transaction here')),

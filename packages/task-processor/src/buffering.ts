@@ -114,10 +114,12 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
   /** Brings together who waits and who is idle. */
   #work(): void {
     while (this.#waiting.length > 0 && this.#idle.length > 0) {
-      const work = this.#run(this.#idle.shift()!, this.#waiting.shift()!)
+      const delegate = this.#idle.shift()!
+      const work = this.#run(delegate, this.#waiting.shift()!)
       this.#working.add(work)
       void work.then(() => {
         this.#working.delete(work)
+        this.#idle.push(delegate)
         this.#work()
         this.#observe()
       })
@@ -132,7 +134,6 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
     } catch (error) {
       reject(error)
     }
-    this.#idle.push(delegate)
   }
 
   #withdraw(waiting: Waiting<Transaction>): void {

@@ -1,4 +1,4 @@
-import { invalid, TaskDecision, TaskError, taskToString, toDecision } from '@taskstream/task-api'
+import { carriedDecision, invalid, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Decisions } from './task-handler.ts'
@@ -32,14 +32,14 @@ export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions)
   throw new TaskError('TASK_UNKNOWN', `There is a decision for ${what}, which is not of the batch`, { task: unknown })
 }
 
-/** What an error means for a task, under a retry policy. A policy that throws has no word in it. */
+/** What an error means for a task, under a retry policy: it has no word in what was decided, nor where it throws itself. */
 export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
-  const decision = toDecision(error)
-  if (decision.result !== 'failure') return decision
+  const carried = carriedDecision(error)
+  if (carried) return carried
   try {
     const afterMs = retry?.(task, error)
-    return afterMs === undefined ? decision : TaskDecision.retry({ afterMs }, error)
+    return afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
   } catch (policyError) {
-    return decision.include(policyError)
+    return TaskDecision.failure(error).include(policyError)
   }
 }

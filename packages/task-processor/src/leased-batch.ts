@@ -101,7 +101,7 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   readonly #complete: HandlerContext<Transaction>['complete'] = (decide) => {
-    const { topic, repository, dispatcher, listener } = this.#environment
+    const { topic, repository, listener } = this.#environment
     if (this.#asked) return Promise.reject(completedAlready(topic))
     if (this.#taken) {
       listener.onLost(this.event)
@@ -111,7 +111,8 @@ export class LeasedBatch<Transaction> implements Batch {
     const complete = async (): Promise<Completion> => {
       listener.onCallback(this.event)
       let decisions: Decisions = new Map()
-      const completion = await dispatcher.once<Completion>(async (transaction) => {
+      // Run again when the database went away: of a commit whose outcome is unknown the fence tells, and nothing takes effect twice.
+      const completion = await this.#persist<Completion>(async (transaction) => {
         if (typeof decide !== 'function') {
           decisions = complement(this.tasks, decide)
           return repository.complete(transaction, topic, decisions)

@@ -18,8 +18,8 @@ export interface HandlerContext<Transaction> {
    * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
    * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed, and committed,
    * when this resolves. Decisions that need no writes are given as they are, which takes one statement less.
-   * After a deadlock, or a connection lost before the commit, the transaction source may run `decide` again in a new transaction: what
-   * it does outside its transaction, it must be able to do twice.
+   * After a deadlock, or when the database went away, `decide` is run again in a new transaction, for what is held then: what it does
+   * outside its transaction, it must be able to do twice.
    *
    * @throws TaskError LIFECYCLE when called again, TASK_LOST when the batch was taken from the handler; what `decide` throws
    */
