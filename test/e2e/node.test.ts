@@ -101,6 +101,45 @@ describe.skipIf(!canRun)('a node', () => {
     expect(effects).toEqual([{ identifier: 'good' }])
   })
 
+  test('completes what a handler writes when the database comes back, once, and fails nothing for its absence', async () => {
+    await push('away')
+    let decided = 0
+    let decidedIn: AnyTransaction
+    const told: string[] = []
+    await using node = fixture.nodeOf({
+      listener: {
+        onError: ({ activity }) => void told.push(`error ${activity}`),
+        onRecovered: ({ activity }) => void told.push(`recovered ${activity}`),
+      },
+      heartbeatIntervalMs: 1_000,
+      maintenanceIntervalMs: 10_000,
+      // The server is gone after the statements, and twice.
+      transactions: (work) =>
+        fixture.subject.transactions(async (transaction) => {
+          const result = await work(transaction)
+          if (decidedIn === transaction && decided < 3) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+          return result
+        }),
+    })
+    node.process(topic, {
+      concurrency: 1,
+      handler: async (_, { complete }) => {
+        await complete(async (transaction, held) => {
+          decided++
+          decidedIn = transaction
+          for (const { identifier } of held)
+            await fixture.subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+          return new Map(held.map((task) => [task, TaskDecision.success()]))
+        })
+      },
+    })
+    await node.start()
+    await expect.poll(states).toEqual({ succeeded: 1 })
+    expect([decided, told]).toEqual([3, ['error complete', 'recovered complete']])
+    const count = sql`select identifier from effect where identifier = 'away'`
+    expect(await fixture.subject.transactions((transaction) => fixture.subject.execute(transaction, count))).toHaveLength(1)
+  })
+
   test('fails what has no decision, and the whole batch for a decision of a stranger', async () => {
     await push('a', 'b')
     await using node = nodeOf()

@@ -43,7 +43,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
   /** Creations that are waiting, or under way. */
   #pending = 0
   /** Who waits for room, in order. */
-  readonly #outside: (() => void)[] = []
+  readonly #outside: { readonly count: number; readonly enter: () => void }[] = []
   #running: Promise<void> | undefined
   #closed = false
 
@@ -78,21 +78,33 @@ export class Submitter<Transaction> implements AsyncDisposable {
   /** Takes in no more, and resolves when all is pushed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
-    for (const wake of this.#outside.splice(0)) wake()
+    // Whoever waited at the door has not been taken in.
+    for (const { enter } of this.#outside.splice(0)) enter()
     await this.#running
   }
 
-  /** Waits for room: more at once than there ever is come in alone. */
+  /** Waits for room, behind those who wait already. */
   async #enter(count: number): Promise<void> {
-    while (!this.#closed && this.#pending > 0 && this.#pending + count > this.#limit)
-      await new Promise<void>((resolve) => this.#outside.push(resolve))
+    if (this.#outside.length > 0 || !this.#hasRoom(count)) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#outside.push({ count, enter: resolve })
+      await promise
+    } else this.#pending += count
     if (this.#closed) throw new TaskError('LIFECYCLE', 'The submitter is closed: nothing more can be submitted')
-    this.#pending += count
   }
 
   #leave(count: number): void {
     this.#pending -= count
-    for (const wake of this.#outside.splice(0)) wake()
+    for (let next = this.#outside[0]; next && this.#hasRoom(next.count); next = this.#outside[0]) {
+      this.#pending += next.count
+      this.#outside.shift()
+      next.enter()
+    }
+  }
+
+  /** More at once than there ever is room for come in alone. */
+  #hasRoom(count: number): boolean {
+    return this.#pending === 0 || this.#pending + count <= this.#limit
   }
 
   async #run(): Promise<void> {

@@ -1,0 +1,157 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Insertion, PushedTask, TaskCreation, TransactionSource } from '@taskstream/task-api'
+import { eachTask, Submitter } from '@taskstream/task-processor'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('a submitter', () => {
+  let fixture: NodeFixture
+  /** Transactions that were begun. */
+  let begun = 0
+  let refuse: TaskError | undefined
+  const transactions: TransactionSource<AnyTransaction> = (work) => {
+    begun++
+    return fixture.subject.transactions(async (transaction) => {
+      const result = await work(transaction)
+      if (refuse) throw refuse
+      return result
+    })
+  }
+  const open = (pending = 100_000): Submitter<AnyTransaction> =>
+    new Submitter({ repository: fixture.tasks, transactions, pending })
+  beforeAll(async () => {
+    fixture = await openNodeFixture('submit')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    begun = 0
+    refuse = undefined
+    await fixture.next({ keyed: true })
+  })
+
+  test('pushes what many submit at once in few transactions, each in the order of its calls, with its own outcome', async () => {
+    await using submitter = open()
+    const callers = Array.from({ length: 10 }, (_, caller) =>
+      Array.from({ length: 100 }, (__, call) => submitter.submit(fixture.topic, `${caller}-${call}`)),
+    )
+    const outcomes = await Promise.all(callers.map((calls) => Promise.all(calls)))
+    expect(begun).toBeLessThanOrEqual(5)
+    outcomes.forEach((calls, caller) => {
+      const tasks = calls.flat()
+      expect(tasks.map(({ identifier }) => identifier)).toEqual(tasks.map((_, call) => `${caller}-${call}`))
+      const sequences = tasks.map(({ sequence }) => sequence)
+      expect(sequences).toEqual(sequences.toSorted((left, right) => left - right))
+      expect(tasks.every(({ outcome }) => outcome === 'created')).toBe(true)
+    })
+    expect(await fixture.states()).toEqual({ ready: 1000 })
+    // One alone waits for nobody.
+    expect(await submitter.submit(fixture.topic, [])).toEqual([])
+  })
+
+  test('refuses the bad ones alone, whatever they went with', async () => {
+    await using submitter = open()
+    const results = await Promise.allSettled([
+      submitter.submit(fixture.topic, 'a'),
+      submitter.submit(fixture.topic, { identifier: '' }),
+      submitter.submit('never-initialised', 'b'),
+      submitter.submit(fixture.topic, [{ identifier: 'c' }, { identifier: 'd', delayMs: -1 }]),
+      submitter.submit(fixture.topic, 'e', { insertion: 'sometimes' as Insertion }),
+      submitter.submit(fixture.topic, ['f', 'g']),
+    ])
+    const seen = results.map((result) =>
+      result.status === 'fulfilled' ? result.value.length : (result.reason as TaskError).code,
+    )
+    expect(seen).toEqual([1, 'ARGUMENT_INVALID', 'TOPIC_UNKNOWN', 'ARGUMENT_INVALID', 'ARGUMENT_INVALID', 2])
+    expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual(['a', 'f', 'g'])
+  })
+
+  test('rejects all that went together when the database fails, and does not try again by itself', async () => {
+    await using submitter = open()
+    refuse = new TaskError('DATABASE_UNAVAILABLE', 'the commit was not answered')
+    const results = await Promise.allSettled(['a', 'b', 'c'].map((identifier) => submitter.submit(fixture.topic, identifier)))
+    expect(results.map((result) => result.status === 'rejected' && (result.reason as TaskError).code)).toEqual(
+      Array.from({ length: 3 }, () => 'DATABASE_UNAVAILABLE'),
+    )
+    expect(begun).toBe(1)
+    refuse = undefined
+    await submitter.submit(fixture.topic, 'd')
+    expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual(['d'])
+  })
+
+  test('gives each submission the outcome that it would have had alone', async () => {
+    const creation = fc.record(
+      { identifier: fc.constantFrom('a', 'b', 'c'), externalId: fc.constantFrom('x', 'y'), suspended: fc.boolean() },
+      { requiredKeys: ['identifier'] },
+    )
+    const submission = fc.record({
+      creations: fc.array(creation, { maxLength: 3 }),
+      insertion: fc.constantFrom<Insertion>('append', 'append', 'append', 'supersede', 'replace', 'delete'),
+    })
+    /** Without the sequences, which are drawn in another way. */
+    const plain = (pushed: readonly PushedTask[]): unknown[] =>
+      pushed.map(({ identifier, outcome, superseded }) => [identifier, outcome, superseded])
+    const rows = async (): Promise<unknown[]> =>
+      (await fixture.page()).map(({ identifier, externalId, state }) => [identifier, externalId, state])
+    await fc.assert(
+      fc.asyncProperty(fc.array(submission, { maxLength: 8 }), async (submissions) => {
+        await fixture.next({ keyed: true })
+        const alone: unknown[] = []
+        for (const { creations, insertion } of submissions) {
+          const pushed = await fixture.subject.transactions<PushedTask[]>((transaction) =>
+            fixture.tasks.push(transaction, fixture.topic, creations as TaskCreation[], { insertion }),
+          )
+          alone.push(plain(pushed))
+        }
+        const expected = await rows()
+        await fixture.next({ keyed: true })
+        await using submitter = open()
+        const together = await Promise.all(
+          submissions.map(({ creations, insertion }) =>
+            submitter.submit(fixture.topic, creations as TaskCreation[], { insertion }),
+          ),
+        )
+        expect(together.map(plain)).toEqual(alone)
+        expect(await rows()).toEqual(expected)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('takes in no more than may be pending, and keeps the order of those who wait', async () => {
+    await using submitter = open(3)
+    const results = await Promise.all([
+      submitter.submit(fixture.topic, ['a', 'b']),
+      submitter.submit(fixture.topic, ['c', 'd']),
+      submitter.submit(fixture.topic, ['e']),
+      // More than there ever is room for comes in alone.
+      submitter.submit(fixture.topic, ['f', 'g', 'h', 'i', 'j']),
+      submitter.submit(fixture.topic, ['k']),
+    ])
+    expect(results.flat().map(({ identifier }) => identifier)).toEqual([...'abcdefghijk'])
+    expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual([...'abcdefghijk'])
+    expect(begun).toBeGreaterThan(2)
+  })
+
+  test('pushes all it was given before it closes, and takes nothing after', async () => {
+    const submitter = open()
+    const submitted = submitter.submit(fixture.topic, 'a')
+    await submitter[Symbol.asyncDispose]()
+    expect(await submitted).toHaveLength(1)
+    await expect(submitter.submit(fixture.topic, 'b')).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    expect(() => open(0)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+  })
+
+  test('of a node wakes the topic where it is processed, once that is committed', async () => {
+    const { node } = fixture.clocked()
+    node.process(fixture.topic, { idleMs: 86_400_000, handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(() => node.submit(fixture.topic, 'a')).toHaveLength(1)
+    await expect.poll(async () => (await fixture.states())['succeeded']).toBeGreaterThan(0)
+    await node.stop()
+    await expect(node.submit(fixture.topic, 'b')).rejects.toMatchObject({ code: 'LIFECYCLE' })
+  })
+})
