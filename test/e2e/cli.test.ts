@@ -95,6 +95,17 @@ describe.skipIf(!canRun)('the command line', () => {
     expect(names(await it.poll(9))).toEqual(['a'])
   })
 
+  test('pauses a topic and resumes it, and shows which are paused', async () => {
+    await it.nextTopic()
+    expect((await taskstream('pause', it.topic)).out).toBe(`paused: ${it.topic}\n`)
+    expect((await taskstream('pause', it.topic)).out).toBe(`already paused: ${it.topic}\n`)
+    expect((await json('topics')) as unknown[]).toContainEqual(expect.objectContaining({ topic: it.topic, paused: true }))
+    expect((await taskstream('topics')).out).toMatch(new RegExp(`${it.topic} .*paused`))
+    expect(await json('resume', it.topic)).toEqual({ topic: it.topic, active: true, changed: true })
+    expect((await taskstream('topics')).out).not.toMatch(/paused/)
+    expect(await taskstream('pause', 'never-there')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
+  })
+
   test('migrates: plans without writing, makes the tables, and tells whether they fit', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'taskstream-cli-'))
     const at = join(folder, 'new.db')

@@ -74,6 +74,50 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
   })
 
+  test('hears at once that its topic is not to be processed, as that commits, and again that it is', async () => {
+    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
+    const manager = node.process(topic, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    for (const active of [false, true]) {
+      const elsewhere = await subject.session()
+      await elsewhere.begin()
+      await (active ? tasks.activate : tasks.deactivate)(elsewhere.transaction, topic)
+      expect(manager.isActive).toBe(!active)
+      await elsewhere.commit()
+      await expect.poll(() => manager.isActive).toBe(active)
+    }
+  })
+
+  testOn(['postgres'])('is told of changes that commit, of no others, and of what it may have missed', async () => {
+    const told: (string | undefined)[] = []
+    await using _ = await (
+      await notifierOf()
+    ).listen(
+      () => {},
+      () => {},
+      (changed) => void told.push(changed),
+    )
+    const say = (active: boolean, undo?: Error): Promise<unknown> =>
+      subject
+        .transactions(async (transaction) => {
+          await (active ? tasks.activate : tasks.deactivate)(transaction, topic)
+          if (undo) throw undo
+        })
+        .catch((error: unknown) => expect(error).toBe(undo))
+    await say(false, new Error('rolled back'))
+    await say(false)
+    await say(false)
+    await say(true)
+    await expect.poll(() => told).toEqual([topic, topic])
+    await subject.transactions((transaction) =>
+      subject.execute(
+        transaction,
+        raw(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`),
+      ),
+    )
+    await expect.poll(() => told).toEqual([topic, topic, undefined])
+  })
+
   test('aborts its handlers when no heartbeat comes through, and goes on when one does', async () => {
     let broken = false
     let reason: unknown

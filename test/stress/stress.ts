@@ -67,7 +67,7 @@ export async function stress(subject: Subject, { seconds, seed, onProgress = () 
     }
   }
   await Promise.all([produce(), harass()])
-  for (const { name } of topics) await resume(subject, tasks, name)
+  for (const { name } of topics) await subject.transactions<boolean>((transaction) => tasks.activate(transaction, name))
   onProgress('finishing')
   const unfinished = await finish(subject, tasks)
   await crew.end()
@@ -142,9 +142,9 @@ function actionsOn(
     sleep: () => crew.sleep(),
     pause: async () => {
       const topic = any()
-      await pause(subject, tasks, topic)
+      await subject.transactions<boolean>((transaction) => tasks.deactivate(transaction, topic))
       await delay(random() * 1_000)
-      await resume(subject, tasks, topic)
+      await subject.transactions<boolean>((transaction) => tasks.activate(transaction, topic))
     },
     ...(subject.engine === 'postgres'
       ? {
@@ -167,10 +167,6 @@ async function cut(subject: Subject, application: string): Promise<void> {
     ),
   )
 }
-
-async function pause(_subject: Subject, _tasks: Tasks, _topic: string): Promise<void> {}
-
-async function resume(_subject: Subject, _tasks: Tasks, _topic: string): Promise<void> {}
 
 async function count(subject: Subject): Promise<number> {
   const rows = await subject.transactions<readonly Row[]>((transaction) =>

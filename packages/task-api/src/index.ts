@@ -52,5 +52,6 @@ export type {
   TopicOverview,
 } from './task-catalog.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
+export type { Activation, TaskActivations } from './task-activation.ts'
 export type { TaskRepository } from './task-repository.ts'
 export type { TaskNotifier } from './task-notifier.ts'

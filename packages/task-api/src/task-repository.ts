@@ -1,4 +1,5 @@
 import type { Execution } from './execution.ts'
+import type { TaskActivations } from './task-activation.ts'
 import type { TaskCatalog } from './task-catalog.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskOwners } from './task-owners.ts'
@@ -17,6 +18,7 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskReviver<Transaction, E>,
     TaskJuncture<Transaction, E>,
     TaskCatalog<Transaction, E>,
+    TaskActivations<Transaction, E>,
     TaskOwners<Transaction, E> {
   /** Whether verbs return promises or values. */
   readonly execution: E

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isTaskError } from '@taskstream/task-api'
 import { Command, CommanderError } from 'commander'
+import { addActivation } from './commands/activation.ts'
 import { addCount } from './commands/count.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -25,7 +26,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
   )
-for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive]) add(program)
+for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation]) add(program)
 
 // Whoever reads may have read enough: | head.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

@@ -24,6 +24,11 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
    * that tries are counted.
    */
   readonly mode?: 'leased' | 'transactional'
+  /**
+   * Whether the topic is processed while nothing was said of it by `activate` or `deactivate`: `'active'` (default) or `'inactive'`.
+   * `'ignored'`: it is, whatever was said.
+   */
+  readonly activation?: 'active' | 'inactive' | 'ignored'
   /** What becomes of a task whose handler throws. Default: it fails. */
   readonly retry?: RetryPolicy
   /**
@@ -57,6 +62,7 @@ export interface Processing<Transaction> {
   /** Undefined: the handler says. */
   readonly concurrency: number | undefined
   readonly mode: 'leased' | 'transactional'
+  readonly activation: 'active' | 'inactive' | 'ignored'
   readonly retry: RetryPolicy | undefined
   readonly timeoutMs: number | undefined
   readonly abortMs: number
@@ -68,10 +74,13 @@ export interface Processing<Transaction> {
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkProcessOptions<Transaction>(options: ProcessOptions<Transaction>, leaseMs: number): Processing<Transaction> {
-  const { handler, size = 100, concurrency, mode = 'leased', retry, idleMs, retainMs = {}, abortMs = 2_000 } = options
+  const { handler, size = 100, concurrency, mode = 'leased', activation = 'active' } = options
+  const { retry, idleMs, retainMs = {}, abortMs = 2_000 } = options
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')
     throw invalid('handler', handler, 'must be a function of a batch, or something that opens one')
   if (mode !== 'leased' && mode !== 'transactional') throw invalid('mode', mode, "must be 'leased' or 'transactional'")
+  if (!['active', 'inactive', 'ignored'].includes(activation))
+    throw invalid('activation', activation, "must be 'active', 'inactive' or 'ignored'")
   if (retry !== undefined && typeof retry !== 'function')
     throw invalid('retry', retry, 'must be a policy, such as exponential({ … })')
   const timeoutMs = options.timeoutMs ?? (mode === 'transactional' ? Math.min(transactionalTimeoutMs, leaseMs / 3) : undefined)
@@ -93,7 +102,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     checkDuration(`retainMs.${state}`, ms)
   }
   const topicOptions = said(options)
-  return { handler, size, concurrency, mode, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
+  return { handler, size, concurrency, mode, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
 }
 
 function said({ order, condition, keyed }: TopicOptions): TopicOptions | undefined {

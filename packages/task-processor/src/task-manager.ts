@@ -79,6 +79,33 @@ export class TaskManager<Transaction> {
     return true
   }
 
+  /**
+   * Starts, and has it stored that the topic is to be processed: other nodes follow, and so does this one after a restart.
+   *
+   * @returns false if it runs already: nothing is stored then
+   * @throws TaskError as `start`; what the database throws: it runs here, and nothing was stored
+   */
+  async activate(): Promise<boolean> {
+    if (!(await this.start())) return false
+    const { dispatcher, repository } = this.#environment
+    await dispatcher.once<boolean>((transaction) => repository.activate(transaction, this.topic))
+    return true
+  }
+
+  /**
+   * Stops, and has it stored that the topic is not to be processed: other nodes follow, and so does this one after a restart.
+   *
+   * @returns false if it does not run: nothing is stored then
+   * @throws TaskError as `stop`; what the database throws: it is stopped here, and nothing was stored
+   */
+  async deactivate(options: StopOptions = {}): Promise<boolean> {
+    if (!this.isActive) return false
+    await this.stop(options)
+    const { dispatcher, repository } = this.#environment
+    await dispatcher.once<boolean>((transaction) => repository.deactivate(transaction, this.topic))
+    return true
+  }
+
   /** There may be work. Never lost, whatever the manager is doing; nothing happens where it does not run. */
   wake(): void {
     this.#running?.loop.wake()

@@ -1,25 +1,17 @@
-import { checkInteger, invalid, TaskError } from '@taskstream/task-api'
-import type {
-  Execution,
-  PushedTask,
-  PushOptions,
-  TaskCreation,
-  TaskNotifier,
-  TaskRepository,
-  TransactionSource,
-} from '@taskstream/task-api'
+import { TaskError } from '@taskstream/task-api'
+import type { PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
+import { Activations } from './activations.ts'
 import type { Batch } from './batch.ts'
-import { systemClock } from './clock.ts'
-import type { Clock } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { Beating } from './lease.ts'
 import { unlimited } from './limiter.ts'
-import type { TaskLimiter } from './limiter.ts'
 import { safeListener } from './listener.ts'
-import type { SafeListener, TaskListener } from './listener.ts'
+import type { SafeListener } from './listener.ts'
 import { Maintenance } from './maintenance.ts'
+import { checkNodeOptions } from './node-options.ts'
+import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
 import { checkPoolSize } from './pool-size.ts'
 import { checkProcessOptions } from './process-options.ts'
 import type { ProcessOptions } from './process-options.ts'
@@ -30,44 +22,6 @@ import type { StreamBatch, StreamOptions } from './stream.ts'
 import { Submitter } from './submit.ts'
 import { TaskManager } from './task-manager.ts'
 import { ThreadHeartbeat } from './thread-heartbeat.ts'
-import type { HeartbeatThread } from './thread-heartbeat.ts'
-
-export interface TaskNodeOptions<Transaction> {
-  readonly repository: TaskRepository<Transaction, Execution>
-  /** How transactions are opened: `pgTransactions(pool)`, `sqliteTransactions(db)`, or your own. */
-  readonly transactions: TransactionSource<Transaction>
-  /** Hears of new tasks, so that the node need not poll for them often. */
-  readonly notifier?: TaskNotifier
-  /** Milliseconds, 10 to a day. Default 5 000. More often finds a lost database sooner, and costs a write each time. */
-  readonly heartbeatIntervalMs?: number
-  /**
-   * A node that has been silent for so long is dead, and its tasks are taken from it; milliseconds, more than twice the interval.
-   * Default 30 000. Shorter recovers sooner; too short takes tasks from a process that merely paused.
-   */
-  readonly leaseMs?: number
-  /**
-   * How often the tasks of dead owners are looked for, in milliseconds. Default: half the lease. Seldom leaves them lying for longer; often
-   * costs a statement each time.
-   */
-  readonly maintenanceIntervalMs?: number
-  /**
-   * Beats from a thread of its own, so that a handler which computes for longer than the lease keeps its tasks; a thread and a connection
-   * more, and an event loop that hangs is noticed later. Default: from the event loop.
-   */
-  readonly heartbeatThread?: HeartbeatThread
-  /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
-  readonly exclusive?: boolean
-  /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
-  readonly limiter?: TaskLimiter
-  /**
-   * The listener is told when the event loop has stood still for so long, in milliseconds, 10 to one day. Default 1 000: well before a
-   * heartbeat is late.
-   */
-  readonly blockedMs?: number
-  readonly listener?: TaskListener
-  /** For tests: what time is, for every pause, lease and timeout. Default: the process's own. */
-  readonly clock?: Clock
-}
 
 /**
  * One per process: the owner and its heartbeat, wake-ups, the care for dead owners' tasks, and any number of topics.
@@ -79,13 +33,12 @@ export interface TaskNodeOptions<Transaction> {
  */
 export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #options: TaskNodeOptions<Transaction>
-  readonly #clock: Clock
-  readonly #leaseMs: number
-  readonly #blockedMs: number
+  readonly #settings: NodeSettings
   readonly #dispatcher: Dispatcher<Transaction>
   readonly #listener: SafeListener
   readonly #heartbeat: Beating
   readonly #maintenance: Maintenance<Transaction>
+  readonly #activations: Activations<Transaction>
   readonly #submitter: Submitter<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #listening: AsyncDisposable | undefined
@@ -97,25 +50,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: TaskNodeOptions<Transaction>) {
-    const {
-      repository,
-      heartbeatIntervalMs = 5_000,
-      leaseMs = 30_000,
-      maintenanceIntervalMs = Math.ceil(leaseMs / 2),
-      blockedMs = 1_000,
-      listener = {},
-      clock = systemClock,
-      heartbeatThread,
-    } = options
-    checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
-    checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
-    checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
-    checkInteger('blockedMs', blockedMs, 10, 86_400_000)
-    if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
+    const { repository, listener = {}, heartbeatThread } = options
     this.#options = options
-    this.#clock = clock
-    this.#leaseMs = leaseMs
-    this.#blockedMs = blockedMs
+    this.#settings = checkNodeOptions(options)
+    const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs } = this.#settings
     this.#notified = options.notifier !== undefined
     this.#dispatcher = new Dispatcher(options.transactions)
     this.#submitter = new Submitter({ ...options, onCommitted: (topic) => this.wake(topic) })
@@ -141,6 +79,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
       retained: () => [...this.#managers.values()].map(({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     })
+    this.#activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers: () => this.#managers.values() })
   }
 
   /** Who this node is, in the database. */
@@ -164,13 +103,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       limiter,
       dispatcher: this.#dispatcher,
       listener: this.#listener,
-      clock: this.#clock,
+      clock: this.#settings.clock,
       wake: (touched: string) => this.wake(touched),
       defaultIdleMs: () => (this.#notified ? 3e4 : 1e3),
       mayPoll: () => this.#heartbeat.holds,
       mayStart: () => this.#state === 'started',
     }
-    const manager = new TaskManager(environment, checkProcessOptions(options, this.#leaseMs))
+    const manager = new TaskManager(environment, checkProcessOptions(options, this.#settings.leaseMs))
     if (this.#state === 'started') {
       checkPoolSize(transactions, [...this.#managers.values(), manager])
       void this.#join(manager)
@@ -215,7 +154,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', `The node was ${this.#state} already: make a new one`)
     const { repository, notifier, transactions, exclusive = false } = this.#options
     checkPoolSize(transactions, this.#managers.values())
-    const registeredMs = this.#clock.monotonicMs()
+    const registeredMs = this.#settings.clock.monotonicMs()
     await this.#dispatcher.once(async (transaction) => {
       await repository.register(transaction, { exclusive })
       for (const { topic, processing } of this.#managers.values())
@@ -230,6 +169,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
         // Nobody sleeps on for as long as a notifier would have allowed.
         this.wake()
       },
+      (topic) => this.#activations.look(topic),
     )
     this.#state = 'started'
     try {
@@ -240,13 +180,14 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     }
     this.#maintenance.start()
     this.#unwatch = watchEventLoop({
-      clock: this.#clock,
+      clock: this.#settings.clock,
       listener: this.#listener,
-      blockedMs: this.#blockedMs,
+      blockedMs: this.#settings.blockedMs,
       batches: () => this.#batches(),
     })
     try {
-      for (const manager of this.#managers.values()) await manager.start()
+      await this.#activations.begin(this.#managers.values())
+      this.#activations.start()
     } catch (error) {
       await this.stop({ graceMs: 0 })
       throw error
@@ -267,7 +208,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       .once<boolean>((transaction) => this.#options.repository.initialize(transaction, topic, processing.topicOptions))
       .catch((error: unknown) => this.#listener.onError({ activity: 'poll', topic, error }))
     if (this.#state !== 'started') return
-    await manager.start().catch((error: unknown) => this.#listener.onFatal({ topic, error }))
+    await this.#activations.begin([manager]).catch((error: unknown) => this.#listener.onFatal({ topic, error }))
   }
 
   /**
@@ -307,7 +248,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#state = 'stopped'
     const submitted = this.#submitter[Symbol.asyncDispose]()
     if (!started) return submitted.then(() => nothingHeld)
-    const maintained = this.#maintenance.stop()
+    const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
     await maintained

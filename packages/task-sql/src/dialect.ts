@@ -11,6 +11,8 @@ export interface Tables {
   readonly migration: Statement
   /** Identifiers to be looked into by the next poll of a topic with a condition. */
   readonly turn: Statement
+  /** Whether topics are meant to be processed. */
+  readonly activation: Statement
 }
 
 /** One column of rows that travel as values: `select … from ${dialect.rows(columns)}`. */
@@ -140,6 +142,8 @@ export interface Dialect {
   openTopic(topic: string, keyed: boolean): readonly Statement[]
   /** Deletes what only this dialect keeps of a topic. */
   closeTopic(topic: string): readonly Statement[]
+  /** Tells listeners, at commit, that a topic is or is not to be processed. */
+  tellActivation(topic: string): readonly Statement[]
   /** Selects one row for each open task of the topic `p` that is ready, or active, at least up to a limit, without reading history. */
   openRows(state: 'ready' | 'active', limit: number): Statement
   /** Selects `created` of ready tasks of the topic `p`, the longest-waiting among them. */

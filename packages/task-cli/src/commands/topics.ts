@@ -1,4 +1,4 @@
-import type { TopicOverview } from '@taskstream/task-api'
+import type { Activation, TopicOverview } from '@taskstream/task-api'
 import type { Command } from 'commander'
 import { openDatabase } from '../database.ts'
 import { integer, withCommon } from '../options.ts'
@@ -10,14 +10,16 @@ export function addTopics(program: Command): void {
     .option('--limit <count>', 'count no further than this', integer, 1_000)
     .action(async ({ limit, ...options }: CommonOptions & { readonly limit: number }) => {
       await using database = await openDatabase(options)
-      const topics = await database.transactions<TopicOverview[]>((transaction) =>
-        database.tasks.overview(transaction, { limit }),
-      )
+      const topics = await database.transactions(async (transaction) => {
+        const activations: ReadonlyMap<string, Activation> = await database.tasks.activations(transaction)
+        const overview: readonly TopicOverview[] = await database.tasks.overview(transaction, { limit })
+        return overview.map((topic) => ({ ...topic, paused: activations.get(topic.topic)?.active === false }))
+      })
       if (options.json) return printJson(topics)
       const count = (value: number): string => (value >= limit ? `${value}+` : String(value))
       printTable(
-        ['topic', 'order', 'condition', 'ready', 'active', 'waiting', 'oldest ready'],
-        topics.map(({ topic, order, condition, ready, active, waiting, oldestReadyMs }) => [
+        ['topic', 'order', 'condition', 'ready', 'active', 'waiting', 'oldest ready', ''],
+        topics.map(({ topic, order, condition, ready, active, waiting, oldestReadyMs, paused }) => [
           topic,
           order,
           condition,
@@ -25,6 +27,7 @@ export function addTopics(program: Command): void {
           count(active),
           count(waiting),
           oldestReadyMs === undefined ? '' : duration(oldestReadyMs),
+          paused ? 'paused' : '',
         ]),
       )
     })

@@ -21,7 +21,7 @@ export interface PostgresOptions {
    */
   readonly partitioned?: boolean
   /**
-   * Every push notifies listeners at commit. Default true. It costs pushes of many concurrent producers up to half their rate,
+   * Every push notifies listeners at commit, and so does a topic's activation. Default true. It costs pushes of many concurrent producers up to half their rate,
    * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
    */
   readonly notify?: boolean
@@ -87,6 +87,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
+    tellActivation: (topic) => (options.notify === false ? [] : [sql`select pg_notify(${activationChannel(channel)}, ${topic})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
     classify: classifyPostgresError,
@@ -96,6 +97,11 @@ export function postgres(options: PostgresOptions = {}): Dialect {
 /** The channel on which a schema's pushes notify. */
 export function postgresChannel(schema: string): string {
   return `taskstream.${schema}`
+}
+
+/** The channel on which it is told whether topics are to be processed, beside that of their pushes. */
+export function activationChannel(channel: string): string {
+  return `${channel}.activation`
 }
 
 const arrayTypes = { text: 'text[]', integer: 'int8[]' }

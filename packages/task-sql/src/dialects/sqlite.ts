@@ -13,6 +13,7 @@ const tables: Tables = {
   owner: raw('task_owner'),
   migration: raw('task_migration'),
   turn: raw('task_turn'),
+  activation: raw('task_activation'),
 }
 
 /**
@@ -71,6 +72,7 @@ export function sqlite(): Dialect {
     },
     openTopic: () => [],
     closeTopic: () => [],
+    tellActivation: () => [],
     analyze: [raw('analyze')],
     openRows: (state) =>
       raw(

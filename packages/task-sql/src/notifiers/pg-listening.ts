@@ -14,8 +14,8 @@ export interface PgListenClient {
 export interface ListeningOptions {
   /** One for each server of a cluster. */
   readonly connects: readonly (() => PgListenClient)[]
-  readonly channel: string
-  readonly onPayload: (payload: string | undefined) => void
+  /** Who hears what on which channel; a payload of nothing is none. */
+  readonly channels: Readonly<Record<string, (payload: string | undefined) => void>>
   readonly pingMs: number
   readonly selfTestMs: number
   readonly signal: AbortSignal
@@ -32,18 +32,19 @@ export interface Listening {
 
 /** Connects to the server that takes writes, and listens. What is committed once this has resolved is heard, if anything is. */
 export async function openListening(options: ListeningOptions): Promise<Listening> {
-  const { channel, onPayload, pingMs, selfTestMs, signal } = options
+  const { channels, pingMs, selfTestMs, signal } = options
   const { client, connect, ended } = await openWritable(options.connects)
   const heard = Promise.withResolvers<boolean>()
   // A channel of its own, so that nobody else is woken.
-  const testChannel = `${channel}.${randomBytes(4).toString('hex')}`
+  const names = Object.keys(channels)
+  const testChannel = `${names[0]}.${randomBytes(4).toString('hex')}`
   client.on('notification', (message) => {
     if (message.channel === testChannel) heard.resolve(true)
-    else onPayload(message.payload || undefined)
+    else channels[message.channel]?.(message.payload || undefined)
   })
   try {
     // In one message, and so on one connection to the server, whatever lies between: who hears the one hears the other.
-    await client.query(`listen "${channel}"; listen "${testChannel}"`)
+    await client.query([...names, testChannel].map((name) => `listen "${name}"`).join('; '))
   } catch (error) {
     await close(client)
     throw error

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, TaskError } from '@taskstream/task-api'
 import type { TaskNotifier } from '@taskstream/task-api'
-import { postgresChannel } from '../dialects/postgres.ts'
+import { activationChannel, postgresChannel } from '../dialects/postgres.ts'
 import { openListening } from './pg-listening.ts'
 import type { Listening, PgListenClient } from './pg-listening.ts'
 
@@ -38,11 +38,12 @@ export function pgListener(
   checkInteger('the number of connect functions', connects.length, 1, 100)
   checkInteger('selfTestMs', selfTestMs, 1, 600_000)
   return {
-    listen: async (wake, onGivenUp) => {
+    listen: async (wake, onGivenUp, onActivation = () => {}) => {
       const stopped = new AbortController()
       const { signal } = stopped
-      const open = (): Promise<Listening> =>
-        openListening({ connects, channel: postgresChannel(schema), onPayload: wake, pingMs, selfTestMs, signal })
+      const channel = postgresChannel(schema)
+      const channels = { [channel]: wake, [activationChannel(channel)]: onActivation }
+      const open = (): Promise<Listening> => openListening({ connects, channels, pingMs, selfTestMs, signal })
       let current = await open()
 
       let pauseMs = 0
@@ -53,8 +54,9 @@ export function pgListener(
           const reopened = await open().catch(() => undefined)
           if (reopened) {
             current = reopened
-            // What was pushed meanwhile nobody told us of.
+            // What was pushed or said meanwhile nobody told us of.
             wake()
+            onActivation()
             return
           }
         }

@@ -19,7 +19,7 @@ export function sqliteListener(
 ): TaskNotifier {
   const { everyMs = 25 } = options
   return {
-    listen: async (wake) => {
+    listen: async (wake, _, onActivation = () => {}) => {
       const statement = database.prepare('pragma data_version')
       const version = (): unknown => (statement.get() as { data_version: unknown }).data_version
       const stopped = new AbortController()
@@ -27,7 +27,10 @@ export function sqliteListener(
       const watch = async (): Promise<void> => {
         for await (const _ of every(everyMs, undefined, { signal: stopped.signal, ref: false })) {
           const now = version()
-          if (now !== seen) wake()
+          if (now !== seen) {
+            wake()
+            onActivation()
+          }
           seen = now
         }
       }

@@ -7,6 +7,7 @@ import { run } from '../run.ts'
 import { migrate, plan, schemaStatus } from '../schema/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from '../schema/migrate.ts'
 import type { SqlAdapter, Verb } from '../transaction.ts'
+import { activate, activations, deactivate } from './activation.ts'
 import { complete } from './complete.ts'
 import type { Context } from './context.ts'
 import { count } from './count.ts'
@@ -117,6 +118,9 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     resolve: bind(resolve),
     purge: bind(purge),
     purgeAll: bind(purgeAll),
+    activate: bind(activate),
+    deactivate: bind(deactivate),
+    activations: bind(activations),
     register: bind(register),
     unregister: bind(unregister),
     heartbeat: bind(heartbeat),

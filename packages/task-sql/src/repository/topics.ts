@@ -45,11 +45,12 @@ export function* topics({ dialect }: Context): Verb<string[]> {
 }
 
 export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
-  const { task, topic: topics, turn } = dialect.tables
+  const { task, topic: topics, turn, activation } = dialect.tables
   checkTopic(topic)
   const removed = yield sql`delete from ${topics} where topic = ${topic} returning topic`
   yield sql`delete from ${task} where topic = ${topic}`
   yield sql`delete from ${turn} where topic = ${topic}`
+  yield sql`delete from ${activation} where topic = ${topic}`
   for (const statement of dialect.closeTopic(topic)) yield statement
   return removed.length > 0
 }

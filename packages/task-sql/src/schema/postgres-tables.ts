@@ -38,6 +38,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     schema: quote(schema),
     pretty: table('task_pretty'),
     turn: table('task_turn'),
+    activation: table('task_activation'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
   }

@@ -110,5 +110,19 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
         prettyView(tables.pretty, task, (column) => column),
       ],
     },
+    {
+      version: 3,
+      name: 'activation',
+      // Code that does not know it goes on processing what it is given.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.activation} (
+            topic varchar(250) collate "C" primary key,
+            active boolean not null,
+            changed timestamptz not null
+          )`,
+      ],
+    },
   ]
 }

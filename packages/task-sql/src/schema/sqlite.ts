@@ -69,4 +69,15 @@ export const sqliteMigrations: readonly MigrationStep[] = [
       prettyView(raw('task_pretty'), raw('task'), (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`),
     ],
   },
+  {
+    version: 3,
+    name: 'activation',
+    // Code that does not know it goes on processing what it is given.
+    worksFrom: 2,
+    statements: [
+      raw(
+        'create table task_activation (topic text primary key, active integer not null, changed integer not null) strict, without rowid',
+      ),
+    ],
+  },
 ]

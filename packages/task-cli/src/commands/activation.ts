@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { printJson } from '../output.ts'
+
+/** What an operator says, and what it is in the repository. */
+const commands = [
+  { name: 'pause', verb: 'deactivate', done: 'paused', description: 'have every node stop processing a topic, in phases' },
+  { name: 'resume', verb: 'activate', done: 'resumed', description: 'have every node process a topic again' },
+] as const
+
+export function addActivation(program: Command): void {
+  for (const { name, verb, done, description } of commands) {
+    withCommon(program.command(name).description(description))
+      .argument('<topic>')
+      .addHelpText('after', `\nExample:\n  taskstream ${name} invoices`)
+      .action(async (topic: string, options: CommonOptions) => {
+        await using database = await openDatabase(options)
+        const changed = await database.transactions<boolean>((transaction) => database.tasks[verb](transaction, topic))
+        if (options.json) return printJson({ topic, active: verb === 'activate', changed })
+        console.log(`${changed ? '' : 'already '}${done}: ${topic}`)
+      })
+  }
+}

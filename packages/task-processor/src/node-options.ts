@@ -1,0 +1,70 @@
+import { checkInteger, invalid } from '@taskstream/task-api'
+import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import { systemClock } from './clock.ts'
+import type { Clock } from './clock.ts'
+import type { TaskLimiter } from './limiter.ts'
+import type { TaskListener } from './listener.ts'
+import type { HeartbeatThread } from './thread-heartbeat.ts'
+
+export interface TaskNodeOptions<Transaction> {
+  readonly repository: TaskRepository<Transaction, Execution>
+  /** How transactions are opened: `pgTransactions(pool)`, `sqliteTransactions(db)`, or your own. */
+  readonly transactions: TransactionSource<Transaction>
+  /** Hears of new tasks, so that the node need not poll for them often. */
+  readonly notifier?: TaskNotifier
+  /** Milliseconds, 10 to a day. Default 5 000. More often finds a lost database sooner, and costs a write each time. */
+  readonly heartbeatIntervalMs?: number
+  /**
+   * A node that has been silent for so long is dead, and its tasks are taken from it; milliseconds, more than twice the interval.
+   * Default 30 000. Shorter recovers sooner; too short takes tasks from a process that merely paused.
+   */
+  readonly leaseMs?: number
+  /**
+   * How often the tasks of dead owners are looked for, in milliseconds. Default: half the lease. Seldom leaves them lying for longer; often
+   * costs a statement each time.
+   */
+  readonly maintenanceIntervalMs?: number
+  /**
+   * Beats from a thread of its own, so that a handler which computes for longer than the lease keeps its tasks; a thread and a connection
+   * more, and an event loop that hangs is noticed later. Default: from the event loop.
+   */
+  readonly heartbeatThread?: HeartbeatThread
+  /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
+  readonly exclusive?: boolean
+  /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
+  readonly limiter?: TaskLimiter
+  /**
+   * The listener is told when the event loop has stood still for so long, in milliseconds, 10 to one day. Default 1 000: well before a
+   * heartbeat is late.
+   */
+  readonly blockedMs?: number
+  readonly listener?: TaskListener
+  /** For tests: what time is, for every pause, lease and timeout. Default: the process's own. */
+  readonly clock?: Clock
+}
+
+/** The numbers of a node, checked, with their defaults. */
+export interface NodeSettings {
+  readonly heartbeatIntervalMs: number
+  readonly leaseMs: number
+  readonly maintenanceIntervalMs: number
+  readonly blockedMs: number
+  readonly clock: Clock
+}
+
+/** @throws TaskError ARGUMENT_INVALID */
+export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transaction>): NodeSettings {
+  const {
+    heartbeatIntervalMs = 5_000,
+    leaseMs = 30_000,
+    maintenanceIntervalMs = Math.ceil(leaseMs / 2),
+    blockedMs = 1_000,
+    clock = systemClock,
+  } = options
+  checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
+  checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
+  checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
+  checkInteger('blockedMs', blockedMs, 10, 86_400_000)
+  if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
+  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, clock }
+}
