@@ -19,7 +19,8 @@ describe.skipIf(!canRun)('a stream', () => {
   test('brings the tasks of a topic in order, batch by batch, until its signal says so', async () => {
     const identifiers = Array.from({ length: 25 }, (_, index) => String(index))
     await fixture.push(...identifiers)
-    await using node = fixture.nodeOf()
+    const errors: unknown[] = []
+    await using node = fixture.nodeOf({ listener: { onError: ({ error }) => errors.push(error) } })
     await node.start()
     const stop = new AbortController()
     const seen: string[] = []
@@ -38,6 +39,7 @@ describe.skipIf(!canRun)('a stream', () => {
       break
     }
     expect(await fixture.states()).toEqual({ succeeded: 25, filtered: 1 })
+    expect(errors).toEqual([])
   })
 
   test('fails what was left undecided when the next batch is asked for, and hands back what the loop was left with', async () => {

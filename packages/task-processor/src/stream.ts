@@ -68,8 +68,15 @@ export async function* stream<Transaction>(
         await new Promise<void>((resolve) => (wake = resolve))
         continue
       }
-      const { tasks, context } = current
-      yield { topic, tasks, signal: context.signal, complete: context.complete, failed: context.failed }
+      const { tasks, context, settle } = current
+      const { signal: batchSignal, failed } = context
+      const complete: typeof context.complete = (decide) => {
+        // Completed by who looks at it, there is nothing left to be handed back.
+        const completed = context.complete(decide)
+        settle()
+        return completed
+      }
+      yield { topic, tasks, signal: batchSignal, complete, failed }
       current.settle()
       current = undefined
     }
