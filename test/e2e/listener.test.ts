@@ -60,8 +60,10 @@ describe.skipIf(!canRun)('a listener', () => {
 
   test.each(events)('stops nothing when its %s throws', async (thrower) => {
     const warnings: string[] = []
-    const onWarning = (warning: Error): void => void warnings.push(warning.message)
-    process.on('warning', onWarning)
+    // Heard here instead of printed.
+    const printing = process.listeners('warning')
+    process.removeAllListeners('warning')
+    process.on('warning', ({ message }) => void warnings.push(message))
     try {
       await fixture.push('ok', 'bad')
       const listener = everything((name) => {
@@ -83,7 +85,8 @@ describe.skipIf(!canRun)('a listener', () => {
       if (['onStart', 'onDispatched', 'onCallback', 'onComplete', 'onError', 'onEmpty'].includes(thrower))
         await expect.poll(() => warnings.join()).toContain(`${thrower} threw: Error: from ${thrower}`)
     } finally {
-      process.off('warning', onWarning)
+      process.removeAllListeners('warning')
+      for (const print of printing) process.on('warning', print)
     }
   })
 

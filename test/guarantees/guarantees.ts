@@ -28,6 +28,19 @@ export const guarantees: readonly Guarantee[] = [
     promise: 'No task is lost and none takes effect twice through `kill -9` of any process at any moment',
     tests: ['faults/kill#complete every task'],
   },
+  {
+    promise:
+      'Nodes that are killed, put to sleep, stopped, paused and cut off do everything once and in order, and leave nothing open',
+    tests: ['faults/stress'],
+  },
+  {
+    promise: 'In transactional mode a crash leaves nothing to be recovered, and a handler that will not let go cannot commit',
+    tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional#gives a transaction up', 'faults/stress'],
+  },
+  {
+    promise: 'A handler that ignores its time, or a stop, cannot overwrite what was decided without it',
+    tests: ['e2e/time#takes tasks from a handler', 'e2e/node#hands back what a handler keeps'],
+  },
   { promise: 'A process that sleeps through its lease writes nothing when it wakes', tests: ['faults/sleep'] },
   {
     promise: 'A crash of the server loses no task, and what it takes back is found again',

@@ -168,7 +168,6 @@ export const requirements: readonly Requirement[] = [
     number: 47,
     about: 'the other tables',
     tests: ['conformance/migrate'],
-    note: 'TASK_ACTIVATION comes with persisted activation.',
   },
   {
     number: 48,
@@ -181,6 +180,61 @@ export const requirements: readonly Requirement[] = [
     about: 'partitions by topic',
     tests: ['conformance/partition'],
     note: 'Optional; a partition is kept when its topic goes, until it is detached.',
+  },
+  {
+    number: 50,
+    about: 'transactions of the processor: committed on return, rolled back on throw',
+    tests: ['conformance/adapter', "e2e/node#commits a handler's own writes"],
+  },
+  {
+    number: 51,
+    about: 'a manager is started, stopped, woken',
+    tests: ['e2e/manager#any number of times', 'e2e/manager#starts once it has stopped', 'e2e/time#never loses a wake-up'],
+    note: 'A stop hands back what is not done and reports it; a start waits for a stop under way.',
+  },
+  {
+    number: 52,
+    about: 'the loop: token, poll, error, empty, batch',
+    tests: [
+      'e2e/listener#of every step of a batch',
+      'e2e/time#sleeps when there is nothing to do',
+      'e2e/time#backs off while the database fails',
+      'e2e/manager#holds a token of its limiter',
+    ],
+  },
+  {
+    number: 53,
+    about: 'completion in one transaction; unknown and missing tasks; fail-all once',
+    tests: [
+      'e2e/manager#fails a batch once',
+      'e2e/node#fails what has no decision',
+      'e2e/node#completes what a handler writes when the database comes back',
+    ],
+    note: 'While the database is away nothing fails: the completion is repeated.',
+  },
+  {
+    number: 54,
+    about: 'handlers that throw, or complete later, from wherever',
+    tests: ['e2e/manager#lets a batch be completed once', 'e2e/manager#goes by the decisions of a handler'],
+  },
+  { number: 55, about: 'a limiter that throws stops the manager', tests: ['e2e/manager#is stopped by a limiter that throws'] },
+  {
+    number: 56,
+    about: 'listeners, and their trace',
+    tests: ['e2e/listener'],
+    note: 'Published on node:diagnostics_channel as well.',
+  },
+  { number: 57, about: 'limiters', tests: ['unit/limiter', 'e2e/manager#holds a token of its limiter'] },
+  {
+    number: 58,
+    about: 'handlers of single tasks; handlers that are closed',
+    tests: ['e2e/each-task', 'e2e/manager#opens its handler for each run'],
+  },
+  {
+    number: 59,
+    about: 'buffers',
+    tests: ['e2e/buffering'],
+    note: 'No poll beyond what fits, so nothing blocks; what waits at a close may also be handed back.',
   },
   {
     number: 60,
@@ -225,4 +279,16 @@ export const requirements: readonly Requirement[] = [
     note: 'What is pushed together is in the order of the tasks, not of asking; creations are resolved when they are asked for.',
   },
   { number: 66, about: 'references of what is pushed', tests: ['unit/pushing#tags'] },
+  {
+    number: 67,
+    about: 'persisted activation',
+    tests: ['conformance/activation', 'e2e/activation'],
+    note: 'Where nothing was said a topic runs, unless it is processed with `activation: inactive`.',
+  },
+  {
+    number: 68,
+    about: 'notifiers of work and activation, without a feedback loop',
+    tests: ['e2e/wake', 'e2e/activation#leaves alone what was stopped by hand'],
+    note: 'Two channels, with the topic as payload; a lost connection is renewed, and everything looked at once.',
+  },
 ]

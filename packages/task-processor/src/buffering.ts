@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { checkInteger, invalid, TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { warn } from './listener.ts'
+import type { PendingOnClose } from './steps/pending-batch.ts'
 import { openHandler } from './task-handler.ts'
 import type { Decisions, HandlerContext, OpenHandler, TaskHandler, TaskHandlerFactory } from './task-handler.ts'
 
@@ -25,7 +26,7 @@ export interface BufferingOptions<Transaction> {
    * What becomes of batches that still wait when the topic is stopped: `'handle'` (default) handles them, within the grace of the stop;
    * `'return'` hands them back, for another node to take; `'fail'` fails their tasks with the reason SHUTDOWN.
    */
-  readonly pendingOnClose?: 'handle' | 'return' | 'fail'
+  readonly pendingOnClose?: PendingOnClose
   /** Told of every change; what it throws is reported as a process warning. */
   readonly observer?: (state: BufferState) => void
 }
