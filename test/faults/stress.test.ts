@@ -3,12 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { stress } from '../stress/stress.ts'
 import { canRun, openSubject, subjectName } from '../subject.ts'
 
-/** One engine of each family; a node's waiting is no other on the other driver. */
 const seconds = Number(process.env['TASKSTREAM_STRESS_SECONDS'] ?? (subjectName === 'postgres-18' ? 60 : 20))
-const runs = canRun && ['postgres-18', 'sqlite-file'].includes(subjectName)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
-describe.skipIf(!runs)(`three processes on eight topics (${seconds} s, seed ${seed})`, () => {
+describe.skipIf(!canRun)(`three processes on eight topics (${seconds} s, seed ${seed})`, () => {
   test('complete every task, apply no effect twice, keep every order and leave nothing open, whatever happens to them', async () => {
     await using subject = await openSubject()
     const { done, errors, ...counts } = await stress(subject, { seconds, seed })

@@ -9,6 +9,7 @@ import type { Context } from './context.ts'
 import { checkCreation } from './creation.ts'
 import type { CheckedCreation } from './creation.ts'
 import { removeOlder } from './insertion.ts'
+import { conditionNumber, orderNumber } from './polling.ts'
 import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
 import { stages } from './turns.ts'
@@ -57,8 +58,8 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const inserted = yield checked.every(({ plain }) => plain)
-    ? insertPlain(context, topic, checked)
-    : insertAny(context, topic, checked)
+    ? insertPlain(context, topic, checked, headsOf(checked))
+    : insertAny(context, topic, checked, headsOf(checked))
   // Sequences ascend in the order of the rows given, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
@@ -66,23 +67,34 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
 }
 
 /** Most pushes carry identifiers and inputs only. */
-function insertPlain({ dialect, now }: Context, topic: string, creations: readonly CheckedCreation[]): Statement {
+function insertPlain(
+  { dialect, now }: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  heads: readonly number[] | undefined,
+): Statement {
   const { task, topic: topics } = dialect.tables
   const start = dialect.beginPush(topic, true)
   const columns: RowColumn[] = [
     { name: 'identifier', type: 'text', values: creations.map(({ identifier }) => identifier) },
     { name: 'input', type: 'text', values: creations.map(({ input }) => input) },
+    ...headColumn(heads),
   ]
   return sql`
     ${start.with}
     insert into ${task} (topic, identifier, input, created, listed, ranked, stage)
-    select p.topic, r.identifier, r.input, ${dialect.now(now())}, p.listing, p.ranking, p.stage
+    select p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(heads)}, p.ranking, p.stage
       from ${start.from} ${topics} p, ${dialect.rows(columns)}
      where p.topic = ${topic}
     returning sequence`
 }
 
-function insertAny({ dialect, now }: Context, topic: string, creations: readonly CheckedCreation[]): Statement {
+function insertAny(
+  { dialect, now }: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  heads: readonly number[] | undefined,
+): Statement {
   const { task, topic: topics } = dialect.tables
   // A task that is due later wakes listeners too: they must not sleep past it.
   const start = dialect.beginPush(
@@ -115,6 +127,7 @@ function insertAny({ dialect, now }: Context, topic: string, creations: readonly
     // Pushed suspended, a task waits for somebody, not for its time.
     integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
     integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant || delayMs === 0 ? null : delayMs)),
+    ...headColumn(heads),
   ]
   const instant = (at: string, delay: string): Statement =>
     sql`case when ${raw(at)} is not null then ${dialect.instant(raw(at))}
@@ -125,12 +138,48 @@ function insertAny({ dialect, now }: Context, topic: string, creations: readonly
                          due, deadline, listed, ranked, stage)
     select p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
-           case when r.state = 1 then p.listing else ${dialect.false} end, p.ranking,
+           case when r.state = 1 then ${listing(heads)} else ${dialect.false} end, p.ranking,
            case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end
       from ${start.from} ${topics} p, ${dialect.rows(columns)}
      where p.topic = ${topic}
         on conflict (topic, external_id) where external_id is not null do nothing
     returning sequence, external_id`
+}
+
+/** By what a creation may be its identifier's head as soon as it is there. */
+const headOf = { first: 1, last: 2 } as const
+
+/**
+ * Of several creations of an identifier in one push only one can be its head: the first, or where the last comes first the last. The others
+ * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-singular.ts). Not where one
+ * may turn out to be there already, by its external id: then nobody knows who is first.
+ */
+function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {
+  // Most pushes have each identifier once, and pay for no more than this.
+  if (new Set(creations.map(({ identifier }) => identifier)).size === creations.length) return undefined
+  const numbers = creations.map(() => headOf.first | headOf.last)
+  const ready = [...creations.keys()].filter((index) => isReady(creations[index]!))
+  for (const indexes of Map.groupBy(ready, (index) => creations[index]!.identifier).values()) {
+    if (indexes.some((index) => creations[index]!.externalId !== null)) continue
+    for (const index of indexes)
+      numbers[index] = (index === indexes[0] ? headOf.first : 0) | (index === indexes.at(-1) ? headOf.last : 0)
+  }
+  return numbers
+}
+
+function headColumn(values: readonly number[] | undefined): RowColumn[] {
+  return values ? [{ name: 'head', type: 'integer', values }] : []
+}
+
+/** Whether a row is listed when it is pushed ready. */
+function listing(values: readonly number[] | undefined): Statement {
+  if (!values) return raw('p.listing')
+  const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
+  return raw(`(p.listing and (p.condition = ${conditionNumber('none')} or (r.head & ${head}) > 0))`)
+}
+
+function isReady(creation: CheckedCreation): boolean {
+  return !creation.redundant && !waits(creation)
 }
 
 function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {

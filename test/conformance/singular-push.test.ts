@@ -1,0 +1,85 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { TopicOptions } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+const singular = 'singular-by-identifier' as const
+
+describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
+  let fixture: Fixture
+  beforeAll(async () => {
+    fixture = await openFixture()
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+
+  /** The inputs of those that a poll looks at: what is not listed costs it nothing. */
+  const listed = async (): Promise<unknown[]> => {
+    const { subject, topic } = fixture
+    const task = raw(subject.engine === 'postgres' ? 'taskstream.task' : 'task')
+    const isListed = raw(subject.engine === 'postgres' ? 'listed' : 'listed = 1')
+    const query = sql`select input from ${task} where topic = ${topic} and ${isListed} order by sequence`
+    return (await fixture.commit((transaction) => subject.execute(transaction, query))).map(({ input }) => input)
+  }
+  const creations = ['a', 'b', 'a', 'a', 'c', 'b'].map((identifier, index) => ({ identifier, input: identifier + index }))
+
+  test.each<[TopicOptions, readonly string[]]>([
+    [{ condition: singular }, ['a0', 'b1', 'c4']],
+    [{ condition: singular, order: 'lifo' }, ['a3', 'c4', 'b5']],
+    [{ condition: singular, order: 'priority' }, ['a0', 'b1', 'c4']],
+    [{ order: 'lifo' }, ['a0', 'b1', 'a2', 'a3', 'c4', 'b5']],
+    [{ order: 'priority' }, ['a0', 'b1', 'a2', 'a3', 'c4', 'b5']],
+    [{}, []],
+  ])('are listed where they may be a head, in a topic of %o', async (options, expected) => {
+    await fixture.nextTopic(options)
+    await fixture.push(...creations)
+    expect(await listed()).toEqual(expected)
+    // The same with a creation that is more than an identifier and an input.
+    await fixture.nextTopic(options)
+    await fixture.push(...creations, { identifier: 'd', priority: 1, suspended: true })
+    expect(await listed()).toEqual(expected)
+  })
+
+  test.each(['fifo', 'lifo', 'priority'] as const)('are all handed out, one after the other, in a %s topic', async (order) => {
+    await fixture.nextTopic({ condition: singular, order })
+    await fixture.push(...creations)
+    const seen: string[] = []
+    for (let batch = await fixture.poll(); batch.length > 0; batch = await fixture.poll()) {
+      seen.push(...batch.map(({ input = '' }) => input))
+      await fixture.complete(batch, TaskDecision.success())
+    }
+    expect(seen.toSorted()).toEqual(creations.map(({ input }) => input).toSorted())
+    for (const identifier of 'abc') {
+      const own = seen.filter((input) => input.startsWith(identifier))
+      expect(own).toEqual(order === 'lifo' ? own.toSorted().toReversed() : own.toSorted())
+    }
+  })
+
+  test.each(['fifo', 'lifo'] as const)(
+    'are found where one of them was there before, by its external id, in a %s topic',
+    async (order) => {
+      await fixture.nextTopic({ condition: singular, order })
+      await fixture.push({ identifier: 'a', externalId: 'x' })
+      await fixture.complete(await fixture.poll())
+      const again = { identifier: 'a', externalId: 'x' }
+      const pushed = await fixture.push(...(order === 'lifo' ? [{ identifier: 'a' }, again] : [again, { identifier: 'a' }]))
+      expect(pushed.map(({ outcome }) => outcome).toSorted()).toEqual(['created', 'duplicate'])
+      expect(names(await fixture.poll())).toEqual(['a'])
+    },
+  )
+
+  test('wait for one that is due later, and are found when it has been done', async () => {
+    await fixture.nextTopic({ condition: singular })
+    await fixture.push({ identifier: 'a', delayMs: 1 }, { identifier: 'a', input: 'second' }, { identifier: 'a', input: 'third' })
+    await expect
+      .poll(() => fixture.commit<{ released: number }>((transaction) => fixture.tasks.release(transaction, fixture.topic)))
+      .toMatchObject({ released: 1 })
+    for (const input of [undefined, 'second', 'third']) {
+      const batch = await fixture.poll()
+      expect(batch.map((task) => task.input)).toEqual([input])
+      await fixture.complete(batch)
+    }
+  })
+})
