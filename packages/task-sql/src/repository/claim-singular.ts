@@ -1,8 +1,8 @@
 /**
  * Polling under a singular condition.
  *
- * - A row is *listed* while it may be its identifier's head: the one whose turn it is. Every row is pushed listed. A poll that
- *   finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
+ * - A row is *listed* while it may be its identifier's head: the one whose turn it is. Of an identifier's rows in one
+ *   push one is listed. A poll that finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
  * - Whatever unblocks a row (completion, expiry, reset, purge …) notes its identifier. A poll looks first into what is noted,
  *   lists the heads it finds there, and only then takes listed rows, in the topic's order.
  * - All of this happens while the identifier's *lane* is locked by the poll: taking, listing and unlisting never meet. What is
