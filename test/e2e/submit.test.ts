@@ -145,6 +145,25 @@ describe.skipIf(!canRun)('a submitter', () => {
     expect(() => open(0)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
   })
 
+  test('refuses what is submitted inside a transaction on the only connection, and nothing that was submitted with it', async () => {
+    if (fixture.subject.writers > 1) return
+    await using submitter = new Submitter({ repository: fixture.tasks, transactions: fixture.subject.transactions })
+    const begun = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const outer = fixture.subject.transactions(async () => {
+      begun.resolve()
+      await goOn.promise
+      await submitter.submit(fixture.topic, 'inside')
+    })
+    await begun.promise
+    // It waits for the transaction that is open.
+    const outside = submitter.submit(fixture.topic, 'outside')
+    goOn.resolve()
+    await expect(outer).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    expect(await outside).toHaveLength(1)
+    expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual(['outside'])
+  })
+
   test('of a node wakes the topic where it is processed, once that is committed', async () => {
     const { node } = fixture.clocked()
     node.process(fixture.topic, { idleMs: 86_400_000, handler: eachTask(() => {}) })

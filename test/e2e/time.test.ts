@@ -262,6 +262,21 @@ describe.skipIf(!canRun)('a node in time', () => {
     expect(told).toEqual(['a', 'lost 10000', 'LEASE_LOST', 'a', 'b'])
   })
 
+  test('stops in the end, also when the database has stopped answering', async () => {
+    let hangs = false
+    const { clock, node } = fixture.clocked({
+      heartbeatIntervalMs: 1_000,
+      transactions: guarded(() => (hangs ? new Promise<never>(() => {}) : undefined)),
+    })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    await node.start()
+    hangs = true
+    clock.advance(1_000)
+    let stopped = false
+    void node.stop().then(() => (stopped = true))
+    await expect.poll(() => (clock.advance(10_000), stopped)).toBe(true)
+  })
+
   test('tells which task was at work when the event loop stood still', async () => {
     await fixture.push('a', 'b')
     let skewMs = 0

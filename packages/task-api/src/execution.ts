@@ -14,4 +14,6 @@ export interface TransactionSource<Transaction> {
   <Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result>
   /** How many transactions can be open at a time, where that is bounded and known. */
   readonly connections?: number
+  /** Whether the caller is inside a transaction of this source that another would have to wait for, on a single connection. */
+  readonly inside?: boolean
 }

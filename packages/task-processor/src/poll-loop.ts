@@ -182,6 +182,9 @@ export class PollLoop<Transaction> {
       this.#stuck.delete(batch)
       this.#wake.wake()
     })
+    await undefined
+    // A handler that runs on will wake the loop when it ends, but its batch has made room already.
+    if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
   async #reclaim(): Promise<void> {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { checkInteger, checkTopic, isTaskError, TaskError, taskLimits } from '@taskstream/task-api'
 import type { Execution, PushedTask, PushOptions, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
 import { isPassing } from './dispatcher.ts'
@@ -45,6 +46,8 @@ export class Submitter<Transaction> implements AsyncDisposable {
   /** Who waits for room, in order. */
   readonly #outside: { readonly count: number; readonly enter: () => void }[] = []
   #running: Promise<void> | undefined
+  /** What many share is no part of the context of the one who happens to come first. */
+  readonly #detached = AsyncLocalStorage.snapshot()
   #closed = false
 
   constructor(options: SubmitterOptions<Transaction>) {
@@ -68,10 +71,15 @@ export class Submitter<Transaction> implements AsyncDisposable {
     checkTopic(topic)
     const own = typeof creations === 'object' && Symbol.iterator in creations ? [...creations] : [creations]
     checkInteger('the number of creations', own.length, 0, taskLimits.batchSize)
+    if (this.#options.transactions.inside) {
+      // It would wait for the transaction that waits for it.
+      const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'
+      throw new TaskError('LIFECYCLE', message, { topic })
+    }
     await this.#enter(own.length)
     const { promise, resolve, reject } = Promise.withResolvers<PushedTask[]>()
     this.#waiting.push({ topic, creations: own, options, resolve, reject })
-    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+    this.#running ??= this.#detached(() => this.#run()).finally(() => (this.#running = undefined))
     return promise.finally(() => this.#leave(own.length))
   }
 

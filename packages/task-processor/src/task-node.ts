@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
 import { Activations } from './activations.ts'
 import type { Batch } from './batch.ts'
+import { within } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -22,6 +23,9 @@ import type { StreamBatch, StreamOptions } from './stream.ts'
 import { Submitter } from './submit.ts'
 import { TaskManager } from './task-manager.ts'
 import { ThreadHeartbeat } from './thread-heartbeat.ts'
+
+/** How long the database may take for each thing that is left to be done when a node stops. */
+const leaveMs = 10_000
 
 /**
  * One per process: the owner and its heartbeat, wake-ups, the care for dead owners' tasks, and any number of topics.
@@ -251,15 +255,18 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
-    await maintained
-    await submitted
+    // A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease.
+    const inTime = (work: Promise<unknown>): Promise<void> => within(this.#settings.clock, leaveMs, work)
+    await inTime(Promise.all([maintained, submitted]))
     this.#unwatch?.()
-    await this.#heartbeat.stop()
-    await this.#listening?.[Symbol.asyncDispose]()
+    await inTime(this.#heartbeat.stop())
+    await inTime(Promise.resolve(this.#listening?.[Symbol.asyncDispose]()))
     // An owner that has left counts as dead: what it could not hand back is taken up at once.
-    await this.#dispatcher
-      .once<boolean>((transaction) => this.#options.repository.unregister(transaction))
-      .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error }))
+    await inTime(
+      this.#dispatcher
+        .once<boolean>((transaction) => this.#options.repository.unregister(transaction))
+        .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error })),
+    )
     return joinReports(reports)
   }
 

@@ -33,7 +33,7 @@ export function immediateTransactions<Transaction>(
   const { busyTimeoutMs = 10_000 } = options
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
-  return <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
+  const transact = <Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> => {
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
       return Promise.reject<Result>(
@@ -63,6 +63,7 @@ export function immediateTransactions<Transaction>(
     last = turn.catch(() => {})
     return turn
   }
+  return Object.defineProperty(transact, 'inside', { get: () => inside.getStore()?.open ?? false })
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
