@@ -262,6 +262,18 @@ describe.skipIf(!canRun)('a node in time', () => {
     expect(told).toEqual(['a', 'lost 10000', 'LEASE_LOST', 'a', 'b'])
   })
 
+  test('renews what the planner knows at its interval, where it is asked to', async () => {
+    let refreshed = 0
+    const { clock, tasks, node } = fixture.clocked({ ...patient, refreshIntervalMs: hour })
+    const { refresh } = tasks
+    Object.assign(tasks, { refresh: (transaction: AnyTransaction) => (refreshed++, refresh(transaction)) })
+    await using _ = node
+    await node.start()
+    await expect.poll(() => refreshed).toBe(1)
+    await expect.poll(() => (clock.advance(6 * hour), refreshed)).toBeGreaterThan(2)
+    expect(() => fixture.nodeOf({ refreshIntervalMs: 1 })).toThrow('refreshIntervalMs')
+  })
+
   test('stops in the end, also when the database has stopped answering', async () => {
     let hangs = false
     const { clock, node } = fixture.clocked({

@@ -20,6 +20,8 @@ export interface MaintenanceOptions<Transaction> {
   readonly clock: Clock
   readonly intervalMs: number
   readonly leaseMs: number
+  /** How often the planner's statistics are renewed, if ever. */
+  readonly refreshIntervalMs: number | undefined
   /** Tasks of these topics are ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** How long the ended tasks of each topic are kept. */
@@ -37,6 +39,7 @@ export class Maintenance<Transaction> {
   #running: Promise<void> | undefined
   #stopped = false
   #forgetAt = -Infinity
+  #refreshAt = -Infinity
 
   constructor(options: MaintenanceOptions<Transaction>) {
     this.#options = options
@@ -69,6 +72,7 @@ export class Maintenance<Transaction> {
       }
       await this.#purge()
       await this.#forget()
+      await this.#refresh()
       this.#condition.worked()
     } catch (error) {
       this.#condition.failed(error)
@@ -81,6 +85,13 @@ export class Maintenance<Transaction> {
     if (clock.monotonicMs() < this.#forgetAt) return
     await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
     this.#forgetAt = clock.monotonicMs() + forgetEveryMs
+  }
+
+  async #refresh(): Promise<void> {
+    const { repository, dispatcher, clock, refreshIntervalMs } = this.#options
+    if (refreshIntervalMs === undefined || clock.monotonicMs() < this.#refreshAt) return
+    await dispatcher.once<void>((transaction) => repository.refresh(transaction))
+    this.#refreshAt = clock.monotonicMs() + refreshIntervalMs
   }
 
   /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */

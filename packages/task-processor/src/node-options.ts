@@ -29,6 +29,11 @@ export interface TaskNodeOptions<Transaction> {
    * more, and an event loop that hangs is noticed later. Default: from the event loop.
    */
   readonly heartbeatThread?: HeartbeatThread
+  /**
+   * How often maintenance renews what the database's planner knows of the tables (`refresh`), in milliseconds, a minute to a week. Default:
+   * never, as PostgreSQL does by itself. Worth it for a large SQLite file, which does not.
+   */
+  readonly refreshIntervalMs?: number
   /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
   readonly exclusive?: boolean
   /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
@@ -49,6 +54,7 @@ export interface NodeSettings {
   readonly leaseMs: number
   readonly maintenanceIntervalMs: number
   readonly blockedMs: number
+  readonly refreshIntervalMs: number | undefined
   readonly clock: Clock
 }
 
@@ -59,12 +65,14 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     leaseMs = 30_000,
     maintenanceIntervalMs = Math.ceil(leaseMs / 2),
     blockedMs = 1_000,
+    refreshIntervalMs,
     clock = systemClock,
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
   checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
   checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
   checkInteger('blockedMs', blockedMs, 10, 86_400_000)
+  if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
   if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
-  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, clock }
+  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, refreshIntervalMs, clock }
 }

@@ -80,6 +80,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#maintenance = new Maintenance({
       ...shared,
       intervalMs: maintenanceIntervalMs,
+      refreshIntervalMs: this.#settings.refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
       retained: () => [...this.#managers.values()].map(({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     })
