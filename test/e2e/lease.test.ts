@@ -1,0 +1,141 @@
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import { eachTask, systemClock } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const hour = 3_600_000
+
+/** A clock that is moved by hours leaves heartbeats no time on the way. */
+const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
+
+/** Rejects when the signal is aborted, as a well-behaved handler does. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
+describe.skipIf(!canRun)('a lease', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('lease')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  /** The transactions of the subject, as long as `allow` lets them be. */
+  const guarded =
+    (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
+    async (work) => {
+      await allow()
+      return fixture.subject.transactions(work)
+    }
+
+  test('is counted from the sending of a heartbeat, not from the answer', async () => {
+    let slow: PromiseWithResolvers<void> | undefined
+    const progress = { sent: 0, answered: 0 }
+    const lost: unknown[] = []
+    const { clock, tasks, node } = fixture.clocked({
+      heartbeatIntervalMs: 1_000,
+      leaseMs: 10_000,
+      maintenanceIntervalMs: 24 * hour,
+      listener: { onLeaseLost: (event) => void lost.push(event) },
+      transactions: async (work) => {
+        const gate = slow
+        if (gate) progress.sent++
+        await gate?.promise
+        const result = await fixture.subject.transactions(work)
+        if (gate) progress.answered++
+        return result
+      },
+    })
+    let maintained = false
+    const { purgeOwners } = tasks
+    Object.assign(tasks, {
+      purgeOwners: (...args: Parameters<typeof purgeOwners>) => ((maintained = true), purgeOwners(...args)),
+    })
+    await using _ = node
+    await node.start()
+    // The last that is done at the start: from then on there are heartbeats only.
+    await expect.poll(() => maintained).toBe(true)
+    slow = Promise.withResolvers()
+    clock.advance(1_000)
+    expect(progress.sent).toBe(1)
+    // It takes nine seconds to be answered, and others count from before it was received.
+    clock.advance(9_000)
+    slow.resolve()
+    await expect.poll(() => progress.answered).toBe(1)
+    slow = Promise.withResolvers()
+    clock.advance(999)
+    expect(lost).toEqual([])
+    clock.advance(1_001)
+    expect(lost).toEqual([{ leaseMs: 10_000 }])
+    slow.resolve()
+  })
+
+  test('that runs out has everything let go of, and nothing polled, until a heartbeat comes through again', async () => {
+    await fixture.push('a', 'b')
+    let dead = false
+    const told: string[] = []
+    const { clock, node } = fixture.clocked({
+      heartbeatIntervalMs: 1_000,
+      leaseMs: 10_000,
+      listener: { onLeaseLost: ({ leaseMs }) => void told.push(`lost ${leaseMs}`) },
+      transactions: guarded(() => {
+        if (dead) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
+      }),
+    })
+    await using _ = node
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 1,
+      handler: async ([task], { signal }) => {
+        told.push(task!.identifier)
+        if (told.length === 1)
+          await untilAborted(signal).catch((error: unknown) => {
+            told.push((error as TaskError).code)
+            throw error
+          })
+        return new Map([[task!, TaskDecision.success()]])
+      },
+    })
+    await node.start()
+    await expect.poll(() => told).toEqual(['a'])
+    dead = true
+    clock.advance(10_000)
+    expect(told).toEqual(['a'])
+    clock.advance(1_000)
+    await expect.poll(() => told).toEqual(['a', 'lost 10000', 'LEASE_LOST'])
+    dead = false
+    await expect.poll(() => (clock.advance(1_000), fixture.states())).toEqual({ succeeded: 2 })
+    expect(told).toEqual(['a', 'lost 10000', 'LEASE_LOST', 'a', 'b'])
+  })
+
+  test('tells which task was at work when the event loop stood still', async () => {
+    await fixture.push('a', 'b')
+    let skewMs = 0
+    const blocked = Promise.withResolvers<unknown>()
+    await using node = fixture.nodeOf({
+      ...patient,
+      blockedMs: hour,
+      // A loop that stands still for two hours is one whose clock is two hours on when it comes to look.
+      clock: { monotonicMs: () => performance.now() + skewMs, after: systemClock.after },
+      listener: {
+        onBlocked: ({ blockedMs, batches }) =>
+          blocked.resolve([blockedMs >= hour, batches.map(({ topic, at }) => [topic, at?.identifier])]),
+      },
+    })
+    const gate = Promise.withResolvers<void>()
+    node.process(fixture.topic, {
+      handler: eachTask(async ({ identifier }) => {
+        if (identifier === 'b') skewMs = 2 * hour
+        if (identifier === 'b') await gate.promise
+      }),
+    })
+    await node.start()
+    expect(await blocked.promise).toEqual([true, [[fixture.topic, 'b']]])
+    gate.resolve()
+  })
+})
