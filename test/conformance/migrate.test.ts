@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
+import type { AnyTransaction } from '../subject.ts'
 import { codeOf } from './fixture.ts'
 
 const latest = sqlite().migrations.at(-1)?.version ?? 0
@@ -195,6 +196,27 @@ describe.skipIf(!canRun)('migrate', () => {
       { identifier: 'a', input: 'x' },
     ])
     expect(await codeOf(() => transactions((transaction) => first.register(transaction)))).toBe('SCHEMA_NEWER')
+  })
+
+  testOn(['postgres'])('where nothing is to be done, whoever may read the tables may run it', async () => {
+    await using subject = await openSubject()
+    const role = `reader_${randomBytes(6).toString('hex')}`
+    const execute = (text: string): Promise<unknown> =>
+      subject.transactions((transaction) => subject.execute(transaction, raw(text)))
+    await execute(`create role ${role}`)
+    try {
+      await execute(`grant usage on schema taskstream to ${role}`)
+      await execute(`grant select on all tables in schema taskstream to ${role}`)
+      const asReader: TransactionSource<AnyTransaction> = (work) =>
+        subject.transactions(async (transaction) => {
+          await subject.execute(transaction, raw(`set local role ${role}`))
+          return work(transaction)
+        })
+      expect(await subject.tasks().migrate(asReader)).toEqual({ from: latest, to: latest })
+    } finally {
+      await execute(`drop owned by ${role}`)
+      await execute(`drop role ${role}`)
+    }
   })
 
   test('released steps stay as they are: tables made by them are out there', () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { names, openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
 import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 
 interface Run {
   readonly code: number | null
@@ -93,6 +94,25 @@ describe.skipIf(!canRun)('the command line', () => {
     expect(await it.states()).toEqual({ failed: 2 })
     expect((await taskstream('redrive', it.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
     expect(names(await it.poll(9))).toEqual(['a'])
+  })
+
+  testOn(['sqlite-file'])('looks without waiting for anybody who writes', async () => {
+    await it.nextTopic()
+    await it.push('a')
+    const writer = await it.subject.session()
+    await writer.begin()
+    try {
+      expect(await json('count', it.topic)).toMatchObject([{ state: 'ready', count: 1 }])
+      expect((await taskstream('topics')).out).toContain(it.topic)
+      expect((await taskstream('ls', it.topic)).out).toMatch(/│ a +│ ready/)
+    } finally {
+      await writer.rollback()
+    }
+  })
+
+  testOn(['postgres-18'])('says that a server cannot be reached, and not that it went away', async () => {
+    const refused = await run(['topics', '--url', 'postgres://127.0.0.1:1/nowhere'])
+    expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/cannot be reached.*DATABASE_UNAVAILABLE/s) })
   })
 
   test('pauses a topic and resumes it, and shows which are paused', async () => {

@@ -10,6 +10,8 @@ type AnyTransaction = unknown
 export interface Database extends AsyncDisposable {
   readonly tasks: SqlTaskRepository<AnyTransaction, Execution>
   readonly transactions: TransactionSource<AnyTransaction>
+  /** For what only looks: it waits for nobody who writes. */
+  readonly reading: TransactionSource<AnyTransaction>
 }
 
 export interface DatabaseOptions {
@@ -49,9 +51,11 @@ async function openPostgres(url: string, schema: string | undefined): Promise<Da
   }
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 10_000 })
   pool.on('error', () => {})
+  const transactions = pgTransactions(pool) as Database['transactions']
   return {
     tasks: sqlTaskRepository({ dialect: postgres(schema === undefined ? {} : { schema }), adapter: fromPg }) as Database['tasks'],
-    transactions: pgTransactions(pool) as Database['transactions'],
+    transactions,
+    reading: transactions,
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }
@@ -64,6 +68,15 @@ async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'):
   return {
     tasks: sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite }) as unknown as Database['tasks'],
     transactions: sqliteTransactions(database) as Database['transactions'],
+    reading: async (work) => {
+      // Deferred: what `sqliteTransactions` begins with would take the lock of the one writer.
+      database.exec('begin')
+      try {
+        return await work(database)
+      } finally {
+        database.exec('rollback')
+      }
+    },
     [Symbol.asyncDispose]: async () => database.close(),
   }
 }

@@ -28,7 +28,7 @@ Examples:
     )
     .action(async (topic: string, { after, before, size, ...options }: ListOptions) => {
       await using database = await openDatabase(options)
-      const tasks = await database.transactions<TaskInfo[]>((transaction) =>
+      const tasks = await database.reading<TaskInfo[]>((transaction) =>
         database.tasks.page(transaction, topic, {
           ...toFilter(options),
           ...(after !== undefined && { after }),

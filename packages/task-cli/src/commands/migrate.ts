@@ -16,7 +16,7 @@ export function addMigrate(program: Command): void {
 
   withCommon(migrate.command('plan').description('print the SQL that `up` would run')).action(async (options: CommonOptions) => {
     await using database = await openDatabase(options, 'pretend')
-    const plan = await database.tasks.plan(database.transactions)
+    const plan = await database.tasks.plan(database.reading)
     if (options.json) printJson(plan)
     else console.log(plan.text || `-- nothing to do: version ${plan.to}`)
   })
@@ -24,7 +24,7 @@ export function addMigrate(program: Command): void {
   withCommon(migrate.command('status').description('which version the tables are of; exit code 1 if they do not fit')).action(
     async (options: CommonOptions) => {
       await using database = await openDatabase(options)
-      const status = await database.tasks.schemaStatus(database.transactions)
+      const status = await database.tasks.schemaStatus(database.reading)
       if (options.json) printJson(status)
       else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)
       if (!status.works) process.exitCode = 1

@@ -10,7 +10,7 @@ export function addTopics(program: Command): void {
     .option('--limit <count>', 'count no further than this', integer, 1_000)
     .action(async ({ limit, ...options }: CommonOptions & { readonly limit: number }) => {
       await using database = await openDatabase(options)
-      const topics = await database.transactions(async (transaction) => {
+      const topics = await database.reading(async (transaction) => {
         const activations: ReadonlyMap<string, Activation> = await database.tasks.activations(transaction)
         const overview: readonly TopicOverview[] = await database.tasks.overview(transaction, { limit })
         return overview.map((topic) => ({ ...topic, paused: activations.get(topic.topic)?.active === false }))

@@ -1,19 +1,25 @@
 import { TaskError } from '@taskstream/task-api'
 
+/** There never was a connection. */
+const unreachableCodes = new Set([
+  '57P03', // cannot connect now
+  'ECONNREFUSED',
+  'ENOENT', // a Unix socket that is gone
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'CONNECT_TIMEOUT', // postgres.js
+])
+
 const connectionCodes = new Set([
   '57P01', // admin shutdown
   '57P02', // crash shutdown
-  '57P03', // cannot connect now
-  'ECONNREFUSED',
   'ECONNRESET',
-  'ENOENT', // a Unix socket that is gone
   'EPIPE',
   'ETIMEDOUT',
-  'ENOTFOUND',
   // postgres.js
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
 ])
 
 /** The pool or client was ended before, by the words of pg and Kysely: nothing was sent. */
@@ -67,6 +73,14 @@ function classify(error: Error): TaskError | undefined {
   }
   if (code === 'CONNECTION_ENDED' || ended.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
+  }
+  if (unreachableCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database cannot be reached, and nothing was sent to it: does it run, and is its address right? (${error.message || code})`,
+      {},
+      { cause: error },
+    )
   }
   if (
     connectionCodes.has(code) ||

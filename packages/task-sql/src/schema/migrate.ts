@@ -31,14 +31,20 @@ export interface SchemaStatus {
  * release works on is left as it is.
  */
 export function* migrate(dialect: Dialect): Verb<Migration> {
+  // Where nothing is to be done no lock is taken, and no right to create anything is needed.
+  const before = yield* schemaStatus(dialect)
+  if (before.found >= before.known) return unchanged(before)
   for (const statement of prepare(dialect)) yield statement
-  const { found, known, works } = yield* schemaStatus(dialect)
-  if (found > known) {
-    if (!works) throw newer(found, known)
-    return { from: found, to: found }
-  }
+  const status = yield* schemaStatus(dialect)
+  const { found, known } = status
+  if (found > known) return unchanged(status)
   for (const statement of stepsFrom(dialect, found)) yield statement
   return { from: found, to: known }
+}
+
+function unchanged({ found, known, works }: SchemaStatus): Migration {
+  if (!works) throw newer(found, known)
+  return { from: found, to: found }
 }
 
 /** The statements of `migrate`, as text. */
