@@ -20,10 +20,8 @@ export function poolOf(connection: Connection, max: number): pg.Pool {
 }
 
 /** https://timgit.github.io/pg-boss: fetch, complete and insert take batches; upkeep off, it is not what is measured. */
-export async function openBoss(connection: Connection): Promise<PgBoss> {
-  const boss = new PgBoss({ ...connection, max: 4, supervise: false, schedule: false } as ConstructorParameters<
-    typeof PgBoss
-  >[0] &
+export async function openBoss(connection: Connection, max = 4): Promise<PgBoss> {
+  const boss = new PgBoss({ ...connection, max, supervise: false, schedule: false } as ConstructorParameters<typeof PgBoss>[0] &
     object)
   boss.on('error', () => {})
   await boss.start()

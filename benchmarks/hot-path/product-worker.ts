@@ -8,7 +8,7 @@ import { repository } from './product.ts'
 
 const now = (): number => performance.timeOrigin + performance.now()
 
-process.once('message', (order: { connection: Connection; size: number }) => {
+process.once('message', (order: { connection: Connection; size: number; mode?: 'leased' | 'transactional' }) => {
   const pool = poolOf(order.connection, 4)
   let tasks = 0
   let ended = 0
@@ -32,7 +32,7 @@ process.once('message', (order: { connection: Connection; size: number }) => {
     process.send?.({ tasks, ended })
     process.disconnect()
   }
-  node.process(topic, { size: order.size, handler: eachTask(() => {}) })
+  node.process(topic, { size: order.size, ...(order.mode && { mode: order.mode }), handler: eachTask(() => {}) })
   process.once('message', () => void node.start())
   process.send?.('ready')
 })

@@ -1,0 +1,199 @@
+/** Pushing: one task in the caller's transaction, ten producers without one, a thousand at a time. */
+import { Submitter } from '@taskstream/task-processor'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { Logger, makeWorkerUtils } from 'graphile-worker'
+import type { WorkerUtils } from 'graphile-worker'
+import type pg from 'pg'
+import { connect, topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { repository } from '../hot-path/product.ts'
+import type { Measures } from './scenario.ts'
+import { rateOf } from './scenario.ts'
+
+const payload = JSON.parse(input) as object
+
+async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repository>> {
+  const tasks = repository()
+  const transactions = pgTransactions(pool)
+  await tasks.migrate(transactions)
+  await transactions((transaction) => tasks.initialize(transaction, topic))
+  return tasks
+}
+
+async function graphile(pgPool: pg.Pool): Promise<WorkerUtils> {
+  const utils = await makeWorkerUtils({ pgPool, logger: new Logger(() => () => {}) })
+  await utils.migrate()
+  return utils
+}
+
+/** One after the other, each in a transaction that the caller begins and commits. */
+async function inTransactions(client: pg.ClientBase, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
+  return rateOf(count, async () => {
+    for (let index = 0; index < count; index++) {
+      await client.query('begin')
+      await push(index)
+      await client.query('commit')
+    }
+  })
+}
+
+export const pushSingle: Measures = {
+  taskstream: async (connection, scale) => {
+    const pool = poolOf(connection, 2)
+    const tasks = await prepareTaskstream(pool)
+    const client = await connect(connection)
+    const rate = await inTransactions(client, scale.singles, (index) =>
+      tasks.push(client, topic, { identifier: `customer ${index}`, input }),
+    )
+    await Promise.all([client.end(), pool.end()])
+    return rate
+  },
+  'pg-boss': async (connection, scale) => {
+    const boss = await openBoss(connection)
+    const client = await connect(connection)
+    // https://timgit.github.io/pg-boss: every call takes a database of the caller's own.
+    const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
+    const rate = await inTransactions(client, scale.singles, () => boss.send(topic, payload, { db }))
+    await client.end()
+    await boss.stop({ graceful: false })
+    return rate
+  },
+  'graphile-worker': async (connection, scale) => {
+    const pool = poolOf(connection, 2)
+    const utils = await graphile(pool)
+    const client = await connect(connection)
+    // https://worker.graphile.org/docs/sql-add-job
+    const rate = await inTransactions(client, scale.singles, () =>
+      client.query('select graphile_worker.add_job($1, $2::json)', [topic, input]),
+    )
+    await client.end()
+    await utils.release()
+    await pool.end()
+    return rate
+  },
+  limit: async (connection, scale) => {
+    const client = await connect(connection)
+    await plainTable(client)
+    const rate = await inTransactions(client, scale.singles, (index) =>
+      client.query({
+        name: 'one',
+        text: 'insert into plain (identifier, input) values ($1, $2)',
+        values: [`customer ${index}`, input],
+      }),
+    )
+    await client.end()
+    return rate
+  },
+}
+
+const producers = 10
+
+/** Ten at a time, each waiting for its own before it pushes the next. */
+async function concurrently(count: number, push: (index: number) => Promise<unknown>): Promise<number> {
+  return rateOf(count, async () => {
+    let index = 0
+    const produce = async (): Promise<void> => {
+      while (index < count) await push(index++)
+    }
+    await Promise.all(Array.from({ length: producers }, produce))
+  })
+}
+
+export const pushTen: Measures = {
+  taskstream: async (connection, scale) => {
+    const pool = poolOf(connection, producers)
+    const tasks = await prepareTaskstream(pool)
+    const submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
+    const rate = await concurrently(scale.singles, (index) => submitter.submit(topic, { identifier: `customer ${index}`, input }))
+    await pool.end()
+    return rate
+  },
+  'pg-boss': async (connection, scale) => {
+    const boss = await openBoss(connection, producers)
+    const rate = await concurrently(scale.singles, () => boss.send(topic, payload))
+    await boss.stop({ graceful: false })
+    return rate
+  },
+  'graphile-worker': async (connection, scale) => {
+    const pool = poolOf(connection, producers)
+    const utils = await graphile(pool)
+    const rate = await concurrently(scale.singles, () => utils.addJob(topic, payload))
+    await utils.release()
+    await pool.end()
+    return rate
+  },
+  limit: async (connection, scale) => {
+    const pool = poolOf(connection, producers)
+    await plainTable(pool)
+    const rate = await concurrently(scale.singles, (index) =>
+      pool.query({
+        name: 'one',
+        text: 'insert into plain (identifier, input) values ($1, $2)',
+        values: [`customer ${index}`, input],
+      }),
+    )
+    await pool.end()
+    return rate
+  },
+}
+
+const batch = 1000
+
+async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
+  return rateOf(count, async () => {
+    for (let from = 0; from < count; from += batch) await push(from)
+  })
+}
+
+/** Also fills what the drains work off. */
+export const pushBatch: Measures = {
+  taskstream: async (connection, scale) => {
+    const pool = poolOf(connection, 2)
+    const tasks = await prepareTaskstream(pool)
+    const transactions = pgTransactions(pool)
+    const rate = await inBatches(scale.batched, (from) => {
+      const creations = Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${from + index}`, input }))
+      return transactions((transaction) => tasks.push(transaction, topic, creations))
+    })
+    await pool.end()
+    return rate
+  },
+  'pg-boss': async (connection, scale) => {
+    const boss = await openBoss(connection)
+    const rate = await inBatches(scale.batched, () =>
+      boss.insert(
+        topic,
+        Array.from({ length: batch }, () => ({ data: payload })),
+      ),
+    )
+    await boss.stop({ graceful: false })
+    return rate
+  },
+  'graphile-worker': async (connection, scale) => {
+    const pool = poolOf(connection, 2)
+    const utils = await graphile(pool)
+    const rate = await inBatches(scale.batched, () =>
+      utils.addJobs(Array.from({ length: batch }, () => ({ identifier: topic, payload }))),
+    )
+    await utils.release()
+    await pool.end()
+    return rate
+  },
+  limit: async (connection, scale) => {
+    const client = await connect(connection)
+    await plainTable(client)
+    const rate = await inBatches(scale.batched, (from) =>
+      client.query('insert into plain (identifier, input) select * from unnest($1::text[], $2::text[]) returning sequence', [
+        Array.from({ length: batch }, (_, index) => `customer ${from + index}`),
+        Array.from({ length: batch }, () => input),
+      ]),
+    )
+    await client.end()
+    return rate
+  },
+}
+
+async function plainTable(client: pg.ClientBase | pg.Pool): Promise<void> {
+  await client.query('create table plain (sequence bigserial primary key, identifier text not null, input text)')
+}
