@@ -155,7 +155,8 @@ describe.skipIf(!canRun)('a buffer', () => {
     await expect.poll(fixture.states).toEqual({ active: 2, ready: 1 })
     clock.advance(1_000)
     await expect.poll(fixture.states).toEqual({ failed: 1, succeeded: 2 })
-    expect(begun).toEqual(['a 1', 'b 2', 'c 1'])
+    // Handing b back and the poll that brings c are two transactions: either may be first.
+    expect(begun.toSorted()).toEqual(['a 1', 'b 2', 'c 1'])
   })
 
   test('carries the context of who brings a batch to the worker', async () => {
