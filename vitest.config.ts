@@ -17,6 +17,7 @@ const oneWriter = [
   'test/conformance/isolation.test.ts',
   'test/conformance/waiting.test.ts',
   'test/conformance/lost-transaction.test.ts',
+  'test/conformance/prepared.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',
   'test/faults/failover.test.ts',

@@ -26,6 +26,8 @@ interface Node {
 export class Recorder {
   readonly works: Work[] = []
   recording = false
+  /** Explains the plan that is kept for any values, as of a prepared statement; PostgreSQL only. */
+  kept = false
 
   /** For PostgreSQL: runs each statement under EXPLAIN ANALYZE, undoes it, and runs it. */
   postgres(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
@@ -41,7 +43,14 @@ export class Recorder {
   async #explain(client: AnyTransaction, statement: Statement): Promise<void> {
     const text = render(statement, (position) => `$${position}`)
     await client.query('savepoint explained')
-    const { rows } = await client.query(`explain (analyze, timing off, format json) ${text}`, statement.values)
+    const explain = 'explain (analyze, timing off, format json)'
+    let rows
+    if (this.kept) {
+      const values = statement.values.map((value) => (typeof value === 'string' ? client.escapeLiteral(value) : String(value)))
+      await client.query(`set local plan_cache_mode = force_generic_plan; prepare explained as ${text}`)
+      ;({ rows } = await client.query(`${explain} execute explained${values.length > 0 ? `(${values.join(', ')})` : ''}`))
+      await client.query('deallocate explained')
+    } else ({ rows } = await client.query(`${explain} ${text}`, statement.values))
     await client.query('rollback to savepoint explained')
     const nodes: Node[] = []
     const walk = (node: Node): void => {

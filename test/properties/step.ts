@@ -11,6 +11,8 @@ const kinds = [
   'poll',
   'poll',
   'poll',
+  'take',
+  'take',
   'complete',
   'complete',
   'retry',

@@ -1,6 +1,15 @@
 /** One history: what each step does to the repository, and to the model that it is held against. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask, Insertion, PushedTask, RecreatedTask, TaskState, TopicOptions } from '@taskstream/task-api'
+import type {
+  Completion,
+  HeldTask,
+  Insertion,
+  PollHold,
+  PushedTask,
+  RecreatedTask,
+  TaskState,
+  TopicOptions,
+} from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { expect } from 'vitest'
 import type { Fixture } from '../conformance/fixture.ts'
@@ -76,7 +85,8 @@ export class World {
       const insertion = (['supersede', 'replace', 'delete'] as const)[pick % 3]!
       return this.#keyed ? this.#push(session, party, size, pick, insertion) : undefined
     }
-    if (kind === 'poll') return this.#poll(session, party, size)
+    if (kind === 'poll') return void (await this.#poll(session, party, size))
+    if (kind === 'take') return this.#take(session, party, size, pick)
     if (kind === 'release') return this.#release(session, party)
     if (kind === 'recreate' || kind === 'reset') return this.#recreate(kind, session, party, size, pick)
     if (kind === 'reassign') return this.#reassign(session, party, pick)
@@ -131,11 +141,16 @@ export class World {
     }
   }
 
-  async #poll(session: number, { session: { transaction }, tasks, polled }: Party, size: number): Promise<void> {
+  async #poll(session: number, party: Party, size: number, hold: PollHold = 'lease'): Promise<readonly HeldTask[]> {
     const { model } = this
+    const {
+      session: { transaction },
+      tasks,
+      polled,
+    } = party
     const alone = model.open.length === 1
     const expected = model.pollable(session, size)
-    const batch = (await tasks.poll(transaction, this.it.topic, { size })) as HeldTask[]
+    const batch = (await tasks.poll(transaction, this.it.topic, { size, hold })) as HeldTask[]
     const sequences = batch.map(({ sequence }) => sequence)
     const free = model.rows(session).every(({ sequence, state }) => state !== 'ready' || !model.isLocked(session, sequence))
     if (alone || (free && model.topic.condition === 'none')) expect(sequences).toEqual(expected.map(({ sequence }) => sequence))
@@ -158,6 +173,21 @@ export class World {
       model.write(session, { ...row, state: 'active', owner: tasks.owner, attempt })
     }
     polled.push(...batch)
+    return batch
+  }
+
+  /** Polls what is to be completed in the same transaction, twice at least; the second poll must not bring it again. */
+  async #take(session: number, party: Party, size: number, pick: number): Promise<void> {
+    const { model, it } = this
+    const first = await this.#poll(session, party, size, 'transaction')
+    const second = await this.#poll(session, party, size, pick % 2 ? 'transaction' : 'lease')
+    const batch = [...first, ...second]
+    const decisions = new Map(batch.map((task) => [task, TaskDecision.success()]))
+    expect(await party.tasks.complete(party.session.transaction, it.topic, decisions)).toEqual({
+      completed: batch.toSorted((left, right) => left.sequence - right.sequence),
+      lost: [],
+    })
+    for (const { sequence } of batch) model.write(session, { ...model.row(session, sequence)!, state: 'succeeded' })
   }
 
   /** Completes, retries or hands back tasks of any age: what is no longer held must be refused, and nothing else. */

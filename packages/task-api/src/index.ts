@@ -39,7 +39,17 @@ export type {
 export type { Junction, TaskJuncture } from './task-juncture.ts'
 export { supplementToken, TaskSupplement } from './task-supplement.ts'
 export type { SupplementToken } from './task-supplement.ts'
-export type { CompleteOptions, Completion, Holding, PollOptions, Release, ReleaseOptions, TaskSource } from './task-source.ts'
+export { pollHolds } from './task-source.ts'
+export type {
+  CompleteOptions,
+  Completion,
+  Holding,
+  PollHold,
+  PollOptions,
+  Release,
+  ReleaseOptions,
+  TaskSource,
+} from './task-source.ts'
 export type {
   CountOptions,
   OverviewOptions,

@@ -10,7 +10,17 @@ export interface PollOptions {
   readonly order?: PollOrder
   /** The condition that the topic is expected to have: TOPIC_DIFFERENT if it has another. Default: whatever it has. */
   readonly condition?: PollCondition
+  /**
+   * What becomes of the tasks when the transaction commits. Default `lease`: they are active, and this owner's until it completes them.
+   * `transaction`: they are to be completed or handed back in this very transaction, which spares writing each of them twice where the
+   * database can keep others off until then; once it has ended, completing them reports them as lost.
+   */
+  readonly hold?: PollHold
 }
+
+/** Every value of `PollOptions.hold`. */
+export const pollHolds = ['lease', 'transaction'] as const
+export type PollHold = (typeof pollHolds)[number]
 
 export interface CompleteOptions {
   /** Throw TASK_LOST if any task is no longer held, instead of reporting it. Default false. */

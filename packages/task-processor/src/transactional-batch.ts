@@ -83,7 +83,7 @@ export class TransactionalBatch<Transaction> implements Batch {
       await dispatcher.once(async (transaction) => {
         // The source may begin again: what was polled before was rolled back, and its handler has nobody to complete for.
         last?.rollBack(new TaskError('TRANSACTION_CONFLICT', 'The transaction was rolled back, and is begun again', { topic }))
-        const tasks = await repository.poll(transaction, topic, options)
+        const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
         this.#run = last = tasks.length > 0 ? new Run(this.#environment, transaction, tasks, () => this.giveUp()) : undefined
         this.#polled.resolve(tasks)
         // A poll that found nothing has still written: what it took off a list, say.

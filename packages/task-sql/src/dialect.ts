@@ -30,8 +30,23 @@ export interface HeldRows {
   readonly selectFrom: Statement
   /** The fence: the row is held, by this owner, since that very poll. */
   readonly where: Statement
+  /** What polling has left to be written, as the beginning of a list of columns to set; nothing of active rows. */
+  readonly take: Statement
+  /** How often the row was tried, this time included. */
+  readonly tries: Statement
   /** The value of one of the columns for the row `t`. */
   value(column: string): Statement
+}
+
+/** Tasks of one poll, and what each is given. */
+export interface HeldRequest {
+  readonly topic: string
+  readonly owner: string
+  readonly tasks: readonly HeldTask[]
+  readonly columns: readonly RowColumn[]
+  /** Whether this transaction has locked them, instead of making them active. */
+  readonly locked: boolean
+  readonly now: number | null
 }
 
 /** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
@@ -42,6 +57,8 @@ export interface ClaimRequest {
   readonly now: number | null
   /** What every claimed row is to return. */
   readonly columns: Statement
+  /** Rows are completed in this transaction: to lock them is enough, if that keeps others off them. */
+  readonly mayLock: boolean
 }
 
 /** What a poll took. Rows come in no particular order. */
@@ -50,6 +67,8 @@ export interface Claim {
   /** How the topic is polled; none if it is unknown. Where that is not what was expected, nothing was taken. */
   readonly polling?: Polling
   readonly ownerKnown: boolean
+  /** The rows are locked, and nothing is written yet. */
+  readonly locked?: boolean
 }
 
 /** Lanes that a transaction has locked. */
@@ -102,7 +121,7 @@ export interface Dialect {
   /** Finds the row `t` of a topic and sequence by its primary key, whatever else the statement asks of it. */
   at(topic: Statement, sequence: Statement): Statement
   /** Held tasks, ordered by sequence, with more values for each: found one by one by their keys, whatever the statistics say. */
-  held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows
+  held(request: HeldRequest): HeldRows
   /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
   beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Selects and locks `sequence` of the rows `t` of these identifiers of a keyed topic that meet a condition, passing over locked ones. */
@@ -154,6 +173,9 @@ export interface Dialect {
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>
+
+  /** Whether a plan that was made without the values is as good as one made with them. */
+  readonly keepsPlans: boolean
 
   /** The named error for a driver's error, if it is one that callers should tell apart. */
   classify(error: unknown): TaskError | undefined

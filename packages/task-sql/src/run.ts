@@ -1,17 +1,19 @@
 import type { Execution, Outcome } from '@taskstream/task-api'
+import type { Dialect } from './dialect.ts'
 import type { SqlAdapter, Verb } from './transaction.ts'
+
+/** What running asks of a dialect. */
+type SpokenDialect = Pick<Dialect, 'classify' | 'keepsPlans'>
 
 /** Drives a verb's statements through a transaction: at once on a synchronous adapter, awaiting each on an asynchronous one. */
 export function run<Transaction, E extends Execution, Result>(
   adapter: SqlAdapter<Transaction, E>,
   transaction: Transaction,
   verb: Verb<Result>,
-  translate: (error: unknown) => unknown,
+  dialect: SpokenDialect,
 ): Outcome<E, Result> {
   const outcome =
-    adapter.execution === 'sync'
-      ? runSync(adapter, transaction, verb, translate)
-      : runAsync(adapter, transaction, verb, translate)
+    adapter.execution === 'sync' ? runSync(adapter, transaction, verb, dialect) : runAsync(adapter, transaction, verb, dialect)
   return outcome as Outcome<E, Result>
 }
 
@@ -19,15 +21,15 @@ function runSync<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,
-  translate: (error: unknown) => unknown,
+  dialect: SpokenDialect,
 ): Result {
   let step = verb.next()
   while (!step.done) {
     let rows
     try {
-      rows = (adapter as SqlAdapter<Transaction, 'sync'>).execute(transaction, step.value)
+      rows = (adapter as SqlAdapter<Transaction, 'sync'>).execute(transaction, step.value, dialect.keepsPlans)
     } catch (error) {
-      throw translate(error)
+      throw dialect.classify(error) ?? error
     }
     step = verb.next(rows)
   }
@@ -38,15 +40,15 @@ async function runAsync<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,
-  translate: (error: unknown) => unknown,
+  dialect: SpokenDialect,
 ): Promise<Result> {
   let step = verb.next()
   while (!step.done) {
     let rows
     try {
-      rows = await adapter.execute(transaction, step.value)
+      rows = await adapter.execute(transaction, step.value, dialect.keepsPlans)
     } catch (error) {
-      throw translate(error)
+      throw dialect.classify(error) ?? error
     }
     step = verb.next(rows)
   }

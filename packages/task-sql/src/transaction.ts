@@ -7,8 +7,12 @@ export type Row = Readonly<Record<string, unknown>>
 /** How one driver's transaction is handed a statement: the single seam to any driver. Structural, so that no driver is imported. */
 export interface SqlAdapter<Transaction, E extends Execution = Execution> {
   readonly execution: E
-  /** Runs one statement in the transaction and returns its rows, none for a statement without. Throws the driver's own errors. */
-  execute(transaction: Transaction, statement: Statement): Outcome<E, readonly Row[]>
+  /**
+   * Runs one statement in the transaction and returns its rows, none for a statement without. Throws the driver's own errors.
+   *
+   * @param mayPrepare whether the statement is worth preparing, where driver and connection can
+   */
+  execute(transaction: Transaction, statement: Statement, mayPrepare?: boolean): Outcome<E, readonly Row[]>
 }
 
 /** A verb without I/O: yields statements, is given their rows, and returns its result. Whoever runs it decides how to wait. */

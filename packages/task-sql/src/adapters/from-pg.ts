@@ -1,19 +1,59 @@
+import { forgottenCodes } from '../dialects/postgres-errors.ts'
 import { render } from '../statement.ts'
 import type { Row, SqlAdapter } from '../transaction.ts'
+import { preparedName } from './prepared-names.ts'
 
 /** What we need of node-postgres: a `pg.Client` or `pg.PoolClient` in a transaction. */
 export interface PgClient {
   query(text: string, values: unknown[]): Promise<{ rows: Row[] }>
 }
 
-/** Hands statements to node-postgres, unnamed: right behind a pooler in transaction mode too. */
+/** What node-postgres has besides. */
+interface PreparingClient {
+  query(query: { readonly name: string; readonly text: string; readonly values: unknown[] }): Promise<{ rows: Row[] }>
+  /** The server process that the connection was told of when it was made. */
+  readonly processID?: number | null
+}
+
+/** Whether statements stay prepared on a connection. */
+const keeps = new WeakMap<PgClient, Promise<boolean>>()
+
+/**
+ * Hands statements to node-postgres. On a connection of its own to the server they are prepared once, which saves planning them each time;
+ * behind a pooler in transaction mode, where the next transaction may find another server process, they are not.
+ */
 export const fromPg: SqlAdapter<PgClient, 'async'> = {
   execution: 'async',
-  execute: async (client, statement) => {
-    const { rows } = await client.query(
-      render(statement, (position) => `$${position}`),
-      statement.values as unknown[],
-    )
-    return rows
+  execute: async (client, statement, mayPrepare) => {
+    const text = render(statement, (position) => `$${position}`)
+    const values = statement.values as unknown[]
+    const name = mayPrepare ? preparedName(text) : undefined
+    if (name === undefined || !(await keepsStatements(client))) return (await client.query(text, values)).rows
+    try {
+      return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
+    } catch (error) {
+      // Somebody has had the connection forget (DISCARD ALL): the transaction is lost, but the next one need not be.
+      if (forgottenCodes.has(String((error as { code?: unknown }).code))) keeps.set(client, Promise.resolve(false))
+      throw error
+    }
   },
+}
+
+function keepsStatements(client: PgClient): Promise<boolean> {
+  let known = keeps.get(client)
+  if (!known) {
+    known = isDirect(client)
+    keeps.set(client, known)
+    // A statement that fails says nothing of the connection: it is asked again.
+    known.catch(() => keeps.delete(client))
+  }
+  return known
+}
+
+/** A pooler makes up the process id that it tells its clients; the server knows its own. */
+async function isDirect(client: PgClient): Promise<boolean> {
+  const { processID } = client as unknown as PreparingClient
+  if (typeof processID !== 'number') return false
+  const { rows } = await client.query('select pg_backend_pid() as pid', [])
+  return Number(rows[0]?.['pid']) === processID
 }

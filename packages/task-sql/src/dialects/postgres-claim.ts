@@ -10,6 +10,9 @@ import { inTopic, ready } from './postgres-topic.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 
+/** An id that no transaction has. */
+const nobody = '2'
+
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
 
@@ -34,7 +37,9 @@ const persistEvery = 8192
  */
 export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) => Verb<Claim> {
   const floors = new Map<string, TopicFloor>()
-  return function* (request): Verb<Claim> {
+  return claim
+
+  function* claim(request: ClaimRequest): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
@@ -51,25 +56,30 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
       mark: mark === '-' ? undefined : mark,
       bound: Number(bound),
     })
+    // What this transaction has pushed itself could not be told from what it has locked: it is made active.
+    if (request.mayLock && clean === 'f') return yield* claim({ ...request, mayLock: false })
     if (clean === 't' && now.floor - Number(persisted) > persistEvery) yield persistFloor(tables, request.topic, now)
     return {
       rows: rows.filter((row: Row) => row['status'] === null),
       polling: toPolling(ordering, condition),
       ownerKnown: ownerKnown === 't',
+      locked: request.mayLock,
     }
   }
 }
 
-function claimStatement(
-  tables: PostgresTables,
-  { topic, owner, size, now, columns }: ClaimRequest,
-  known: TopicFloor,
-): Statement {
+function claimStatement(tables: PostgresTables, request: ClaimRequest, known: TopicFloor): Statement {
+  const { topic, owner, size, columns, mayLock } = request
   const { task } = tables
+  // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
+  // lock is its own, which would not be passed over. (A row that it has written itself may carry its lock too.)
+  const free = sql`${ready} and (t.xmax <> (select self from start) or t.xmin = (select self from start))`
+  const places = mayLock ? columns : raw('t.ctid as place')
   return sql`
     with start as materialized (
       select pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
              pg_snapshot_xmin(pg_current_snapshot()) as low,
+             coalesce(pg_current_xact_id_if_assigned()::xid, ${nobody}::xid) as self,
              (select last_value from ${tables.sequence}) as bound,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
              p.ordering,
@@ -83,38 +93,61 @@ function claimStatement(
                                        extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as history) h
        where p.topic = ${topic}),
     room as materialized (
-      select case when registered and ordering = 0 and condition = 0 then ${size}::int8 else 0 end as size, floor from start),
+      select case when registered and ordering = 0 and condition = 0 and ${mayLock ? raw('clean') : raw('true')} then ${size}::int8 else 0 end as size from start),
+    first as materialized (
+      select t.sequence
+        from ${task} t
+       where ${inTopic(tables, topic, sql`(select floor from start)`)} and not t.listed and ${ready}
+       order by t.topic, t.sequence
+       limit 1),
     last as materialized (
       select max(sequence) as sequence
         from (select sequence
                 from ((select t.sequence
                          from ${task} t
-                        where ${inTopic(tables, topic)} and t.listed and ${ready}
+                        where ${inTopic(tables, topic)} and t.listed and ${free}
                         order by t.topic, t.sequence
                         limit (select size from room))
                       union all
                       (select t.sequence
                          from ${task} t
-                        where ${inTopic(tables, topic, sql`(select floor from room)`)} and not t.listed and ${ready}
+                        where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
                         order by t.topic, t.sequence
                         limit (select size from room))) ready
                order by sequence
                limit (select size from room)) first
        where (select 1 from ${task} t where ${inTopic(tables, topic)} and t.listed and ${ready} order by t.topic, t.sequence limit 1) is not null),
     again as materialized (
-      select t.ctid as place
+      select ${places}
         from ${task} t
-       where ${inTopic(tables, topic)} and t.listed and ${ready} and t.sequence <= (select sequence from last)
+       where ${inTopic(tables, topic)} and t.listed and ${free} and t.sequence <= (select sequence from last)
        order by t.topic, t.sequence
        limit (select size from room)
          for update skip locked),
     fresh as materialized (
-      select t.ctid as place
+      select ${places}
         from ${task} t
-       where ${inTopic(tables, topic, sql`(select floor from room)`)} and not t.listed and ${ready}
+       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
        order by t.topic, t.sequence
        limit (select size - (select count(*) from again) from room)
          for update skip locked),
+    ${mayLock ? raw('claimed as (select * from again union all select * from fresh)') : claimed(tables, request)}
+    select c.*, null as status
+      from claimed c
+     union all
+    select empty.*,
+           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
+                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
+                     coalesce((case when s.clean and s.low >= s.mark
+                                    then least((select sequence - 1 from first), ${known.pending?.bound ?? null}::int8) end)::text, '-'))
+      from start s
+      left join (select * from claimed limit 0) empty on true`
+}
+
+/** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
+function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRequest): Statement {
+  const { task, holding } = tables
+  return sql`
     claimed as (
       update ${task} t
          set state = 0,
@@ -127,29 +160,14 @@ function claimStatement(
          and t.state = 1
       returning t.listed, ${columns}),
     noted as (
-      insert into ${tables.holding} (topic, owner, chunk)
+      insert into ${holding} (topic, owner, chunk)
       select ${topic}, ${owner}, passed.chunk
         from (select min(sequence) >> ${chunkBits}::int as low, max(sequence) >> ${chunkBits}::int as high
                 from claimed
                where not listed) span,
              generate_series(span.low, span.high) passed (chunk)
        where not exists (
-             select from ${tables.holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = passed.chunk))
-    select c.*, null as status
-      from claimed c
-     union all
-    select empty.*,
-           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
-                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
-                     coalesce((case when s.clean and s.low >= s.mark
-                                    then coalesce((select t.sequence - 1
-                                                     from ${task} t
-                                                    where ${inTopic(tables, topic, raw('s.floor'))} and not t.listed and ${ready}
-                                                      and t.sequence <= ${known.pending?.bound ?? null}::int8
-                                                    order by t.topic, t.sequence
-                                                    limit 1), ${known.pending?.bound ?? null}::int8) end)::text, '-'))
-      from start s
-      left join (select * from claimed limit 0) empty on true`
+             select from ${holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = passed.chunk))`
 }
 
 /** Whoever is persisting the same topic's floor at this moment does it for us too. */

@@ -22,6 +22,9 @@ const connectionCodes = new Set([
   'CONNECTION_DESTROYED',
 ])
 
+/** There is no such prepared statement, or there is one of that name already: somebody else has been at this connection. */
+export const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
+
 /** The pool or client was ended before, by the words of pg and Kysely: nothing was sent. */
 const ended = /^Client was closed|^Client has already been|^Cannot use a pool after|^driver has already been destroyed/
 
@@ -48,6 +51,14 @@ function classify(error: Error): TaskError | undefined {
     return new TaskError(
       'TRANSACTION_CONFLICT',
       `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
+  if (forgottenCodes.has(code)) {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `The connection lost the statements that were prepared on it: roll back and run the whole transaction again (${error.message})`,
       { sqlState: code },
       { cause: error },
     )

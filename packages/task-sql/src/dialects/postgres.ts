@@ -1,11 +1,11 @@
-import type { Dialect, HeldRows, RowColumn } from '../dialect.ts'
+import type { Dialect, HeldRequest, HeldRows, RowColumn } from '../dialect.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { quote, tablesOf } from '../schema/postgres-tables.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
-import type { HeldTask } from '@taskstream/task-api'
 import { classifyPostgresError } from './postgres-errors.ts'
+import { attemptOf } from '../repository/lease.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
@@ -90,6 +90,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tellActivation: (topic) => (options.notify === false ? [] : [sql`select pg_notify(${activationChannel(channel)}, ${topic})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
+    // Without its topic a plan reads, and locks, every topic's partition.
+    keepsPlans: !tables.partitioned,
     classify: classifyPostgresError,
   }
 }
@@ -117,8 +119,8 @@ function unnest(columns: readonly RowColumn[]): Statement {
  * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
  * all tasks have in common is one value, and what differs is looked up in an object by sequence.
  */
-function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
-  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(({ lease }) => Math.abs(lease)) }, ...columns]
+function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
+  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
   const value = (name: string): Statement => {
     const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
     const cast = raw(type === 'integer' ? 'int8' : 'text')
@@ -133,23 +135,33 @@ function held(topic: string, owner: string, tasks: readonly HeldTask[], columns:
     where: sql`
            t.topic = ${topic}
        and t.sequence = any (${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])
-       and t.state = 0
-       and t.owner = ${owner}
-       and t.attempt = ${value('attempt')}`,
+       and ${
+         locked
+           ? // Locked by this transaction itself: not by a savepoint of it, which may have been rolled back since.
+             sql`t.state = 1 and t.xmax = pg_current_xact_id_if_assigned()::xid and t.attempt = ${value('attempt')} - 1`
+           : sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`
+       }`,
+    take: locked
+      ? sql`owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
+           started = coalesce(to_timestamp(${now}::float8 / 1000), transaction_timestamp()),`
+      : nothing,
+    tries: raw(locked ? '(t.tries + 1)' : 't.tries'),
     value,
   }
 }
 
-/** An array in PostgreSQL's text notation. */
+/**
+ * An array in PostgreSQL's text notation. It is that of JSON but for the brackets, and for what JSON escapes by a letter; most values have
+ * none of that, and native code writes JSON several times faster.
+ */
 function arrayLiteral(values: readonly (string | number | null)[]): string {
-  let text = '{'
-  for (const value of values) {
-    if (text.length > 1) text += ','
-    if (value === null) text += 'NULL'
-    else if (typeof value === 'number') text += value
-    else text += /["\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : `"${value}"`
-  }
-  return `${text}}`
+  const json = JSON.stringify(values)
+  const list = /\\[^"\\]/.test(json) ? values.map(toElement).join(',') : json.slice(1, -1)
+  return `{${list}}`
+}
+
+function toElement(value: string | number | null): string {
+  return typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : String(value)
 }
 
 /** One row comes back instead of one per task: which they were matters only when some are missing. */

@@ -1,6 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect, HeldRows, RowColumn, Tables } from '../dialect.ts'
+import type { Claim, ClaimRequest, Dialect, HeldRequest, HeldRows, RowColumn, Tables } from '../dialect.ts'
+import { attemptOf } from '../repository/lease.ts'
 import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
 import { nothing, raw, sql } from '../statement.ts'
@@ -90,6 +90,7 @@ export function sqlite(): Dialect {
     tidy: function* () {
       // Nothing is noted: the index of active rows is exact.
     },
+    keepsPlans: true,
     classify,
   }
 }
@@ -107,16 +108,18 @@ function rows(columns: readonly RowColumn[]): Statement {
 }
 
 /** Their columns have names of their own: a returning clause must be able to say `sequence`. */
-function held(topic: string, owner: string, tasks: readonly HeldTask[], columns: readonly RowColumn[]): HeldRows {
+function held({ topic, owner, tasks, columns }: HeldRequest): HeldRows {
   const values = rows([
     { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
-    { name: 'held_attempt', type: 'integer', values: tasks.map(({ lease }) => Math.abs(lease)) },
+    { name: 'held_attempt', type: 'integer', values: tasks.map(attemptOf) },
     ...columns,
   ])
   return {
     updateFrom: sql`from ${values}`,
     selectFrom: sql`, ${values}`,
     where: sql`${at(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`,
+    take: nothing,
+    tries: raw('t.tries'),
     value: (column) => raw(`r.${column}`),
   }
 }

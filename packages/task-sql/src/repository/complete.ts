@@ -1,11 +1,12 @@
 import { TaskDecision, stateNumber, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
-import type { HeldRows } from '../dialect.ts'
+import type { HeldRows, RowColumn } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, noteTurnsOf, split } from './held.ts'
+import { checkHeld, heldRows, noteTurnsOf, split } from './held.ts'
+import { isStaged } from './lease.ts'
 import { setStage, stageOfState, stages } from './turns.ts'
 
 const reasonTries = raw(String(taskReasons.indexOf('tries')))
@@ -18,17 +19,26 @@ export function* complete(
 ): Verb<Completion> {
   const tasks = checkHeld(topic, decisions.keys())
   if (tasks.length === 0) return { completed: [], lost: [] }
-  const ordered = tasks.map((task) => {
+  for (const task of tasks) {
     const decision = decisions.get(task)
     if (!(decision instanceof TaskDecision))
       throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
-    return decision
-  })
-  const update = completeStatement(context, topic, tasks, ordered)
-  const sequences = yield* context.dialect.affected(
-    update,
-    tasks.map(({ sequence }) => sequence),
-  )
+  }
+  let sequences: ReadonlySet<number> = new Set()
+  const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
+  for (const { tasks: some, rows } of heldRows(context, topic, tasks, columnsOf)) {
+    const update = completeStatement(
+      context,
+      some,
+      rows,
+      some.some((task) => isRetry(decisions.get(task)!)),
+    )
+    const touched = yield* context.dialect.affected(
+      update,
+      some.map(({ sequence }) => sequence),
+    )
+    sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
+  }
   const { found, lost } = split(tasks, sequences)
   yield* noteTurnsOf(context, topic, found)
   if (options.strict && lost.length > 0) {
@@ -41,23 +51,20 @@ export function* complete(
   return { completed: found, lost }
 }
 
-function completeStatement(
-  { dialect, owner, now }: Context,
-  topic: string,
-  tasks: readonly HeldTask[],
-  decisions: readonly TaskDecision[],
-): Statement {
-  const retries = decisions.some(({ retryAfterMs }) => retryAfterMs !== undefined)
-  const rows = dialect.held(topic, owner, tasks, [
+function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
+  return [
     { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
-    ...(retries
+    ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
       : []),
     { name: 'stage', type: 'integer', values: decisions.map(toStage) },
-  ])
+  ]
+}
+
+function completeStatement({ dialect, now }: Context, tasks: readonly HeldTask[], rows: HeldRows, retries: boolean): Statement {
   const delay = retries ? rows.value('delay') : nothing
-  const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`
+  const exhausted = sql`coalesce(${rows.tries} >= t.max_tries, ${dialect.false})`
   const outcome = retries
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
@@ -65,16 +72,21 @@ function completeStatement(
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
     : sql`
            state = ${rows.value('state')}`
-  const staged = tasks.some(({ lease }) => lease < 0)
+  const staged = tasks.some(isStaged)
   const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
     update ${dialect.tables.task} as t
-       set listed = ${dialect.false},
+       set ${rows.take}
+           listed = ${dialect.false},
            completed = ${dialect.now(now())},
            output = ${rows.value('output')},${outcome}${stage}
       ${rows.updateFrom}
      where ${rows.where}
     returning sequence`
+}
+
+function isRetry({ retryAfterMs }: TaskDecision): boolean {
+  return retryAfterMs !== undefined
 }
 
 /** A retry is still in its identifier's way, until it has no tries left. */

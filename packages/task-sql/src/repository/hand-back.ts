@@ -2,14 +2,20 @@ import type { Completion, HeldTask } from '@taskstream/task-api'
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, noteTurnsOf, split } from './held.ts'
+import { checkHeld, heldRows, noteTurnsOf, split } from './held.ts'
+import { hold } from './hold.ts'
+import { isLocked } from './lease.ts'
 import { setStage } from './turns.ts'
 
 export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
-  const { dialect, owner } = context
-  const asked = checkHeld(topic, tasks)
-  if (asked.length === 0) return { completed: [], lost: [] }
-  const rows = dialect.held(topic, owner, asked, [])
+  const { dialect } = context
+  const given = checkHeld(topic, tasks)
+  // Of what is only locked nothing was written: the end of the transaction hands it back.
+  const locked = yield* hold(context, topic, given.filter(isLocked))
+  const asked = given.filter((task) => !isLocked(task))
+  const [held] = heldRows(context, topic, asked)
+  if (!held) return { completed: locked.held, lost: locked.lost }
+  const { rows } = held
   const update = sql`
     update ${dialect.tables.task} as t
        set state = 1,
@@ -27,5 +33,5 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
   )
   const { found, lost } = split(asked, sequences)
   yield* noteTurnsOf(context, topic, found)
-  return { completed: found, lost }
+  return { completed: [...locked.held, ...found], lost: [...locked.lost, ...lost] }
 }

@@ -1,7 +1,9 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
+import type { HeldRows, RowColumn } from '../dialect.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { isLocked, isStaged } from './lease.ts'
 import { noteIdentifiers } from './turns.ts'
 
 /**
@@ -29,9 +31,24 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   return sorted
 }
 
+/** The rows of tasks of one call, in the statements that it takes: those that are locked only are held in another way than active ones. */
+export function heldRows(
+  { dialect, owner, now }: Context,
+  topic: string,
+  tasks: readonly HeldTask[],
+  columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
+): { readonly tasks: readonly HeldTask[]; readonly rows: HeldRows }[] {
+  return [false, true].flatMap((locked) => {
+    const some = tasks.filter((task) => isLocked(task) === locked)
+    if (some.length === 0) return []
+    const request = { topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }
+    return [{ tasks: some, rows: dialect.held(request) }]
+  })
+}
+
 /** What is no longer held may be another's turn. */
 export function noteTurnsOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
-  const staged = tasks.filter(({ lease }) => lease < 0)
+  const staged = tasks.filter(isStaged)
   return noteIdentifiers(
     context,
     topic,

@@ -1,4 +1,13 @@
-import { checkInteger, checkTopic, invalid, pollConditions, pollOrders, taskLimits, taskReasons } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkTopic,
+  invalid,
+  pollConditions,
+  pollHolds,
+  pollOrders,
+  taskLimits,
+  taskReasons,
+} from '@taskstream/task-api'
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Claim, ClaimRequest } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
@@ -9,6 +18,8 @@ import { ownerUnknown, topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { isSamePolling, plainPolling, topicDifferent } from './polling.ts'
 import type { Polling } from './polling.ts'
+import { heldRows } from './held.ts'
+import { isStaged } from './lease.ts'
 import { heldColumns, isLate, toHeldTask } from './row.ts'
 import { noteIdentifiers, setStage } from './turns.ts'
 
@@ -18,15 +29,19 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   checkInteger('size', size, 0, taskLimits.pollSize)
   checkOneOf('order', options.order, pollOrders)
   checkOneOf('condition', options.condition, pollConditions)
+  checkOneOf('hold', options.hold, pollHolds)
   if (size === 0) return []
   const held: HeldTask[] = []
   let polling: Polling = plainPolling
   for (let late = 1; late > 0 && held.length < size;) {
     const claimed = yield* claimSome(context, topic, size - held.length, options)
     polling = claimed.polling
-    const staged = polling.condition !== 'none'
-    const tooLate = claimed.rows.filter(isLate).map((row) => toHeldTask(topic, row, staged))
-    held.push(...claimed.rows.filter((row) => !isLate(row)).map((row) => toHeldTask(topic, row, staged)))
+    const how = claimed.locked ? 'locked' : polling.condition === 'none' ? 'active' : 'staged'
+    const tooLate: HeldTask[] = []
+    for (const row of claimed.rows) {
+      const into = isLate(row) ? tooLate : held
+      into.push(toHeldTask(topic, row, how))
+    }
     late = tooLate.length
     if (late > 0) yield* filterLate(context, topic, tooLate)
   }
@@ -38,19 +53,21 @@ function* claimSome(
   { dialect, owner, now, pollings }: Context,
   topic: string,
   size: number,
-  asked: Partial<Polling>,
+  asked: PollOptions,
 ): Verb<Claim & { readonly polling: Polling }> {
-  const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()) }
+  const mayLock = asked.hold === 'transaction'
+  const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
   const known = pollings.get(topic) ?? plainPolling
   let expected: Polling = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {
-    const { rows, polling, ownerKnown } = yield* claimAs(request, expected)
+    const claim = yield* claimAs(request, expected)
+    const { polling, ownerKnown } = claim
     if (!polling) throw topicUnknown(topic)
     if (!ownerKnown) throw ownerUnknown(owner)
     pollings.set(topic, polling)
-    if (isSamePolling(polling, expected)) return { rows, polling, ownerKnown }
+    if (isSamePolling(polling, expected)) return { ...claim, polling }
     if ((asked.order ?? polling.order) !== polling.order || (asked.condition ?? polling.condition) !== polling.condition)
-      throw topicDifferent(topic, { ...asked }, polling)
+      throw topicDifferent(topic, asked, polling)
     expected = polling
   }
 
@@ -62,11 +79,12 @@ function* claimSome(
 
 /** Nobody gets to see a task after its deadline. */
 function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
-  const { dialect, owner, now } = context
-  const rows = dialect.held(topic, owner, tasks, [])
-  yield sql`
+  const { dialect, now } = context
+  for (const { rows } of heldRows(context, topic, tasks)) {
+    yield sql`
     update ${dialect.tables.task} as t
-       set state = 5,
+       set ${rows.take}
+           state = 5,
            listed = ${dialect.false},
            reason = ${raw(String(taskReasons.indexOf('deadline')))},
            completed = ${dialect.now(now())},
@@ -74,10 +92,11 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
       ${rows.updateFrom}
      where ${rows.where}
     returning sequence`
+  }
   yield* noteIdentifiers(
     context,
     topic,
-    tasks.filter(({ lease }) => lease < 0).map(({ identifier }) => identifier),
+    tasks.filter(isStaged).map(({ identifier }) => identifier),
   )
 }
 

@@ -1,9 +1,10 @@
 import { TaskError, taskReasons, taskStates } from '@taskstream/task-api'
-import type { HeldTask, TaskHeaders, TaskInfo, TaskLease, TaskState } from '@taskstream/task-api'
+import type { HeldTask, TaskHeaders, TaskInfo, TaskState } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row } from '../transaction.ts'
+import { toLease } from './lease.ts'
 
 /** Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. */
 const taskColumns = raw(
@@ -27,16 +28,17 @@ export function infoColumns(dialect: Dialect): Statement {
     ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }
 
-/** `staged`: completing the task may be another's turn; its lease is negative. */
-export function toHeldTask(topic: string, row: Row, staged: boolean): HeldTask {
-  const attempt = toNumber(row['attempt'])
+/** A claimed row; one that is locked, as it will be when it is written. */
+export function toHeldTask(topic: string, row: Row, how: 'active' | 'staged' | 'locked'): HeldTask {
+  const taken = how === 'locked' ? 1 : 0
+  const attempt = toNumber(row['attempt']) + taken
   return {
     topic,
     sequence: toNumber(row['sequence']),
     identifier: String(row['identifier']),
-    lease: (staged ? -attempt : attempt) as TaskLease,
+    lease: toLease(attempt, how),
     attempt,
-    tries: toNumber(row['tries']),
+    tries: toNumber(row['tries']) + taken,
     priority: toNumber(row['priority']),
     ...optionalFields(row),
   }

@@ -86,21 +86,26 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     now: () => clock?.().getTime() ?? null,
     pollings: new Map(),
   }
-  const translate = (error: unknown): unknown => dialect.classify(error) ?? error
-  const bind =
+  // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
+  // better planned for what they are asked.
+  const rare = { ...dialect, keepsPlans: false }
+  const bindTo =
+    (spoken: Dialect) =>
     <Arguments extends readonly unknown[], Result>(verb: (context: Context, ...args: Arguments) => Verb<Result>) =>
     (transaction: Transaction, ...args: Arguments): Outcome<E, Result> =>
-      run(adapter, transaction, verb(context, ...args), translate)
+      run(adapter, transaction, verb(context, ...args), spoken)
+  const often = bindTo(dialect)
+  const bind = bindTo(rare)
   return {
     execution: adapter.execution,
     owner: context.owner,
-    push: bind(push),
-    poll: bind(poll),
-    hold: bind(hold),
-    complete: bind(complete),
-    handBack: bind(handBack),
+    push: often(push),
+    poll: often(poll),
+    hold: often(hold),
+    complete: often(complete),
+    handBack: often(handBack),
     reclaim: bind(reclaim),
-    release: bind(release),
+    release: often(release),
     recreate: bind(recreate),
     redrive: bind(redrive),
     reassign: bind(reassign),
@@ -123,17 +128,15 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     activations: bind(activations),
     register: bind(register),
     unregister: bind(unregister),
-    heartbeat: bind(heartbeat),
+    heartbeat: often(heartbeat),
     owners: bind(owners),
     purgeOwners: bind(purgeOwners),
     expire: bind(expire),
     migrate: (transactions) =>
-      transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), translate)),
+      transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), rare)),
     plan: (transactions) =>
-      transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), translate)),
+      transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), rare)),
     schemaStatus: (transactions) =>
-      transactions(
-        async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), translate),
-      ),
+      transactions(async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), rare)),
   }
 }

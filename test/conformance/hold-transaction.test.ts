@@ -1,0 +1,181 @@
+/** Tasks that are polled to be completed in the same transaction: the database may lock them, and write each of them once. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, PollHold } from '@taskstream/task-api'
+import { raw } from '@taskstream/task-sql'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, isPostgres } from '../subject.ts'
+import type { Session } from '../subject.ts'
+import { names, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('a poll for its transaction only', () => {
+  let it: Fixture
+  let session: Session
+  let clock = Date.UTC(2026, 0, 1)
+  beforeAll(async () => {
+    it = await openFixture(() => new Date(clock))
+    session = await it.subject.session()
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(() => it.nextTopic())
+
+  const take = async (size = 10, hold: PollHold = 'transaction'): Promise<HeldTask[]> =>
+    it.tasks.poll(session.transaction, it.topic, { size, hold })
+  const complete = async (tasks: readonly HeldTask[], decision = TaskDecision.success()): Promise<Completion> =>
+    it.tasks.complete(session.transaction, it.topic, new Map(tasks.map((task) => [task, decision])))
+
+  test('gives what any poll gives, and what is completed looks like what any poll took', async () => {
+    await it.push({ identifier: 'a', input: 'x', headers: { h: 1 } }, 'b')
+    await session.begin()
+    const batch = await take()
+    expect(batch).toMatchObject([
+      { identifier: 'a', input: 'x', headers: { h: 1 }, attempt: 1, tries: 1 },
+      { identifier: 'b', attempt: 1, tries: 1 },
+    ])
+    expect(await complete(batch, TaskDecision.failure('no'))).toEqual({ completed: batch, lost: [] })
+    await session.commit()
+    const told = { state: 'failed', attempt: 1, tries: 1, owner: it.tasks.owner, output: 'no' }
+    const [a, b] = await it.page()
+    expect([a, b]).toMatchObject([told, told])
+    expect(a!.started).toEqual(new Date(clock))
+    expect(a!.completed).toEqual(new Date(clock))
+  })
+
+  test('leaves nothing when it is rolled back', async () => {
+    await it.push('a')
+    await session.begin()
+    await complete(await take())
+    await session.rollback()
+    expect(await it.page()).toMatchObject([{ state: 'ready', attempt: 0, tries: 0 }])
+    expect(await it.poll()).toMatchObject([{ identifier: 'a', attempt: 1 }])
+  })
+
+  test('gives nothing twice in its transaction, whatever the second poll is for', async () => {
+    await it.push('a', 'b', 'c', 'd')
+    await session.begin()
+    const [first, second, third] = [await take(1), await take(2), await take(10, 'lease')]
+    expect([first, second, third].map(names)).toEqual([['a'], ['b', 'c'], ['d']])
+    expect(await complete([...third!, ...first!, ...second!])).toMatchObject({ completed: { length: 4 }, lost: [] })
+    await session.commit()
+    expect(await it.states()).toEqual({ succeeded: 4 })
+  })
+
+  test('brings in order what was handed back before and what is fresh', async () => {
+    await it.push('a', 'b', 'c')
+    const [a] = await it.poll(1)
+    await it.commit((transaction) => it.tasks.handBack(transaction, it.topic, [a!]))
+    await it.push('d')
+    await session.begin()
+    const batch = await take(3)
+    expect(names(batch)).toEqual(['a', 'b', 'c'])
+    expect(batch[0]).toMatchObject({ attempt: 2, tries: 1 })
+    await complete(batch)
+    await session.commit()
+    expect(names(await it.poll())).toEqual(['d'])
+  })
+
+  test('counts the try: the last one that is to be retried has failed', async () => {
+    await it.push({ identifier: 'a', maxTries: 2 })
+    for (const state of ['suspended', 'failed']) {
+      await session.begin()
+      await complete(await take(), TaskDecision.retry({ afterMs: 1 }))
+      await session.commit()
+      expect(await it.page()).toMatchObject([{ state }])
+      clock += 10
+      await it.commit((transaction) => it.tasks.release(transaction, it.topic))
+    }
+  })
+
+  test('does not bring what is past its deadline, and says so of it', async () => {
+    await it.push({ identifier: 'late', deadlineMs: 5 }, 'b')
+    clock += 10
+    await session.begin()
+    const batch = await take(1)
+    expect(names(batch)).toEqual(['b'])
+    await complete(batch)
+    await session.commit()
+    expect(await it.page()).toMatchObject([
+      { state: 'filtered', reason: 'deadline', attempt: 1 },
+      { state: 'succeeded', attempt: 1 },
+    ])
+  })
+
+  test('holds its tasks, and hands back what is left undone in its old place', async () => {
+    await it.push('a', 'b', 'c')
+    await session.begin()
+    const [a, b] = await take(2)
+    expect(await it.tasks.hold(session.transaction, it.topic, [a!, b!])).toEqual({ held: [a, b], lost: [] })
+    await complete([b!])
+    expect(await it.tasks.handBack(session.transaction, it.topic, [a!])).toEqual({ completed: [a], lost: [] })
+    await session.commit()
+    expect(await it.states()).toEqual({ ready: 2, succeeded: 1 })
+    const rest = await it.poll()
+    expect(names(rest)).toEqual(['a', 'c'])
+    expect(rest[0]!.tries).toBe(1)
+  })
+
+  test('completes nothing once its transaction has ended', async () => {
+    await it.push('a')
+    await session.begin()
+    const batch = await take()
+    await session.rollback()
+    await session.begin()
+    expect(await complete(batch)).toEqual({ completed: [], lost: batch })
+    // Nor where it is taken anew, by this very transaction.
+    const again = await take()
+    expect(await it.tasks.hold(session.transaction, it.topic, again)).toEqual({ held: again, lost: [] })
+    await complete(again)
+    expect(await complete(batch)).toEqual({ completed: [], lost: batch })
+    await session.commit()
+  })
+
+  test('loses to whoever takes the task once a savepoint was rolled back to', async () => {
+    await it.push('a')
+    await session.begin()
+    await it.subject.execute(session.transaction, raw('savepoint here'))
+    const batch = await take()
+    await it.subject.execute(session.transaction, raw('rollback to savepoint here'))
+    expect(await complete(batch)).toEqual({ completed: [], lost: batch })
+    expect(names(await take())).toEqual(['a'])
+    await session.rollback()
+  })
+
+  test('keeps others off, and is never waited for', { skip: !isPostgres }, async () => {
+    await it.push('a', 'b', 'c')
+    const other = await it.owner()
+    await session.begin()
+    const batch = await take(2)
+    expect(names(await it.poll(10, other))).toEqual(['c'])
+    expect(await it.poll(10, other)).toEqual([])
+    await complete(batch)
+    await session.commit()
+    expect(await it.poll(10, other)).toEqual([])
+    expect(await it.states()).toEqual({ active: 1, succeeded: 2 })
+  })
+
+  test('lets go of what is not completed when it commits', { skip: !isPostgres }, async () => {
+    await it.push('a')
+    await session.begin()
+    const batch = await take()
+    await session.commit()
+    expect(await it.complete(batch)).toEqual({ completed: [], lost: batch })
+    expect(await it.poll()).toMatchObject([{ identifier: 'a', attempt: 1 }])
+  })
+
+  test('is the same under an order and a condition', async () => {
+    await it.nextTopic({ order: 'lifo', condition: 'singular-by-identifier' })
+    await it.push('a', 'b', 'a')
+    await session.begin()
+    const batch = await take()
+    expect(names(batch)).toEqual(['a', 'b'])
+    await complete(batch)
+    await session.commit()
+    expect(names(await it.poll())).toEqual(['a'])
+  })
+
+  test('refuses a word that it does not know', async () => {
+    await session.begin()
+    await expect(Promise.resolve().then(() => take(1, 'session' as PollHold))).rejects.toThrow(/hold.*lease, transaction/)
+    await session.rollback()
+  })
+})
