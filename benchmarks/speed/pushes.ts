@@ -13,7 +13,7 @@ import { rateOf } from './scenario.ts'
 
 const payload = JSON.parse(input) as object
 
-async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repository>> {
+export async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repository>> {
   const tasks = repository()
   const transactions = pgTransactions(pool)
   await tasks.migrate(transactions)

@@ -1,0 +1,20 @@
+/** Every scenario by its group; a group is a chart. */
+import { drain } from './drains.ts'
+import { latency } from './latency.ts'
+import { pushBatch, pushSingle, pushTen } from './pushes.ts'
+import type { Measures, Scenario } from './scenario.ts'
+import { fresh } from './scenario.ts'
+
+function throughput(name: string, measures: Measures): Scenario {
+  return { name, unit: 'tasks/s', better: 'higher', engine: 'PostgreSQL 18', subjects: fresh(measures) }
+}
+
+export const groups: Readonly<Record<string, readonly Scenario[]>> = {
+  push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatch)],
+  drain: [
+    throughput('drain-1', drain(1)),
+    throughput('drain-2', drain(2)),
+    throughput('drain-transactional', drain(1, 'transactional')),
+  ],
+  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', subjects: fresh(latency) }],
+}
