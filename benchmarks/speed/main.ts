@@ -44,6 +44,7 @@ const full: Scale = {
   watched: 10_000_000,
   blocked: 500_000,
   serial: 3_000,
+  manyIdentifiers: 200_000,
   payloadBytes: 200_000_000,
 }
 const quick: Scale = {
@@ -56,7 +57,8 @@ const quick: Scale = {
   watched: 200_000,
   blocked: 50_000,
   serial: 300,
-  payloadBytes: 50_000_000,
+  manyIdentifiers: 100_000,
+  payloadBytes: 25_000_000,
 }
 
 await using started = new AsyncDisposableStack()

@@ -21,6 +21,8 @@ export interface Scale {
   readonly blocked: number
   /** Tasks that all have one identifier. */
   readonly serial: number
+  /** Tasks of a hundred thousand identifiers. */
+  readonly manyIdentifiers: number
   /** Bytes of the payloads of one measurement. */
   readonly payloadBytes: number
 }

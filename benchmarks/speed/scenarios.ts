@@ -1,8 +1,12 @@
 /** Every scenario by its group; a group is a chart. */
 import { backlogGrowth } from './backlog.ts'
+import { connections } from './connections.ts'
 import { drain } from './drains.ts'
+import { failures } from './failures.ts'
 import { historyGrowth } from './history.ts'
+import { blocked, identifiers } from './identifiers.ts'
 import { latency } from './latency.ts'
+import { payloads } from './payloads.ts'
 import { pushBatch, pushSingle, pushTen } from './pushes.ts'
 import type { Measures, Scenario } from './scenario.ts'
 import { fresh } from './scenario.ts'
@@ -29,4 +33,26 @@ export const groups: Readonly<Record<string, readonly Scenario[]>> = {
     ratio('history-growth', 'higher', historyGrowth),
     ratio('backlog-growth', 'lower', backlogGrowth),
   ],
+  identifiers: [
+    throughput(
+      'identifiers-1',
+      identifiers(1, ({ serial }) => serial),
+    ),
+    throughput(
+      'identifiers-1000',
+      identifiers(1_000, ({ drained }) => drained),
+    ),
+    throughput(
+      'identifiers-100k',
+      identifiers(100_000, ({ manyIdentifiers }) => manyIdentifiers),
+    ),
+  ],
+  blocked: [{ name: 'identifiers-blocked', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', subjects: blocked }],
+  failures: [throughput('failures', failures)],
+  payload: [
+    throughput('payload-100B', payloads(100, 1000)),
+    throughput('payload-10kB', payloads(10_000, 1000)),
+    throughput('payload-1MB', payloads(1_000_000, 10)),
+  ],
+  connections: [1, 4, 16].map((count) => throughput(`connections-${count}`, connections(count))),
 }
