@@ -6,8 +6,8 @@ import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'
 import { median } from '../hot-path/report.ts'
-import { copyRow } from './copies.ts'
 import { openDatabase } from './databases.ts'
+import { fillBoss, fillTaskstream } from './fill.ts'
 import { prepareTaskstream } from './pushes.ts'
 import type { Prepare, Scenario } from './scenario.ts'
 
@@ -25,25 +25,6 @@ interface Poller {
 
 /** Has so many tasks to be polled. */
 type Open = (connection: Connection, backlog: number) => Promise<Poller>
-
-/** Pushes one row as the product does, and copies it: thus it is ready in the way of what was pushed and never polled. */
-export async function fillTaskstream(connection: Connection, count: number): Promise<void> {
-  const pool = poolOf(connection, 1)
-  const tasks = await prepareTaskstream(pool)
-  await pgTransactions(pool)((transaction) => tasks.push(transaction, topic, { identifier: 'customer 0', input }))
-  await pool.end()
-  const instead = { sequence: `nextval('taskstream.task_sequence')`, identifier: `'customer ' || n` }
-  await copyRow(connection, { table: 'taskstream.task', count: count - 1, instead })
-}
-
-export async function fillBoss(connection: Connection, count: number): Promise<void> {
-  const boss = await openBoss(connection)
-  await boss.send(topic, JSON.parse(input) as object)
-  await boss.stop({ graceful: false })
-  // Its order is that of the time of creation.
-  const instead = { id: 'gen_random_uuid()', created_on: `one.created_on + n * interval '1 microsecond'` }
-  await copyRow(connection, { table: 'pgboss.job_common', count: count - 1, instead })
-}
 
 const openTaskstream: Open = async (connection, backlog) => {
   await fillTaskstream(connection, backlog)

@@ -35,7 +35,7 @@ export interface Bench extends AsyncDisposable {
   measure(): Promise<Figures>
 }
 
-export interface Setting {
+interface Setting {
   /** Throws where the scenario's engine is not PostgreSQL. */
   readonly server: Connection
   readonly scale: Scale

@@ -6,11 +6,13 @@ import { failures } from './failures.ts'
 import { historyGrowth } from './history.ts'
 import { blocked, identifiers } from './identifiers.ts'
 import { latency } from './latency.ts'
+import { memory } from './memory.ts'
 import { payloads } from './payloads.ts'
 import { pushBatch, pushSingle, pushTen } from './pushes.ts'
 import type { Measures, Scenario } from './scenario.ts'
 import { fresh } from './scenario.ts'
 import { heldSnapshot } from './snapshot.ts'
+import { sqliteDrain, sqlitePush } from './sqlite.ts'
 
 function throughput(name: string, measures: Measures): Scenario {
   return { name, unit: 'tasks/s', better: 'higher', engine: 'PostgreSQL 18', subjects: fresh(measures) }
@@ -54,5 +56,11 @@ export const groups: Readonly<Record<string, readonly Scenario[]>> = {
     throughput('payload-10kB', payloads(10_000, 1000)),
     throughput('payload-1MB', payloads(1_000_000, 10)),
   ],
+  // Once: a drain of millions is long enough to speak for itself, and leaves nothing to be drained again.
+  memory: [{ name: 'memory', unit: 'MiB', better: 'lower', engine: 'PostgreSQL 18', rounds: 1, subjects: fresh(memory) }],
   connections: [1, 4, 16].map((count) => throughput(`connections-${count}`, connections(count))),
+  sqlite: [
+    { name: 'sqlite-push', unit: 'tasks/s', better: 'higher', engine: 'SQLite', subjects: sqlitePush },
+    { name: 'sqlite-drain', unit: 'tasks/s', better: 'higher', engine: 'SQLite', subjects: sqliteDrain },
+  ],
 }
