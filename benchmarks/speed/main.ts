@@ -1,13 +1,16 @@
 /**
- * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list]`: taskstream beside pg-boss, graphile-worker and what the
+ * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER]`: taskstream beside pg-boss, graphile-worker and what the
  * server can do at most, on one PostgreSQL, taking turns in every round; and on a SQLite file. Only ratios inside one run count. Progress
  * goes to standard error.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { startPostgres } from '../../test/databases/postgres-server.ts'
 import type { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { chart, figure } from './chart.ts'
 import { measure } from './measure.ts'
 import type { Row } from './rows.ts'
 import type { Scale } from './scenario.ts'
@@ -19,6 +22,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     'sync-off': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    chart: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 })
@@ -64,8 +68,14 @@ const quick: Scale = {
 await using started = new AsyncDisposableStack()
 let running: PostgresServer | undefined
 const rows: Row[] = []
-for (const scenario of scenarios.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
-  rows.push(...(await measure(scenario, server, values.quick ? quick : full)))
+if (values.chart) mkdirSync(values.chart, { recursive: true })
+for (const [group, members] of Object.entries(groups)) {
+  const measured: Row[] = []
+  for (const scenario of members.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
+    measured.push(...(await measure(scenario, server, values.quick ? quick : full)))
+  rows.push(...measured)
+  if (values.chart && measured.length > 0) writeFileSync(join(values.chart, `${group}.svg`), chart(group, measured))
+}
 
 if (values.json) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.versions.node, syncOff: values['sync-off'] }
@@ -74,9 +84,8 @@ if (values.json) {
   const head = ['scenario', 'engine', 'subject', 'median', 'unit', 'x best peer', 'x limit']
   const table = new Table({ head, style: { head: [], border: [] } })
   for (const { scenario, engine, subject, median, unit, ratioToBestPeer, ratioToLimit } of rows) {
-    const figure = median >= 100 ? Math.round(median) : Number(median.toPrecision(3))
     const ratios = [ratioToBestPeer, ratioToLimit].map((ratio) => ratio?.toFixed(2) ?? '')
-    table.push([scenario, engine, subject, figure, unit, ...ratios])
+    table.push([scenario, engine, subject, figure(median), unit, ...ratios])
   }
   console.log(table.toString())
 }
