@@ -19,7 +19,7 @@ const idleMs = 10
 const lostMs = 60_000
 
 /** Tells a handler's start to whoever waits for it. */
-class Bell {
+export class Bell {
   #ring: () => void = () => {}
   readonly ring = (): void => this.#ring()
 
@@ -37,7 +37,7 @@ class Bell {
 /** The first ones find cold caches, and are left out. */
 const warmUp = 10
 
-async function sample(count: number, bell: Bell, push: () => Promise<unknown>): Promise<Figures> {
+export async function sample(count: number, bell: Bell, push: () => Promise<unknown>): Promise<Figures> {
   const times: number[] = []
   for (let index = -warmUp; index < count; index++) {
     // Completed and asleep again.

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER]`: taskstream beside pg-boss, graphile-worker and what the
- * server can do at most, on one PostgreSQL, taking turns in every round; and on a SQLite file. Only ratios inside one run count. Progress
- * goes to standard error.
+ * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER] [--redis URL]`: taskstream beside pg-boss,
+ * graphile-worker and what the server can do at most, on one PostgreSQL, taking turns in every round; and on a SQLite file. Only ratios
+ * inside one run count. Progress goes to standard error.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { startPostgres } from '../../test/databases/postgres-server.ts'
 import type { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { withBullMq } from './bullmq.ts'
 import { chart, figure } from './chart.ts'
 import { measure } from './measure.ts'
 import type { Row } from './rows.ts'
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     'sync-off': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     chart: { type: 'string' },
+    redis: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 })
@@ -69,7 +71,8 @@ await using started = new AsyncDisposableStack()
 let running: PostgresServer | undefined
 const rows: Row[] = []
 if (values.chart) mkdirSync(values.chart, { recursive: true })
-for (const [group, members] of Object.entries(groups)) {
+const measurable = values.redis ? await withBullMq(groups, values.redis) : groups
+for (const [group, members] of Object.entries(measurable)) {
   const measured: Row[] = []
   for (const scenario of members.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
     measured.push(...(await measure(scenario, server, values.quick ? quick : full)))

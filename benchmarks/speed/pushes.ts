@@ -81,7 +81,7 @@ export const pushSingle: Measures = {
   },
 }
 
-const producers = 10
+export const producers = 10
 
 /** So many at a time, each waiting for its own before it pushes the next. */
 export async function concurrently(producers: number, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
@@ -130,7 +130,7 @@ export const pushTen: Measures = {
 
 const batch = 1000
 
-async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
+export async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
   return rateOf(count, async () => {
     for (let from = 0; from < count; from += batch) await push(from)
   })

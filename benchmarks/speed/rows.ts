@@ -9,7 +9,7 @@ export interface Row {
   readonly rounds: number
   readonly median: number
   readonly unit: string
-  /** Null where no peer takes part. */
+  /** Null where no peer takes part. BullMQ is none: it has another engine, and other promises. */
   readonly ratioToBestPeer: number | null
   /** Null where there is none. */
   readonly ratioToLimit: number | null
@@ -28,12 +28,12 @@ export function rowsOf({ name, engine, unit, better }: Scenario, figures: Readon
   })
   const best = better === 'higher' ? Math.max : Math.min
   return [...Map.groupBy(named, ({ scenario }) => scenario).values()].flatMap((rows) => {
-    const peers = rows.filter(({ subject }) => subject !== 'taskstream' && subject !== 'limit')
+    const peers = rows.filter(({ subject }) => !['taskstream', 'limit', 'bullmq'].includes(subject))
     const bestPeer = peers.length > 0 ? best(...peers.map((row) => row.median)) : undefined
     const limit = rows.find(({ subject }) => subject === 'limit')?.median
     return rows.map((row) => ({
       scenario: row.scenario,
-      engine,
+      engine: row.subject === 'bullmq' ? 'Redis' : engine,
       subject: row.subject,
       rounds: row.rounds,
       median: row.median,

@@ -55,6 +55,9 @@ export interface Scenario {
   readonly subjects: Readonly<Record<string, Prepare>>
 }
 
+/** Scenarios by the name of their group; a group is a chart. */
+export type Groups = Readonly<Record<string, readonly Scenario[]>>
+
 /** One figure of one subject, in a database of its own. */
 type Measure = (connection: Connection, scale: Scale) => Promise<Figures>
 

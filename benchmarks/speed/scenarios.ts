@@ -1,4 +1,4 @@
-/** Every scenario by its group; a group is a chart. */
+/** Every scenario, by its group. */
 import { backlogGrowth } from './backlog.ts'
 import { connections } from './connections.ts'
 import { drain } from './drains.ts'
@@ -9,7 +9,7 @@ import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { payloads } from './payloads.ts'
 import { pushBatch, pushSingle, pushTen } from './pushes.ts'
-import type { Measures, Scenario } from './scenario.ts'
+import type { Groups, Measures, Scenario } from './scenario.ts'
 import { fresh } from './scenario.ts'
 import { heldSnapshot } from './snapshot.ts'
 import { sqliteDrain, sqlitePush } from './sqlite.ts'
@@ -22,7 +22,7 @@ function ratio(name: string, better: Scenario['better'], subjects: Scenario['sub
   return { name, unit: 'ratio', better, engine: 'PostgreSQL 18', subjects }
 }
 
-export const groups: Readonly<Record<string, readonly Scenario[]>> = {
+export const groups: Groups = {
   push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatch)],
   drain: [
     throughput('drain-1', drain(1)),
