@@ -14,7 +14,7 @@ import type { Prepare, Scenario } from './scenario.ts'
 const short = 10_000
 const size = 100
 /** Of a round. What they take is pushed again before the next. */
-const polls = 30
+const polls = 50
 
 interface Poller {
   /** @returns how long the poll has taken; what it took is completed. */
@@ -85,12 +85,9 @@ function growth(open: Open): Prepare {
     const few = await open(databases[0].connection, short)
     const many = await open(databases[1].connection, scale.backlog)
     // The first polls learn where to begin.
-    for (const poller of [few, many]) await cost(poller)
+    await growthOf(few, many)
     return {
-      measure: async () => {
-        const base = await cost(few)
-        return (await cost(many)) / base
-      },
+      measure: () => growthOf(few, many),
       [Symbol.asyncDispose]: async () => {
         await Promise.all([few.close(), many.close()])
         for (const database of databases) await database[Symbol.asyncDispose]()
@@ -99,11 +96,15 @@ function growth(open: Open): Prepare {
   }
 }
 
-async function cost(poller: Poller): Promise<number> {
-  const times: number[] = []
-  while (times.length < polls) times.push(await poller.poll())
-  await poller.push(polls * size)
-  return median(times)
+/** In turns, poll by poll: whatever else the machine does, it does to both. */
+async function growthOf(few: Poller, many: Poller): Promise<number> {
+  const times = { few: [] as number[], many: [] as number[] }
+  while (times.few.length < polls) {
+    times.few.push(await few.poll())
+    times.many.push(await many.poll())
+  }
+  for (const poller of [few, many]) await poller.push(polls * size)
+  return median(times.many) / median(times.few)
 }
 
 function checkFull(held: readonly unknown[]): void {

@@ -22,7 +22,13 @@ export async function copyRow(connection: Connection, { table, count, instead }:
     `insert into ${table} (${columns.map((column) => `"${column}"`).join(', ')})
      select ${values.join(', ')} from (select * from ${table} limit 1) one, generate_series(1, ${count}) n`,
   )
-  // What autovacuum would have done by the time that so many rows are there.
+  await client.end()
+  await tend(connection)
+}
+
+/** What autovacuum would have done by the time that so many rows are there. */
+export async function tend(connection: Connection): Promise<void> {
+  const client = await connect(connection)
   await client.query('vacuum (analyze)')
   await client.end()
 }

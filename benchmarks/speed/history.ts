@@ -10,9 +10,10 @@ import { input } from '../hot-path/drain.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'
 import { repository } from '../hot-path/product.ts'
 import { race } from '../hot-path/workers.ts'
-import { copyRow } from './copies.ts'
+import { copyRow, tend } from './copies.ts'
 import { openDatabase } from './databases.ts'
 import type { Prepare, Scenario } from './scenario.ts'
+import { ratioOf } from './scenario.ts'
 
 const topics = 1000
 const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`
@@ -107,12 +108,15 @@ function growth({ install, finish, push, drain }: Subject): Prepare {
     for (const { connection } of [empty, grown]) await install(connection)
     await finish(grown.connection, scale.history)
     // Whoever has made this history has also polled it.
-    for (const database of [empty, grown]) await rate(database, warmUp)
+    for (const database of [empty, grown]) {
+      await rate(database, warmUp)
+      await tend(database.connection)
+    }
     return {
-      measure: async () => {
-        const free = await rate(empty, scale.drained)
-        return (await rate(grown, scale.drained)) / free
-      },
+      measure: ratioOf(
+        () => rate(grown, scale.drained),
+        () => rate(empty, scale.drained),
+      ),
       [Symbol.asyncDispose]: async () => {
         for (const database of [empty, grown]) await database[Symbol.asyncDispose]()
       },

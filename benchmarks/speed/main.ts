@@ -56,7 +56,7 @@ const full: Scale = {
 const quick: Scale = {
   singles: 3_000,
   batched: 50_000,
-  drained: 20_000,
+  drained: 10_000,
   samples: 100,
   history: 1_000_000,
   backlog: 1_000_000,

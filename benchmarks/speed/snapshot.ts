@@ -4,6 +4,7 @@ import type { Connection } from '../hot-path/database.ts'
 import { race } from '../hot-path/workers.ts'
 import { pushBatch } from './pushes.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
+import { ratioOf } from './scenario.ts'
 
 type Rate = (connection: Connection, tasks: number) => Promise<number>
 
@@ -23,10 +24,10 @@ export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
       const drained = (held: boolean): Promise<number> =>
         withDatabase(server, (connection) => drain(subject, rate, connection, scale, held))
       return Promise.resolve({
-        measure: async () => {
-          const free = await drained(false)
-          return (await drained(true)) / free
-        },
+        measure: ratioOf(
+          () => drained(true),
+          () => drained(false),
+        ),
         [Symbol.asyncDispose]: () => Promise.resolve(),
       })
     },
