@@ -1,94 +1,109 @@
 /**
- * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json]`: taskstream beside pg-boss, graphile-worker and what the server can do at
- * most, on one PostgreSQL, taking turns in every round. Only ratios inside one run count. Progress goes to standard error.
+ * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER] [--redis URL]`: taskstream beside pg-boss,
+ * graphile-worker and what the server can do at most, on one PostgreSQL, taking turns in every round; and on a SQLite file. Only ratios
+ * inside one run count. Progress goes to standard error.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { startPostgres } from '../../test/databases/postgres-server.ts'
-import { withDatabase } from '../hot-path/database.ts'
-import { median } from '../hot-path/report.ts'
-import { drain } from './drains.ts'
-import { pushBatch, pushSingle, pushTen } from './pushes.ts'
-import type { Scale, Scenario } from './scenario.ts'
-
-const scenarios: readonly Scenario[] = [
-  { name: 'push-single', unit: 'tasks/s', measures: pushSingle },
-  { name: 'push-10', unit: 'tasks/s', measures: pushTen },
-  { name: 'push-batch', unit: 'tasks/s', measures: pushBatch },
-  { name: 'drain-1', unit: 'tasks/s', measures: drain(1) },
-  { name: 'drain-2', unit: 'tasks/s', measures: drain(2) },
-  { name: 'drain-transactional', unit: 'tasks/s', measures: drain(1, 'transactional') },
-]
+import type { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { withBullMq } from './bullmq.ts'
+import { chart, figure } from './chart.ts'
+import { measure } from './measure.ts'
+import type { Row } from './rows.ts'
+import type { Scale } from './scenario.ts'
+import { groups } from './scenarios.ts'
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true },
+    only: { type: 'string', multiple: true, default: [] },
     'sync-off': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    chart: { type: 'string' },
+    redis: { type: 'string' },
+    list: { type: 'boolean', default: false },
   },
 })
-const wanted = scenarios.filter(({ name }) => !values.only || values.only.includes(name))
-if (wanted.length === 0) throw new Error(`--only takes one of: ${scenarios.map(({ name }) => name).join(', ')}`)
-const rounds = 3
-const scale: Scale = values.quick ? { singles: 3_000, batched: 50_000 } : { singles: 20_000, batched: 200_000 }
-
-interface Row {
-  readonly scenario: string
-  readonly engine: string
-  readonly subject: string
-  readonly rounds: number
-  readonly median: number
-  readonly unit: string
-  readonly ratioToBestPeer: number
-  readonly ratioToLimit: number
+const scenarios = Object.values(groups).flat()
+const names = scenarios.map(({ name }) => name)
+const unknown = values.only.filter((name) => !names.includes(name))
+if (unknown.length > 0) {
+  process.stderr.write(`There is no scenario ${unknown.join(', ')}. --only takes: ${names.join(', ')}\n`)
+  process.exit(2)
+}
+if (values.list) {
+  console.log(names.join('\n'))
+  process.exit()
 }
 
-await using server = await startPostgres({
-  durable: true,
-  settings: {
-    shared_buffers: '1GB',
-    max_wal_size: '8GB',
-    ...(values['sync-off'] ? { synchronous_commit: 'off' } : {}),
-  },
-})
+const full: Scale = {
+  singles: 20_000,
+  batched: 200_000,
+  drained: 100_000,
+  samples: 1_000,
+  history: 10_000_000,
+  backlog: 10_000_000,
+  watched: 10_000_000,
+  blocked: 500_000,
+  serial: 3_000,
+  manyIdentifiers: 200_000,
+  payloadBytes: 200_000_000,
+}
+const quick: Scale = {
+  singles: 3_000,
+  batched: 50_000,
+  drained: 10_000,
+  samples: 100,
+  history: 1_000_000,
+  backlog: 1_000_000,
+  watched: 200_000,
+  blocked: 50_000,
+  serial: 300,
+  manyIdentifiers: 100_000,
+  payloadBytes: 25_000_000,
+}
+
+await using started = new AsyncDisposableStack()
+let running: PostgresServer | undefined
 const rows: Row[] = []
-for (const { name, unit, measures } of wanted) {
-  const figures = new Map<string, number[]>(Object.keys(measures).map((subject) => [subject, []]))
-  for (let round = 1; round <= rounds; round++) {
-    for (const [subject, measure] of Object.entries(measures)) {
-      process.stderr.write(`${name}, round ${round} of ${rounds}: ${subject}\n`)
-      figures.get(subject)!.push(await withDatabase(server.connection, (connection) => measure(connection, scale)))
-    }
-  }
-  const medians = new Map([...figures].map(([subject, all]) => [subject, median(all)]))
-  const bestPeer = Math.max(medians.get('pg-boss') ?? 0, medians.get('graphile-worker') ?? 0)
-  for (const [subject, value] of medians) {
-    rows.push({
-      scenario: name,
-      engine: 'PostgreSQL 18',
-      subject,
-      rounds,
-      median: value,
-      unit,
-      ratioToBestPeer: value / bestPeer,
-      ratioToLimit: value / (medians.get('limit') ?? Number.NaN),
-    })
-  }
+if (values.chart) mkdirSync(values.chart, { recursive: true })
+const measurable = values.redis ? await withBullMq(groups, values.redis) : groups
+for (const [group, members] of Object.entries(measurable)) {
+  const measured: Row[] = []
+  for (const scenario of members.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
+    measured.push(...(await measure(scenario, server, values.quick ? quick : full)))
+  rows.push(...measured)
+  if (values.chart && measured.length > 0) writeFileSync(join(values.chart, `${group}.svg`), chart(group, measured))
 }
 
 if (values.json) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.versions.node, syncOff: values['sync-off'] }
   console.log(JSON.stringify({ machine, rows }))
 } else {
-  const table = new Table({
-    head: ['scenario', 'subject', 'median', 'unit', 'x best peer', 'x limit'],
-    style: { head: [], border: [] },
-  })
-  for (const row of rows) {
-    const { scenario, subject, median: value, unit, ratioToBestPeer, ratioToLimit } = row
-    table.push([scenario, subject, Math.round(value), unit, ratioToBestPeer.toFixed(2), ratioToLimit.toFixed(2)])
+  const head = ['scenario', 'engine', 'subject', 'median', 'unit', 'x best peer', 'x limit']
+  const table = new Table({ head, style: { head: [], border: [] } })
+  for (const { scenario, engine, subject, median, unit, ratioToBestPeer, ratioToLimit } of rows) {
+    const ratios = [ratioToBestPeer, ratioToLimit].map((ratio) => ratio?.toFixed(2) ?? '')
+    table.push([scenario, engine, subject, figure(median), unit, ...ratios])
   }
   console.log(table.toString())
+}
+
+/** One for the whole run, once it is needed. */
+async function server(): Promise<PostgresServer['connection']> {
+  running ??= started.use(
+    await startPostgres({
+      durable: true,
+      settings: {
+        shared_buffers: '1GB',
+        max_wal_size: '8GB',
+        ...(values['sync-off'] ? { synchronous_commit: 'off' } : {}),
+      },
+    }),
+  )
+  return running.connection
 }

@@ -13,7 +13,7 @@ import { rateOf } from './scenario.ts'
 
 const payload = JSON.parse(input) as object
 
-async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repository>> {
+export async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repository>> {
   const tasks = repository()
   const transactions = pgTransactions(pool)
   await tasks.migrate(transactions)
@@ -21,7 +21,7 @@ async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeof repos
   return tasks
 }
 
-async function graphile(pgPool: pg.Pool): Promise<WorkerUtils> {
+export async function graphile(pgPool: pg.Pool): Promise<WorkerUtils> {
   const utils = await makeWorkerUtils({ pgPool, logger: new Logger(() => () => {}) })
   await utils.migrate()
   return utils
@@ -75,22 +75,16 @@ export const pushSingle: Measures = {
   limit: async (connection, scale) => {
     const client = await connect(connection)
     await plainTable(client)
-    const rate = await inTransactions(client, scale.singles, (index) =>
-      client.query({
-        name: 'one',
-        text: 'insert into plain (identifier, input) values ($1, $2)',
-        values: [`customer ${index}`, input],
-      }),
-    )
+    const rate = await inTransactions(client, scale.singles, (index) => insertOne(client, index))
     await client.end()
     return rate
   },
 }
 
-const producers = 10
+export const producers = 10
 
-/** Ten at a time, each waiting for its own before it pushes the next. */
-async function concurrently(count: number, push: (index: number) => Promise<unknown>): Promise<number> {
+/** So many at a time, each waiting for its own before it pushes the next. */
+export async function concurrently(producers: number, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
   return rateOf(count, async () => {
     let index = 0
     const produce = async (): Promise<void> => {
@@ -105,20 +99,22 @@ export const pushTen: Measures = {
     const pool = poolOf(connection, producers)
     const tasks = await prepareTaskstream(pool)
     const submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
-    const rate = await concurrently(scale.singles, (index) => submitter.submit(topic, { identifier: `customer ${index}`, input }))
+    const rate = await concurrently(producers, scale.singles, (index) =>
+      submitter.submit(topic, { identifier: `customer ${index}`, input }),
+    )
     await pool.end()
     return rate
   },
   'pg-boss': async (connection, scale) => {
     const boss = await openBoss(connection, producers)
-    const rate = await concurrently(scale.singles, () => boss.send(topic, payload))
+    const rate = await concurrently(producers, scale.singles, () => boss.send(topic, payload))
     await boss.stop({ graceful: false })
     return rate
   },
   'graphile-worker': async (connection, scale) => {
     const pool = poolOf(connection, producers)
     const utils = await graphile(pool)
-    const rate = await concurrently(scale.singles, () => utils.addJob(topic, payload))
+    const rate = await concurrently(producers, scale.singles, () => utils.addJob(topic, payload))
     await utils.release()
     await pool.end()
     return rate
@@ -126,13 +122,7 @@ export const pushTen: Measures = {
   limit: async (connection, scale) => {
     const pool = poolOf(connection, producers)
     await plainTable(pool)
-    const rate = await concurrently(scale.singles, (index) =>
-      pool.query({
-        name: 'one',
-        text: 'insert into plain (identifier, input) values ($1, $2)',
-        values: [`customer ${index}`, input],
-      }),
-    )
+    const rate = await concurrently(producers, scale.singles, (index) => insertOne(pool, index))
     await pool.end()
     return rate
   },
@@ -140,7 +130,7 @@ export const pushTen: Measures = {
 
 const batch = 1000
 
-async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
+export async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
   return rateOf(count, async () => {
     for (let from = 0; from < count; from += batch) await push(from)
   })
@@ -194,6 +184,11 @@ export const pushBatch: Measures = {
   },
 }
 
-async function plainTable(client: pg.ClientBase | pg.Pool): Promise<void> {
+export async function plainTable(client: pg.ClientBase | pg.Pool): Promise<void> {
   await client.query('create table plain (sequence bigserial primary key, identifier text not null, input text)')
+}
+
+export function insertOne(client: pg.ClientBase | pg.Pool, index: number): Promise<unknown> {
+  const text = 'insert into plain (identifier, input) values ($1, $2)'
+  return client.query({ name: 'one', text, values: [`customer ${index}`, input] })
 }

@@ -1,0 +1,51 @@
+/** Pushes one by one on so many connections, each in a transaction of its own, which nobody shares. */
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { concurrently, graphile, insertOne, plainTable, prepareTaskstream } from './pushes.ts'
+import type { Measures, Scale } from './scenario.ts'
+
+const payload = JSON.parse(input) as object
+
+export function connections(count: number): Measures {
+  return {
+    taskstream: async (connection, scale) => {
+      const pool = poolOf(connection, count)
+      const tasks = await prepareTaskstream(pool)
+      const transactions = pgTransactions(pool)
+      const rate = await all(count, scale, (index) =>
+        transactions((transaction) => tasks.push(transaction, topic, { identifier: `customer ${index}`, input })),
+      )
+      await pool.end()
+      return rate
+    },
+    'pg-boss': async (connection, scale) => {
+      const boss = await openBoss(connection, count)
+      const rate = await all(count, scale, () => boss.send(topic, payload))
+      await boss.stop({ graceful: false })
+      return rate
+    },
+    'graphile-worker': async (connection, scale) => {
+      const pool = poolOf(connection, count)
+      const utils = await graphile(pool)
+      const rate = await all(count, scale, () => utils.addJob(topic, payload))
+      await utils.release()
+      await pool.end()
+      return rate
+    },
+    limit: async (connection, scale) => {
+      const pool = poolOf(connection, count)
+      await plainTable(pool)
+      const rate = await all(count, scale, (index) => insertOne(pool, index))
+      await pool.end()
+      return rate
+    },
+  }
+}
+
+async function all(count: number, { singles }: Scale, push: (index: number) => Promise<unknown>): Promise<number> {
+  // Connections that are yet to be opened are not what is measured.
+  await concurrently(count, count, push)
+  return concurrently(count, singles / 2, push)
+}

@@ -1,0 +1,36 @@
+/** Backlogs by the million, of one task that was pushed. */
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import type { Connection } from '../hot-path/database.ts'
+import { topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { copyRow } from './copies.ts'
+import { graphile, prepareTaskstream } from './pushes.ts'
+
+/** Pushes one row as the product does, and copies it: thus it is ready in the way of what was pushed and never polled. */
+export async function fillTaskstream(connection: Connection, count: number): Promise<void> {
+  const pool = poolOf(connection, 1)
+  const tasks = await prepareTaskstream(pool)
+  await pgTransactions(pool)((transaction) => tasks.push(transaction, topic, { identifier: 'customer 0', input }))
+  await pool.end()
+  const instead = { sequence: `nextval('taskstream.task_sequence')`, identifier: `'customer ' || n` }
+  await copyRow(connection, { table: 'taskstream.task', count: count - 1, instead })
+}
+
+export async function fillBoss(connection: Connection, count: number): Promise<void> {
+  const boss = await openBoss(connection)
+  await boss.send(topic, JSON.parse(input) as object)
+  await boss.stop({ graceful: false })
+  // Its order is that of the time of creation.
+  const instead = { id: 'gen_random_uuid()', created_on: `one.created_on + n * interval '1 microsecond'` }
+  await copyRow(connection, { table: 'pgboss.job_common', count: count - 1, instead })
+}
+
+export async function fillGraphile(connection: Connection, count: number): Promise<void> {
+  const pool = poolOf(connection, 1)
+  const utils = await graphile(pool)
+  await utils.addJob(topic, JSON.parse(input))
+  await utils.release()
+  await pool.end()
+  await copyRow(connection, { table: 'graphile_worker._private_jobs', count: count - 1, instead: {} })
+}

@@ -1,0 +1,125 @@
+/**
+ * A drain in a table with a long history, beside a drain in a table without one: a tenth of it is in the drained topic, before its backlog,
+ * the rest in a thousand others. Both tables are made once; each round pushes a backlog of its own and drains it.
+ */
+import { TaskDecision } from '@taskstream/task-api'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import type { Connection } from '../hot-path/database.ts'
+import { topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { repository } from '../hot-path/product.ts'
+import { race } from '../hot-path/workers.ts'
+import { copyRow, tend } from './copies.ts'
+import { openDatabase } from './databases.ts'
+import type { Prepare, Scenario } from './scenario.ts'
+import { ratioOf } from './scenario.ts'
+
+const topics = 1000
+const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`
+/** More than the polls of a long history leave unread at its end: what they remember is remembered then. */
+const warmUp = 10_000
+const batch = 1000
+
+interface Subject {
+  /** Makes the tables. */
+  readonly install: (connection: Connection) => Promise<void>
+  /** Ends one task, and copies it. */
+  readonly finish: (connection: Connection, count: number) => Promise<void>
+  readonly push: (connection: Connection, count: number) => Promise<void>
+  readonly drain: (connection: Connection, count: number) => Promise<number>
+}
+
+const taskstream: Subject = {
+  install: async (connection) => {
+    const pool = poolOf(connection, 1)
+    await repository().migrate(pgTransactions(pool))
+    await pool.end()
+  },
+  finish: async (connection, count) => {
+    const pool = poolOf(connection, 1)
+    const transactions = pgTransactions(pool)
+    const tasks = repository()
+    await transactions(async (transaction) => {
+      for (let index = 0; index < topics; index++) await tasks.initialize(transaction, `topic-${index}`)
+      await tasks.initialize(transaction, topic)
+      await tasks.register(transaction)
+      await tasks.push(transaction, topic, { identifier: 'customer 0', input })
+    })
+    const [task] = await transactions((transaction) => tasks.poll(transaction, topic))
+    await transactions((transaction) => tasks.complete(transaction, topic, new Map([[task!, TaskDecision.success()]])))
+    await transactions((transaction) => tasks.unregister(transaction))
+    await pool.end()
+    const instead = { sequence: `nextval('taskstream.task_sequence')`, topic: topicOf, identifier: `'customer ' || n` }
+    await copyRow(connection, { table: 'taskstream.task', count, instead })
+  },
+  push: async (connection, count) => {
+    const pool = poolOf(connection, 1)
+    const transactions = pgTransactions(pool)
+    const tasks = repository()
+    await transactions((transaction) => tasks.initialize(transaction, topic))
+    for (let from = 0; from < count; from += batch) {
+      const creations = Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${from + index}`, input }))
+      await transactions((transaction) => tasks.push(transaction, topic, creations))
+    }
+    await pool.end()
+  },
+  drain: (connection, count) => race('product-worker.ts', [{ connection, size: 1000 }], count),
+}
+
+const pgBoss: Subject = {
+  install: async (connection) => {
+    const boss = await openBoss(connection)
+    await boss.stop({ graceful: false })
+  },
+  finish: async (connection, count) => {
+    const boss = await openBoss(connection)
+    for (let index = 0; index < topics; index++) await boss.createQueue(`topic-${index}`)
+    await boss.send(topic, JSON.parse(input) as object)
+    const [job] = await boss.fetch(topic)
+    await boss.complete(topic, job!.id)
+    await boss.stop({ graceful: false })
+    await copyRow(connection, { table: 'pgboss.job_common', count, instead: { id: 'gen_random_uuid()', name: topicOf } })
+  },
+  push: async (connection, count) => {
+    const boss = await openBoss(connection)
+    const data = JSON.parse(input) as object
+    for (let from = 0; from < count; from += batch)
+      await boss.insert(
+        topic,
+        Array.from({ length: batch }, () => ({ data })),
+      )
+    await boss.stop({ graceful: false })
+  },
+  drain: (connection, count) => race('peer-worker.ts', [{ connection, peer: 'pg-boss' }], count),
+}
+
+/** graphile-worker keeps no history: a job that has ended is deleted. */
+export const historyGrowth: Scenario['subjects'] = { taskstream: growth(taskstream), 'pg-boss': growth(pgBoss) }
+
+function growth({ install, finish, push, drain }: Subject): Prepare {
+  return async ({ server, scale }) => {
+    const empty = await openDatabase(server)
+    const grown = await openDatabase(server)
+    const rate = async ({ connection }: typeof empty, count: number): Promise<number> => {
+      await push(connection, count)
+      return drain(connection, count)
+    }
+    for (const { connection } of [empty, grown]) await install(connection)
+    await finish(grown.connection, scale.history)
+    // Whoever has made this history has also polled it.
+    for (const database of [empty, grown]) {
+      await rate(database, warmUp)
+      await tend(database.connection)
+    }
+    return {
+      measure: ratioOf(
+        () => rate(grown, scale.drained),
+        () => rate(empty, scale.drained),
+      ),
+      [Symbol.asyncDispose]: async () => {
+        for (const database of [empty, grown]) await database[Symbol.asyncDispose]()
+      },
+    }
+  }
+}

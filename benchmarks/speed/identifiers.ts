@@ -1,0 +1,86 @@
+/** Topics of which one task of an identifier is worked on at a time: drains with few and many identifiers, and a poll that finds all blocked. */
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import type pg from 'pg'
+import type { Connection } from '../hot-path/database.ts'
+import { topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { poolOf } from '../hot-path/peers.ts'
+import { repository } from '../hot-path/product.ts'
+import { median } from '../hot-path/report.ts'
+import { race } from '../hot-path/workers.ts'
+import { openDatabase } from './databases.ts'
+import type { Measures, Scale, Scenario } from './scenario.ts'
+
+const condition = 'singular-by-identifier'
+const batch = 1000
+
+export function identifiers(count: number, tasks: (scale: Scale) => number): Measures {
+  return {
+    taskstream: async (connection, scale) => {
+      const pool = poolOf(connection, 2)
+      await pushAll(pool, tasks(scale), (index) => `customer ${index % count}`)
+      await pool.end()
+      return race('product-worker.ts', [{ connection, size: 1000 }], tasks(scale))
+    },
+  }
+}
+
+async function pushAll(pool: pg.Pool, count: number, identifierOf: (index: number) => string): Promise<void> {
+  const tasks = repository()
+  const transactions = pgTransactions(pool)
+  await tasks.migrate(transactions)
+  await transactions((transaction) => tasks.initialize(transaction, topic, { condition }))
+  for (let from = 0; from < count; from += batch) {
+    const creations = Array.from({ length: Math.min(batch, count - from) }, (_, index) => ({
+      identifier: identifierOf(from + index),
+      input,
+    }))
+    await transactions((transaction) => tasks.push(transaction, topic, creations))
+  }
+}
+
+const polls = 200
+/** A poll that tidies up takes longer. */
+const quickMs = 5
+/** So many quick ones after each other: nothing is left to be tidied. */
+const tidy = 5
+const patienceMs = 300_000
+
+export const blocked: Scenario['subjects'] = {
+  taskstream: async ({ server, scale }) => {
+    const database = await openDatabase(server)
+    const pool = poolOf(database.connection, 2)
+    await pushAll(pool, scale.blocked, () => 'customer')
+    const pollOnce = await poller(database.connection, pool)
+    const started = performance.now()
+    // The first one takes what all others wait for.
+    for (let row = 0; row < tidy && performance.now() - started < patienceMs;) row = (await pollOnce()) < quickMs ? row + 1 : 0
+    return {
+      measure: async () => {
+        const times: number[] = []
+        while (times.length < polls) times.push(await pollOnce())
+        return median(times)
+      },
+      [Symbol.asyncDispose]: async () => {
+        await pool.end()
+        await database[Symbol.asyncDispose]()
+      },
+    }
+  },
+}
+
+/** Polls and completes nothing: what it has taken stays active. */
+async function poller(connection: Connection, pool: pg.Pool): Promise<() => Promise<number>> {
+  const tasks = repository()
+  const transactions = pgTransactions(pool)
+  await transactions((transaction) => tasks.register(transaction))
+  const poll = (): Promise<readonly unknown[]> => transactions((transaction) => tasks.poll(transaction, topic, { size: 100 }))
+  const first = await poll()
+  if (first.length !== 1) throw new Error(`${first.length} tasks of one identifier were taken in ${connection.database}`)
+  return async () => {
+    const started = performance.now()
+    const held = await poll()
+    if (held.length > 0) throw new Error(`A poll found ${held.length} tasks that are to be blocked`)
+    return performance.now() - started
+  }
+}

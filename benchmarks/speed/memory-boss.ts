@@ -1,0 +1,18 @@
+/** The drain of pg-boss, for a process that loads nothing else. */
+import { PgBoss } from 'pg-boss'
+import type { ConstructorOptions } from 'pg-boss'
+import { topic } from '../hot-path/database.ts'
+import type { DrainBacklog } from './memory-worker.ts'
+
+export const drainBacklog: DrainBacklog = async (connection, expected) => {
+  const boss = new PgBoss({ ...connection, max: 4, supervise: false, schedule: false } as ConstructorOptions)
+  boss.on('error', () => {})
+  await boss.start()
+  for (let completed = 0; completed < expected;) {
+    const ids = (await boss.fetch(topic, { batchSize: 1000 })).map(({ id }) => id)
+    if (ids.length === 0) throw new Error(`pg-boss finished ${completed} of ${expected} tasks`)
+    await boss.complete(topic, ids)
+    completed += ids.length
+  }
+  await boss.stop({ graceful: false })
+}

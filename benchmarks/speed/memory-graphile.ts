@@ -1,0 +1,35 @@
+/** The drain of graphile-worker, for a process that loads nothing else; its settings as in hot-path/peer-worker.ts. */
+import { Logger, run } from 'graphile-worker'
+import pg from 'pg'
+import { topic } from '../hot-path/database.ts'
+import type { DrainBacklog } from './memory-worker.ts'
+
+export const drainBacklog: DrainBacklog = async (connection, expected) => {
+  const pool = new pg.Pool({ ...connection, max: 25 })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const all = Promise.withResolvers<void>()
+  let handled = 0
+  const runner = await run({
+    pgPool: pool,
+    logger: new Logger(() => () => {}),
+    noHandleSignals: true,
+    taskList: {
+      [topic]: () => {
+        if (++handled === expected) all.resolve()
+      },
+    },
+    preset: {
+      worker: {
+        concurrentJobs: 24,
+        maxPoolSize: 25,
+        localQueue: { size: 500 },
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+      },
+    },
+  })
+  await all.promise
+  await runner.stop()
+  await pool.end()
+}

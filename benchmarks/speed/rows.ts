@@ -1,0 +1,45 @@
+/** What is printed of the rounds of a scenario: medians, and how they stand beside the peers and the limit. */
+import { median } from '../hot-path/report.ts'
+import type { Figures, Scenario } from './scenario.ts'
+
+export interface Row {
+  readonly scenario: string
+  readonly engine: string
+  readonly subject: string
+  readonly rounds: number
+  readonly median: number
+  readonly unit: string
+  /** Null where no peer takes part. BullMQ is none: it has another engine, and other promises. */
+  readonly ratioToBestPeer: number | null
+  /** Null where there is none. */
+  readonly ratioToLimit: number | null
+}
+
+/** `figures` has those of every round by subject. */
+export function rowsOf({ name, engine, unit, better }: Scenario, figures: ReadonlyMap<string, readonly Figures[]>): Row[] {
+  const named = [...figures].flatMap(([subject, all]) => {
+    const records = all.map((each) => (typeof each === 'number' ? { [name]: each } : each))
+    return Object.keys(records[0] ?? {}).map((scenario) => ({
+      scenario,
+      subject,
+      rounds: records.length,
+      median: median(records.map((record) => record[scenario] ?? Number.NaN)),
+    }))
+  })
+  const best = better === 'higher' ? Math.max : Math.min
+  return [...Map.groupBy(named, ({ scenario }) => scenario).values()].flatMap((rows) => {
+    const peers = rows.filter(({ subject }) => !['taskstream', 'limit', 'bullmq'].includes(subject))
+    const bestPeer = peers.length > 0 ? best(...peers.map((row) => row.median)) : undefined
+    const limit = rows.find(({ subject }) => subject === 'limit')?.median
+    return rows.map((row) => ({
+      scenario: row.scenario,
+      engine: row.subject === 'bullmq' ? 'Redis' : engine,
+      subject: row.subject,
+      rounds: row.rounds,
+      median: row.median,
+      unit,
+      ratioToBestPeer: bestPeer === undefined ? null : row.median / bestPeer,
+      ratioToLimit: limit === undefined ? null : row.median / limit,
+    }))
+  })
+}

@@ -1,0 +1,66 @@
+/** Every scenario, by its group. */
+import { backlogGrowth } from './backlog.ts'
+import { connections } from './connections.ts'
+import { drain } from './drains.ts'
+import { failures } from './failures.ts'
+import { historyGrowth } from './history.ts'
+import { blocked, identifiers } from './identifiers.ts'
+import { latency } from './latency.ts'
+import { memory } from './memory.ts'
+import { payloads } from './payloads.ts'
+import { pushBatch, pushSingle, pushTen } from './pushes.ts'
+import type { Groups, Measures, Scenario } from './scenario.ts'
+import { fresh } from './scenario.ts'
+import { heldSnapshot } from './snapshot.ts'
+import { sqliteDrain, sqlitePush } from './sqlite.ts'
+
+function throughput(name: string, measures: Measures): Scenario {
+  return { name, unit: 'tasks/s', better: 'higher', engine: 'PostgreSQL 18', subjects: fresh(measures) }
+}
+
+function ratio(name: string, better: Scenario['better'], subjects: Scenario['subjects']): Scenario {
+  return { name, unit: 'ratio', better, engine: 'PostgreSQL 18', subjects }
+}
+
+export const groups: Groups = {
+  push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatch)],
+  drain: [
+    throughput('drain-1', drain(1)),
+    throughput('drain-2', drain(2)),
+    throughput('drain-transactional', drain(1, 'transactional')),
+  ],
+  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', subjects: fresh(latency) }],
+  growth: [
+    ratio('held-snapshot', 'higher', heldSnapshot),
+    ratio('history-growth', 'higher', historyGrowth),
+    ratio('backlog-growth', 'lower', backlogGrowth),
+  ],
+  identifiers: [
+    throughput(
+      'identifiers-1',
+      identifiers(1, ({ serial }) => serial),
+    ),
+    throughput(
+      'identifiers-1000',
+      identifiers(1_000, ({ drained }) => drained),
+    ),
+    throughput(
+      'identifiers-100k',
+      identifiers(100_000, ({ manyIdentifiers }) => manyIdentifiers),
+    ),
+  ],
+  blocked: [{ name: 'identifiers-blocked', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', subjects: blocked }],
+  failures: [throughput('failures', failures)],
+  payload: [
+    throughput('payload-100B', payloads(100, 1000)),
+    throughput('payload-10kB', payloads(10_000, 1000)),
+    throughput('payload-1MB', payloads(1_000_000, 10)),
+  ],
+  // Once: a drain of millions is long enough to speak for itself, and leaves nothing to be drained again.
+  memory: [{ name: 'memory', unit: 'MiB', better: 'lower', engine: 'PostgreSQL 18', rounds: 1, subjects: fresh(memory) }],
+  connections: [1, 4, 16].map((count) => throughput(`connections-${count}`, connections(count))),
+  sqlite: [
+    { name: 'sqlite-push', unit: 'tasks/s', better: 'higher', engine: 'SQLite', subjects: sqlitePush },
+    { name: 'sqlite-drain', unit: 'tasks/s', better: 'higher', engine: 'SQLite', subjects: sqliteDrain },
+  ],
+}
