@@ -1,6 +1,6 @@
 /** From the call that pushes a task to an idle topic to the call of its handler, in milliseconds. Pushed on connections of the pusher's own. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { eachTask, Submitter, TaskNode } from '@taskstream/task-processor'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/postgres'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import pg from 'pg'
@@ -59,7 +59,8 @@ export const latency: Measures = {
     const pool = poolOf(connection, 4)
     const pushing = poolOf(connection, 1)
     const tasks = await prepareTaskstream(pool)
-    const transactions = pgTransactions(pushing)
+    // Without a transaction of its own, as the peers push.
+    const submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pushing) })
     const bell = new Bell()
     const node = new TaskNode({
       repository: repository(),
@@ -68,9 +69,7 @@ export const latency: Measures = {
     })
     node.process(topic, { handler: eachTask(bell.ring) })
     await node.start()
-    const figures = await sample(samples, bell, () =>
-      transactions((transaction) => tasks.push(transaction, topic, { identifier: 'customer', input })),
-    )
+    const figures = await sample(samples, bell, () => submitter.submit(topic, { identifier: 'customer', input }))
     await node.stop()
     await Promise.all([pool.end(), pushing.end()])
     return figures

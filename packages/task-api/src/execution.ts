@@ -16,4 +16,9 @@ export interface TransactionSource<Transaction> {
   readonly connections?: number
   /** Whether the caller is inside a transaction of this source that another would have to wait for, on a single connection. */
   readonly inside?: boolean
+  /**
+   * Runs `work` without a transaction around it: each of its statements is committed on its own, for what is a single statement anyway. It
+   * spares the database two round trips. Never runs `work` again. Absent where a source cannot; a transaction does as well.
+   */
+  readonly autocommit?: <Result>(work: (connection: Transaction) => Result | Promise<Result>) => Promise<Result>
 }

@@ -6,6 +6,14 @@ import type { Wake } from './wake.ts'
 const firstPauseMs = 50
 const longestPauseMs = 5_000
 
+interface PersistOptions {
+  readonly signal: AbortSignal
+  readonly wake: Wake
+  readonly onRetry: (error: unknown) => void
+  /** As of `once`. */
+  readonly single?: boolean
+}
+
 /** Opens every transaction that the processor has. */
 export class Dispatcher<Transaction> {
   readonly #transactions: TransactionSource<Transaction>
@@ -14,8 +22,10 @@ export class Dispatcher<Transaction> {
     this.#transactions = transactions
   }
 
-  once<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
-    return this.#transactions(work)
+  /** `single`: what `work` does is one statement, or several that may be committed one by one. */
+  once<Result>(work: (transaction: Transaction) => Result | Promise<Result>, single = false): Promise<Result> {
+    const { autocommit } = this.#transactions
+    return single && autocommit ? autocommit(work) : this.#transactions(work)
   }
 
   /**
@@ -24,11 +34,11 @@ export class Dispatcher<Transaction> {
    */
   async persist<Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
-    { signal, wake, onRetry }: { readonly signal: AbortSignal; readonly wake: Wake; readonly onRetry: (error: unknown) => void },
+    { signal, wake, onRetry, single = false }: PersistOptions,
   ): Promise<Result> {
     for (let count = 1; ; count++) {
       try {
-        return await this.#transactions(work)
+        return await this.once(work, single)
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error
         onRetry(error)

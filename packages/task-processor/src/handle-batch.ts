@@ -67,7 +67,7 @@ export async function handleBatch<Transaction>(
     abortMs: 2e3,
     wake: () => {},
   }
-  await new LeasedBatch(environment, tasks).begin()
+  await new LeasedBatch(environment, tasks, false).begin()
   await open.close?.()
   if (failure) throw (failure as { readonly error: unknown }).error
   return outcome

@@ -12,6 +12,7 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly tasks: readonly HeldTask[]
   readonly #environment: BatchEnvironment<Transaction>
   readonly #handling: Handling<Transaction>
+  readonly #plain: boolean
   /** Ends the attempts to reach the database. */
   readonly #giveUp = new AbortController()
   readonly #wake: Wake
@@ -26,9 +27,11 @@ export class LeasedBatch<Transaction> implements Batch {
   #handled: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
 
-  constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[]) {
+  /** `plain`: the topic has no order but fifo, and no condition. */
+  constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[], plain: boolean) {
     this.#environment = environment
     this.tasks = tasks
+    this.#plain = plain
     this.#handling = new Handling(environment, tasks)
     this.#wake = new Wake(environment.clock)
     this.#condition = new Condition(environment.listener, 'complete', environment.topic)
@@ -112,16 +115,19 @@ export class LeasedBatch<Transaction> implements Batch {
       listener.onCallback(this.event)
       let decisions: Decisions = new Map()
       // Run again when the database went away: of a commit whose outcome is unknown the fence tells, and nothing takes effect twice.
-      const completion = await this.#persist<Completion>(async (transaction) => {
-        if (typeof decide !== 'function') {
-          decisions = complement(this.tasks, decide)
-          return repository.complete(transaction, topic, decisions)
-        }
-        const { held, lost } = await repository.hold(transaction, topic, this.tasks)
-        decisions = complement(held, await decide(transaction, held))
-        const { completed } = await repository.complete(transaction, topic, decisions, { strict: true })
-        return { completed, lost }
-      })
+      const completion = await this.#persist<Completion>(
+        async (transaction) => {
+          if (typeof decide !== 'function') {
+            decisions = complement(this.tasks, decide)
+            return repository.complete(transaction, topic, decisions)
+          }
+          const { held, lost } = await repository.hold(transaction, topic, this.tasks)
+          decisions = complement(held, await decide(transaction, held))
+          const { completed } = await repository.complete(transaction, topic, decisions, { strict: true })
+          return { completed, lost }
+        },
+        typeof decide !== 'function',
+      )
       this.#completed(completion, decisions)
       return completion
     }
@@ -150,10 +156,13 @@ export class LeasedBatch<Transaction> implements Batch {
     const left = this.#handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     const decisions = left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.event)
-    const [completion, returned] = await this.#persist(async (transaction) => [
-      await repository.complete(transaction, topic, decisions),
-      await repository.handBack(transaction, topic, left),
-    ])
+    const [completion, returned] = await this.#persist(
+      async (transaction) => [
+        await repository.complete(transaction, topic, decisions),
+        await repository.handBack(transaction, topic, left),
+      ],
+      left.length === 0,
+    )
     this.#completed(completion, decisions)
     if (left.length > 0) this.#tellReturned(returned)
   }
@@ -195,13 +204,15 @@ export class LeasedBatch<Transaction> implements Batch {
   async #failAll(error: unknown): Promise<void> {
     const { topic, retry, repository } = this.#environment
     const decisions = new Map(this.tasks.map((task) => [task, failed(task, error, retry)]))
-    const completion = await this.#persist((transaction) => repository.complete(transaction, topic, decisions))
+    const completion = await this.#persist((transaction) => repository.complete(transaction, topic, decisions), true)
     // The handler's own completion may have come first; then nothing was left.
     if (!this.#completion) this.#completed(completion, decisions)
   }
 
-  async #persist<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
+  /** `whole`: completes all that it does in one go, which is a single statement in a topic without a condition. */
+  async #persist<Result>(work: (transaction: Transaction) => Result | Promise<Result>, whole = false): Promise<Result> {
     const result = await this.#environment.dispatcher.persist(work, {
+      single: whole && this.#plain,
       signal: this.#giveUp.signal,
       wake: this.#wake,
       onRetry: (error) => this.#condition.failed(error),

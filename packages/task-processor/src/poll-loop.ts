@@ -1,3 +1,4 @@
+import { isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { LeasedBatch } from './leased-batch.ts'
@@ -40,7 +41,10 @@ export class PollLoop<Transaction> {
    * may have died of one of them, and after a transaction that was rolled back.
    */
   #careful: number
+  /** Whether the topic has no order but fifo and no condition, for all that is known. */
+  #plain: boolean
   #empty = 0
+  /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
   #releaseAt = 0
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
@@ -51,6 +55,8 @@ export class PollLoop<Transaction> {
     this.#wake = new Wake(environment.clock)
     this.#polling = new Condition(environment.listener, 'poll', environment.topic)
     this.#careful = settings.poll.size
+    const { order = 'fifo', condition = 'none' } = settings.poll
+    this.#plain = order === 'fifo' && condition === 'none'
   }
 
   start(): void {
@@ -112,14 +118,16 @@ export class PollLoop<Transaction> {
       this.#polling.worked()
       if (found > 0) {
         this.#empty = 0
+        this.#releaseAt = Math.min(this.#releaseAt, clock.monotonicMs() + releaseEveryMs)
         return 0
       }
       release()
       listener.onEmpty({ topic })
-      // Before it sleeps it must know when to wake.
+      // Before it sleeps it must know when to wake. Woken before that, it polls at once.
       const { released, nextDueMs = Infinity } = await this.#release()
-      this.#releaseAt = 0
-      return released > 0 ? 0 : Math.min(nextDueMs, this.#idleMs(++this.#empty))
+      const sleepMs = Math.min(nextDueMs, this.#idleMs(++this.#empty))
+      this.#releaseAt = clock.monotonicMs() + nextDueMs
+      return released > 0 ? 0 : sleepMs
     } catch (error) {
       release()
       this.#polling.failed(error)
@@ -138,17 +146,41 @@ export class PollLoop<Transaction> {
   }
 
   async #beginLeased(release: () => void): Promise<number> {
-    const { dispatcher, repository, topic } = this.#environment
-    this.#uncertain = true
-    const tasks = await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, this.#settings.poll))
-    this.#uncertain = false
+    const plain = this.#plain
+    const tasks = (plain ? await this.#pollPlain() : undefined) ?? (await this.#poll())
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     if (tasks.length === 0) return 0
-    const batch = new LeasedBatch(this.#environment, tasks)
+    const batch = new LeasedBatch(this.#environment, tasks, plain && this.#plain)
     const late = this.#draining.signal.aborted
     if (late) this.#onLate(batch)
     void this.#keep(batch, late ? batch.decline() : batch.begin(), release)
     return tasks.length
+  }
+
+  /** A poll of a plain topic is a statement of its own. @returns nothing if the topic turns out not to be one */
+  async #pollPlain(): Promise<HeldTask[] | undefined> {
+    try {
+      return await this.#poll({ order: 'fifo', condition: 'none' })
+    } catch (error) {
+      const { order, condition } = this.#settings.poll
+      if (!isTaskError(error, 'TOPIC_DIFFERENT') || (order && condition)) throw error
+      // Nothing was taken.
+      this.#uncertain = false
+      this.#plain = false
+      return undefined
+    }
+  }
+
+  async #poll(plain?: Pick<PollOptions, 'order' | 'condition'>): Promise<HeldTask[]> {
+    const { dispatcher, repository, topic } = this.#environment
+    const options = { ...this.#settings.poll, ...plain }
+    this.#uncertain = true
+    const tasks = await dispatcher.once<HeldTask[]>(
+      (transaction) => repository.poll(transaction, topic, options),
+      plain !== undefined,
+    )
+    this.#uncertain = false
+    return tasks
   }
 
   async #beginTransaction(release: () => void): Promise<number> {

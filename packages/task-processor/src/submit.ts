@@ -129,16 +129,21 @@ export class Submitter<Transaction> implements AsyncDisposable {
   async #push(submissions: readonly Submission[]): Promise<void> {
     let written = false
     let results: ReadonlyMap<Submission, PushedTask[]>
+    const pushes = together(submissions)
+    // One push that only appends is a single statement.
+    const { transactions } = this.#options
+    const single = pushes.length === 1 && appends(pushes[0]!) ? transactions.autocommit : undefined
     try {
-      results = await this.#options.transactions(async (transaction) => {
+      results = await (single ?? transactions)(async (transaction) => {
         written = false
-        const pushed = await this.#pushAll(transaction, together(submissions))
+        const pushed = await this.#pushAll(transaction, pushes)
         written = true
         return pushed
       })
     } catch (error) {
-      // Rolled back for certain, because of one of them: each is tried alone, and only that one fails.
-      if (!written && submissions.length > 1 && isTaskError(error) && !isPassing(error)) {
+      // Not written for certain, because of one of them: each is tried alone, and only that one fails.
+      const unwritten = single ? refusals.some((code) => isTaskError(error, code)) : !written && isTaskError(error)
+      if (unwritten && submissions.length > 1 && !isPassing(error)) {
         for (const submission of submissions) await this.#push([submission])
       } else {
         for (const submission of submissions) submission.reject(error)
@@ -171,6 +176,9 @@ export class Submitter<Transaction> implements AsyncDisposable {
     return results
   }
 }
+
+/** What a push is refused for before it writes anything. */
+const refusals = ['ARGUMENT_INVALID', 'TOPIC_UNKNOWN'] as const
 
 /** Submissions in as few statements as give the outcomes that one statement each would have given. */
 function together(submissions: readonly Submission[]): Push[] {

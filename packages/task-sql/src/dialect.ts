@@ -174,8 +174,11 @@ export interface Dialect {
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>
 
-  /** Whether a plan that was made without the values is as good as one made with them. */
-  readonly keepsPlans: boolean
+  /**
+   * Names how much the task table holds, in steps, for all that is known: a plan that was made for little is bad for much. None where no
+   * plan should be kept.
+   */
+  scale(): string | undefined
 
   /** The named error for a driver's error, if it is one that callers should tell apart. */
   classify(error: unknown): TaskError | undefined

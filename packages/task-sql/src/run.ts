@@ -1,19 +1,23 @@
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
+import type { Statement } from './statement.ts'
 import type { SqlAdapter, Verb } from './transaction.ts'
 
-/** What running asks of a dialect. */
-type SpokenDialect = Pick<Dialect, 'classify' | 'keepsPlans'>
+/** How statements are run, beside the adapter. */
+export interface Running extends Pick<Dialect, 'classify'> {
+  /** As `execute` is told. */
+  planOf(statement: Statement): string | undefined
+}
 
 /** Drives a verb's statements through a transaction: at once on a synchronous adapter, awaiting each on an asynchronous one. */
 export function run<Transaction, E extends Execution, Result>(
   adapter: SqlAdapter<Transaction, E>,
   transaction: Transaction,
   verb: Verb<Result>,
-  dialect: SpokenDialect,
+  running: Running,
 ): Outcome<E, Result> {
   const outcome =
-    adapter.execution === 'sync' ? runSync(adapter, transaction, verb, dialect) : runAsync(adapter, transaction, verb, dialect)
+    adapter.execution === 'sync' ? runSync(adapter, transaction, verb, running) : runAsync(adapter, transaction, verb, running)
   return outcome as Outcome<E, Result>
 }
 
@@ -21,15 +25,15 @@ function runSync<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,
-  dialect: SpokenDialect,
+  running: Running,
 ): Result {
   let step = verb.next()
   while (!step.done) {
     let rows
     try {
-      rows = (adapter as SqlAdapter<Transaction, 'sync'>).execute(transaction, step.value, dialect.keepsPlans)
+      rows = (adapter as SqlAdapter<Transaction, 'sync'>).execute(transaction, step.value, running.planOf(step.value))
     } catch (error) {
-      throw dialect.classify(error) ?? error
+      throw running.classify(error) ?? error
     }
     step = verb.next(rows)
   }
@@ -40,15 +44,15 @@ async function runAsync<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,
-  dialect: SpokenDialect,
+  running: Running,
 ): Promise<Result> {
   let step = verb.next()
   while (!step.done) {
     let rows
     try {
-      rows = await adapter.execute(transaction, step.value, dialect.keepsPlans)
+      rows = await adapter.execute(transaction, step.value, running.planOf(step.value))
     } catch (error) {
-      throw dialect.classify(error) ?? error
+      throw running.classify(error) ?? error
     }
     step = verb.next(rows)
   }

@@ -6,6 +6,8 @@ export interface Statement {
   /** One more text than there are values; a value stands between each two. */
   readonly texts: readonly string[]
   readonly values: readonly SqlValue[]
+  /** Its plan is good whatever the tables hold. */
+  readonly anyScale?: boolean
 }
 
 /**

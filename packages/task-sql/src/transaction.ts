@@ -10,9 +10,9 @@ export interface SqlAdapter<Transaction, E extends Execution = Execution> {
   /**
    * Runs one statement in the transaction and returns its rows, none for a statement without. Throws the driver's own errors.
    *
-   * @param mayPrepare whether the statement is worth preparing, where driver and connection can
+   * @param plan names the circumstances for which a plan of this text may be kept, where driver and connection can; none: it is not worth it
    */
-  execute(transaction: Transaction, statement: Statement, mayPrepare?: boolean): Outcome<E, readonly Row[]>
+  execute(transaction: Transaction, statement: Statement, plan?: string): Outcome<E, readonly Row[]>
 }
 
 /** A verb without I/O: yields statements, is given their rows, and returns its result. Whoever runs it decides how to wait. */

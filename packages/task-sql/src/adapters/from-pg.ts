@@ -24,10 +24,10 @@ const keeps = new WeakMap<PgClient, Promise<boolean>>()
  */
 export const fromPg: SqlAdapter<PgClient, 'async'> = {
   execution: 'async',
-  execute: async (client, statement, mayPrepare) => {
+  execute: async (client, statement, plan) => {
     const text = render(statement, (position) => `$${position}`)
     const values = statement.values as unknown[]
-    const name = mayPrepare ? preparedName(text) : undefined
+    const name = plan === undefined ? undefined : preparedName(text, plan)
     if (name === undefined || !(await keepsStatements(client))) return (await client.query(text, values)).rows
     try {
       return (await (client as unknown as PreparingClient).query({ name, text, values })).rows

@@ -1,5 +1,5 @@
-import type { Claim, ClaimRequest } from '../dialect.ts'
-import { raw, sql } from '../statement.ts'
+import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { chunkBits } from './postgres-holdings.ts'
@@ -33,22 +33,28 @@ const persistEvery = 8192
  *
  * What a process has learned holds for one history of the database: a topic's generation, and the server's starts. A crash may
  * take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
- * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them.
+ * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them. A crash ends every connection: what
+ * has once been asked of a server is kept in its session (`taskstream.run`), and asked again where sessions disagree.
  */
-export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) => Verb<Claim> {
+export function postgresClaim(tables: PostgresTables): Pick<Dialect, 'claimPlain' | 'scale'> {
   const floors = new Map<string, TopicFloor>()
-  return claim
+  /** Topics that had listed rows when they were last polled. */
+  const relisting = new Set<string>()
+  let scale: string | undefined
+  // Without its topic a plan reads, and locks, every topic's partition.
+  return { claimPlain: claim, scale: () => (tables.partitioned ? undefined : scale) }
 
   function* claim(request: ClaimRequest): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
-    const rows = yield claimStatement(tables, request, known)
+    const merge = relisting.has(request.topic)
+    const rows = yield claimStatement(tables, request, known, merge)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], ownerKnown: false }
-    const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled] = String(
-      status['status'],
-    ).split(' ')
+    const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled, bytes, relisted] =
+      String(status['status']).split(' ')
+    scale = scaleOf(Number(bytes))
     const now = learn(floors, request.topic, known, {
       history,
       floor: Number(floor),
@@ -56,6 +62,10 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
       mark: mark === '-' ? undefined : mark,
       bound: Number(bound),
     })
+    if (relisted === 't') relisting.add(request.topic)
+    else relisting.delete(request.topic)
+    // It took nothing: there are rows that it was not looking for.
+    if (relisted === 't' && !merge) return yield* claim(request)
     // What this transaction has pushed itself could not be told from what it has locked: it is made active.
     if (request.mayLock && clean === 'f') return yield* claim({ ...request, mayLock: false })
     if (clean === 't' && now.floor - Number(persisted) > persistEvery) yield persistFloor(tables, request.topic, now)
@@ -68,19 +78,29 @@ export function postgresClaim(tables: PostgresTables): (request: ClaimRequest) =
   }
 }
 
-function claimStatement(tables: PostgresTables, request: ClaimRequest, known: TopicFloor): Statement {
+/** Steps by four, from 128 kB on: a table that has grown by less is read in the same way. */
+function scaleOf(bytes: number): string {
+  return `scale ${Math.max(0, Math.floor(Math.log2((bytes + 1) / 131_072) / 2) + 1)}`
+}
+
+/** `merge`: looks for listed rows too. Most polls find none to be there, and are spared that. */
+function claimStatement(tables: PostgresTables, request: ClaimRequest, known: TopicFloor, merge: boolean): Statement {
   const { topic, owner, size, columns, mayLock } = request
   const { task } = tables
   // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
   // lock is its own, which would not be passed over. (A row that it has written itself may carry its lock too.)
   const free = sql`${ready} and (t.xmax <> (select self from start) or t.xmin = (select self from start))`
   const places = mayLock ? columns : raw('t.ctid as place')
+  const taken = (column: string): Statement =>
+    raw(`${merge ? `select ${column} from again union all ` : ''}select ${column} from fresh`)
+  const run = known.history.split('/').slice(1).join('/') || null
   return sql`
     with start as materialized (
       select pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
              pg_snapshot_xmin(pg_current_snapshot()) as low,
              coalesce(pg_current_xact_id_if_assigned()::xid, ${nobody}::xid) as self,
              (select last_value from ${tables.sequence}) as bound,
+             (select 1 from ${task} t where ${inTopic(tables, topic)} and t.listed and ${ready} order by t.topic, t.sequence limit 1) is not null as relisted,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
              p.ordering,
              p.condition,
@@ -89,17 +109,46 @@ function claimStatement(tables: PostgresTables, request: ClaimRequest, known: To
              case when h.history = ${known.history} then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
              case when h.history = ${known.history} then ${known.pending?.mark ?? null}::xid8 end as mark
         from ${tables.topic} p,
-             lateral (select concat_ws('/', p.generation, extract(epoch from pg_postmaster_start_time()),
-                                       extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as history) h
+             lateral (select concat_ws('/', p.generation, case
+                        when current_setting('taskstream.run', true) = ${run}::text then ${run}::text
+                        else set_config('taskstream.run', concat_ws('/', extract(epoch from pg_postmaster_start_time()),
+                                        extract(epoch from pg_stat_get_bgwriter_stat_reset_time())), false) end) as history) h
        where p.topic = ${topic}),
     room as materialized (
-      select case when registered and ordering = 0 and condition = 0 and ${mayLock ? raw('clean') : raw('true')} then ${size}::int8 else 0 end as size from start),
+      select case when registered and ordering = 0 and condition = 0 and ${mayLock ? raw('clean') : raw('true')}
+                   and ${merge ? raw('true') : raw('not relisted')} then ${size}::int8 else 0 end as size from start),
     first as materialized (
       select t.sequence
         from ${task} t
        where ${inTopic(tables, topic, sql`(select floor from start)`)} and not t.listed and ${ready}
        order by t.topic, t.sequence
        limit 1),
+    ${merge ? listedRows(tables, request, free, places) : nothing}
+    fresh as materialized (
+      select ${places}
+        from ${task} t
+       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
+       order by t.topic, t.sequence
+       limit (select size - ${merge ? raw('(select count(*) from again)') : raw('0')} from room)
+         for update skip locked),
+    ${mayLock ? sql`claimed as (${taken('*')})` : claimed(tables, request, taken('place'))}
+    select c.*, null as status
+      from claimed c
+     union all
+    select empty.*,
+           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
+                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
+                     coalesce((case when s.clean and s.low >= s.mark
+                                    then least((select sequence - 1 from first), ${known.pending?.bound ?? null}::int8) end)::text, '-'),
+                     pg_relation_size(${tables.taskName}::regclass), s.relisted)
+      from start s
+      left join (select * from claimed limit 0) empty on true`
+}
+
+/** The listed rows that come before as many fresh ones as there is room for, or among them. */
+function listedRows(tables: PostgresTables, { topic }: ClaimRequest, free: Statement, places: Statement): Statement {
+  const { task } = tables
+  return sql`
     last as materialized (
       select max(sequence) as sequence
         from (select sequence
@@ -116,36 +165,18 @@ function claimStatement(tables: PostgresTables, request: ClaimRequest, known: To
                         limit (select size from room))) ready
                order by sequence
                limit (select size from room)) first
-       where (select 1 from ${task} t where ${inTopic(tables, topic)} and t.listed and ${ready} order by t.topic, t.sequence limit 1) is not null),
+       where (select relisted from start)),
     again as materialized (
       select ${places}
         from ${task} t
        where ${inTopic(tables, topic)} and t.listed and ${free} and t.sequence <= (select sequence from last)
        order by t.topic, t.sequence
        limit (select size from room)
-         for update skip locked),
-    fresh as materialized (
-      select ${places}
-        from ${task} t
-       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
-       order by t.topic, t.sequence
-       limit (select size - (select count(*) from again) from room)
-         for update skip locked),
-    ${mayLock ? raw('claimed as (select * from again union all select * from fresh)') : claimed(tables, request)}
-    select c.*, null as status
-      from claimed c
-     union all
-    select empty.*,
-           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
-                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
-                     coalesce((case when s.clean and s.low >= s.mark
-                                    then least((select sequence - 1 from first), ${known.pending?.bound ?? null}::int8) end)::text, '-'))
-      from start s
-      left join (select * from claimed limit 0) empty on true`
+         for update skip locked),`
 }
 
 /** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
-function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRequest): Statement {
+function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRequest, places: Statement): Statement {
   const { task, holding } = tables
   return sql`
     claimed as (
@@ -155,7 +186,7 @@ function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRe
              attempt = t.attempt + 1,
              tries = t.tries + 1,
              started = coalesce(to_timestamp(${now}::float8 / 1000), statement_timestamp())
-       where t.ctid = any (array(select place from again union all select place from fresh))
+       where t.ctid = any (array(${places}))
          and ${tables.partitioned ? sql`t.topic = ${topic}` : sql`t.topic || '' = ${topic}`}
          and t.state = 1
       returning t.listed, ${columns}),

@@ -79,7 +79,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     taskInOrder: sql`${tables.task} t`,
     among: (column, values) =>
       sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
-    claimPlain: postgresClaim(tables),
+    ...postgresClaim(tables),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
     openTopic: (topic, keyed) => [sql`select ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
@@ -90,8 +90,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tellActivation: (topic) => (options.notify === false ? [] : [sql`select pg_notify(${activationChannel(channel)}, ${topic})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
-    // Without its topic a plan reads, and locks, every topic's partition.
-    keepsPlans: !tables.partitioned,
     classify: classifyPostgresError,
   }
 }

@@ -90,7 +90,7 @@ export function sqlite(): Dialect {
     tidy: function* () {
       // Nothing is noted: the index of active rows is exact.
     },
-    keepsPlans: true,
+    scale: () => undefined,
     classify,
   }
 }

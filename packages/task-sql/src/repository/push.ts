@@ -57,9 +57,10 @@ function* pushAndRemove(
 }
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
-  const inserted = yield checked.every(({ plain }) => plain)
-    ? insertPlain(context, topic, checked, headsOf(checked))
-    : insertAny(context, topic, checked, headsOf(checked))
+  const heads = headsOf(checked)
+  const plain = checked.every((creation) => creation.plain)
+  const statement = plain ? insertPlain(context, topic, checked, heads) : insertAny(context, topic, checked, heads)
+  const inserted = yield { ...statement, anyScale: true }
   // Sequences ascend in the order of the rows given, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined

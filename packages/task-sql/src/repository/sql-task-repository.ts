@@ -4,6 +4,7 @@ import { checkText, invalid, taskLimits } from '@taskstream/task-api'
 import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { run } from '../run.ts'
+import type { Running } from '../run.ts'
 import { migrate, plan, schemaStatus } from '../schema/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from '../schema/migrate.ts'
 import type { SqlAdapter, Verb } from '../transaction.ts'
@@ -88,13 +89,17 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   }
   // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
   // better planned for what they are asked.
-  const rare = { ...dialect, keepsPlans: false }
+  const rare: Running = { classify: dialect.classify, planOf: () => undefined }
+  const frequent: Running = {
+    classify: dialect.classify,
+    planOf: (statement) => (statement.anyScale ? 'any scale' : dialect.scale()),
+  }
   const bindTo =
-    (spoken: Dialect) =>
+    (running: Running) =>
     <Arguments extends readonly unknown[], Result>(verb: (context: Context, ...args: Arguments) => Verb<Result>) =>
     (transaction: Transaction, ...args: Arguments): Outcome<E, Result> =>
-      run(adapter, transaction, verb(context, ...args), spoken)
-  const often = bindTo(dialect)
+      run(adapter, transaction, verb(context, ...args), running)
+  const often = bindTo(frequent)
   const bind = bindTo(rare)
   return {
     execution: adapter.execution,

@@ -3,6 +3,7 @@ import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { autocommit, notReadCommitted } from './pg-autocommit.ts'
 import { WritableServer } from './writable-server.ts'
 
 /** What we need of a `pg.Pool`. */
@@ -74,9 +75,23 @@ export function pgTransactions<Client extends PgPoolClient>(
       }
     }
   }
+  const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work) => {
+    for (let count = 0; ; count++) {
+      let phase: Phase = 'connecting'
+      const pool = await server.find()
+      try {
+        const result = await autocommit(pool, work, () => (phase = 'committing'))
+        return result === notReadCommitted ? await transact(work) : result
+      } catch (error) {
+        // Whatever was sent may have been committed: only who could not be reached is given up for another.
+        const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
+        if (count >= retries || !elsewhere) throw error
+      }
+    }
+  }
   // One server at a time: the smallest pool may be the one.
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
-  return sizes.length > 0 ? Object.assign(transact, { connections: Math.min(...sizes) }) : transact
+  return Object.assign(transact, { autocommit: alone }, sizes.length > 0 && { connections: Math.min(...sizes) })
 }
 
 async function once<Client extends PgPoolClient, Result>(
