@@ -18,7 +18,8 @@ export interface TransactionSource<Transaction> {
   readonly inside?: boolean
   /**
    * Runs `work` without a transaction around it: each of its statements is committed on its own, for what is a single statement anyway. It
-   * spares the database two round trips. Never runs `work` again. Absent where a source cannot; a transaction does as well.
+   * spares the database two round trips. Runs `work` again only where nothing of it can have been committed. Absent where a source cannot: a
+   * transaction does as well.
    */
   readonly autocommit?: <Result>(work: (connection: Transaction) => Result | Promise<Result>) => Promise<Result>
 }
