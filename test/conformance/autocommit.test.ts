@@ -1,5 +1,5 @@
 /** Statements that are committed on their own, where a source of transactions can: what a transaction around one statement would only cost. */
-import { TaskDecision } from '@taskstream/task-api'
+import type { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { raw } from '@taskstream/task-sql'
