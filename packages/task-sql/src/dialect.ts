@@ -179,6 +179,9 @@ export interface Dialect {
    * plan should be kept.
    */
   scale(): string | undefined
+  /** Bytes that the task table takes; for `learnExtent`, which `scale` goes by. */
+  readonly extent: Statement
+  learnExtent(bytes: number): void
 
   /** The named error for a driver's error, if it is one that callers should tell apart. */
   classify(error: unknown): TaskError | undefined

@@ -36,25 +36,23 @@ const persistEvery = 8192
  * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them. A crash ends every connection: what
  * has once been asked of a server is kept in its session (`taskstream.run`), and asked again where sessions disagree.
  */
-export function postgresClaim(tables: PostgresTables): Pick<Dialect, 'claimPlain' | 'scale'> {
+export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'extent' | 'learnExtent'>): Dialect['claimPlain'] {
   const floors = new Map<string, TopicFloor>()
   /** Topics that had listed rows when they were last polled. */
   const relisting = new Set<string>()
-  let scale: string | undefined
-  // Without its topic a plan reads, and locks, every topic's partition.
-  return { claimPlain: claim, scale: () => (tables.partitioned ? undefined : scale) }
+  return claim
 
   function* claim(request: ClaimRequest): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
     const merge = relisting.has(request.topic)
-    const rows = yield claimStatement(tables, request, known, merge)
+    const rows = yield claimStatement(tables, request, known, merge, scale.extent)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], ownerKnown: false }
     const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled, bytes, relisted] =
       String(status['status']).split(' ')
-    scale = scaleOf(Number(bytes))
+    scale.learnExtent(Number(bytes))
     const now = learn(floors, request.topic, known, {
       history,
       floor: Number(floor),
@@ -78,13 +76,14 @@ export function postgresClaim(tables: PostgresTables): Pick<Dialect, 'claimPlain
   }
 }
 
-/** Steps by four, from 128 kB on: a table that has grown by less is read in the same way. */
-function scaleOf(bytes: number): string {
-  return `scale ${Math.max(0, Math.floor(Math.log2((bytes + 1) / 131_072) / 2) + 1)}`
-}
-
 /** `merge`: looks for listed rows too. Most polls find none to be there, and are spared that. */
-function claimStatement(tables: PostgresTables, request: ClaimRequest, known: TopicFloor, merge: boolean): Statement {
+function claimStatement(
+  tables: PostgresTables,
+  request: ClaimRequest,
+  known: TopicFloor,
+  merge: boolean,
+  extent: Statement,
+): Statement {
   const { topic, owner, size, columns, mayLock } = request
   const { task } = tables
   // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
@@ -140,7 +139,7 @@ function claimStatement(tables: PostgresTables, request: ClaimRequest, known: To
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then least((select sequence - 1 from first), ${known.pending?.bound ?? null}::int8) end)::text, '-'),
-                     pg_relation_size(${tables.taskName}::regclass), s.relisted)
+                     ${extent}, s.relisted)
       from start s
       left join (select * from claimed limit 0) empty on true`
 }

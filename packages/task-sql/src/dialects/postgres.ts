@@ -9,6 +9,7 @@ import { attemptOf } from '../repository/lease.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
+import { postgresScale } from './postgres-scale.ts'
 import { inTopic, ready } from './postgres-topic.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
 
@@ -38,6 +39,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const schema = options.schema ?? 'taskstream'
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
+  const scale = postgresScale(tables)
   return {
     name: 'postgres',
     tables,
@@ -79,7 +81,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     taskInOrder: sql`${tables.task} t`,
     among: (column, values) =>
       sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
-    ...postgresClaim(tables),
+    ...scale,
+    claimPlain: postgresClaim(tables, scale),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
     openTopic: (topic, keyed) => [sql`select ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],

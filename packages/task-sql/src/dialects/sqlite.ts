@@ -16,6 +16,13 @@ const tables: Tables = {
   activation: raw('task_activation'),
 }
 
+/** Statements are prepared once and for all: they name their indexes. */
+const anyScale: Pick<Dialect, 'extent' | 'learnExtent' | 'scale'> = {
+  scale: () => undefined,
+  extent: raw('0'),
+  learnExtent: () => {},
+}
+
 /**
  * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
  * ready and active rows is all that polling needs.
@@ -90,7 +97,7 @@ export function sqlite(): Dialect {
     tidy: function* () {
       // Nothing is noted: the index of active rows is exact.
     },
-    scale: () => undefined,
+    ...anyScale,
     classify,
   }
 }
@@ -145,7 +152,7 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
             limit ${size})
     returning ${columns}`
   if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
-  return { rows: [], ...(yield* claimStatus({ tables }, topic, owner)) }
+  return { rows: [], ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
 }
 
 /** A library may have wrapped the driver's error: it is then the cause of what it throws. */

@@ -38,15 +38,17 @@ export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, own
 
 /** What a claim that took nothing has to say for itself. */
 export function* claimStatus(
-  { tables }: Pick<Dialect, 'tables'>,
+  { tables, extent, learnExtent }: Pick<Dialect, 'tables' | 'extent' | 'learnExtent'>,
   topic: string,
   owner: string,
 ): Verb<{ polling?: Polling; ownerKnown: boolean }> {
   const [row] = yield sql`
-    select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered
+    select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered, ${extent} as extent
       from ${tables.topic} p
      where p.topic = ${topic}`
-  return row ? toStatus(row) : { ownerKnown: false }
+  if (!row) return { ownerKnown: false }
+  learnExtent(Number(row['extent']))
+  return toStatus(row)
 }
 
 function toStatus(row: Row): { polling: Polling; ownerKnown: boolean } {

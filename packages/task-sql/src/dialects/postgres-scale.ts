@@ -1,0 +1,25 @@
+import type { Dialect } from '../dialect.ts'
+import { sql } from '../statement.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
+
+/** What a poll has seen is taken to be so for as many statements. */
+const knownFor = 100
+
+/**
+ * How large the task table is, as polls see it. A plan that was made for an empty table reads all of it, and PostgreSQL keeps such a plan
+ * until the table is analysed, which may be a million tasks later.
+ */
+export function postgresScale(tables: PostgresTables): Pick<Dialect, 'extent' | 'learnExtent' | 'scale'> {
+  let scale = ''
+  let left = 0
+  return {
+    extent: sql`pg_relation_size(${tables.taskName}::regclass)`,
+    learnExtent: (bytes) => {
+      // Steps by four, from 128 kB on: a table that has grown by less is read in the same way.
+      scale = `scale ${Math.max(0, Math.floor(Math.log2((bytes + 1) / 131_072) / 2) + 1)}`
+      left = knownFor
+    },
+    // Without its topic a plan reads, and locks, every topic's partition.
+    scale: () => (tables.partitioned || left-- <= 0 ? undefined : scale),
+  }
+}
