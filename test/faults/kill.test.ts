@@ -17,7 +17,7 @@ const crew = 4
 
 // In memory there is one connection, and so one process.
 describe.skipIf(!canRun)(`workers killed at drawn moments (${kills} times, seed ${seed})`, () => {
-  test('complete every task, and apply no effect twice', { timeout: 240_000 }, async () => {
+  test('complete every task, and apply no effect twice', { timeout: 480_000 }, async () => {
     await using subject = await openSubject()
     const tasks = subject.tasks()
     await subject.transactions(async (transaction) => {
