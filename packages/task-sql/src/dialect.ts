@@ -113,6 +113,8 @@ export interface Dialect {
   epochMs(column: Statement): Statement
   /** Text as the headers column stores it. */
   json(text: Statement): Statement
+  /** Values as the text of a JSON array. */
+  jsonArray(values: Statement): Statement
   readonly true: Statement
   readonly false: Statement
 

@@ -6,6 +6,7 @@ import { chunkBits } from './postgres-holdings.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { toPolling } from '../repository/polling.ts'
+import { heldNames } from '../repository/row.ts'
 import { inTopic, ready } from './postgres-topic.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
@@ -131,10 +132,10 @@ function claimStatement(
        limit (select size - ${merge ? raw('(select count(*) from again)') : raw('0')} from room)
          for update skip locked),
     ${mayLock ? sql`claimed as (${taken('*')})` : claimed(tables, request, taken('place'))}
-    select c.*, null as status
+    select ${heldNames}, null as status
       from claimed c
      union all
-    select empty.*,
+    select ${heldNames},
            concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark

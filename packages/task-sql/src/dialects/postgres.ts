@@ -55,6 +55,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     plusMs: (instant, ms) => sql`(${instant} + ${ms} * interval '1 millisecond')`,
     epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
     json: (text) => sql`${text}::json`,
+    jsonArray: (values) => sql`json_build_array(${values})::text`,
     true: raw('true'),
     false: raw('false'),
     rows: unnest,

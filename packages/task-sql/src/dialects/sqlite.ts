@@ -43,6 +43,7 @@ export function sqlite(): Dialect {
     plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
     epochMs: (column) => column,
     json: (text) => text,
+    jsonArray: (values) => sql`json_array(${values})`,
     true: raw('1'),
     false: raw('0'),
     rows,

@@ -6,31 +6,47 @@ import type { Statement } from '../statement.ts'
 import type { Row } from '../transaction.ts'
 import { toLease } from './lease.ts'
 
-/** Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. */
-const taskColumns = raw(
-  'sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, cast(headers as text) as headers, input',
-)
+/** The columns of a claimed row, as `heldColumns` names them. */
+export const heldNames: Statement = raw('sequence, identifier, attempt, tries, input, extras')
 
-/** The same, with whether the deadline has passed. */
+/**
+ * Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. What most tasks have none of is one column, absent for
+ * them: every column of every row costs driver and collector.
+ */
 export function heldColumns(dialect: Dialect, now: number | null): Statement {
-  return sql`${taskColumns}, ${dialect.epochMs(raw('deadline'))} as deadline,
-    case when deadline is not null and deadline <= ${dialect.now(now)} then 1 end as late`
+  return sql`sequence, identifier, attempt, tries, input,
+    case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+           or headers is not null or deadline is not null
+         then ${dialect.jsonArray(sql`priority, max_tries, reference, external_id, cast(headers as text), ${dialect.epochMs(raw('deadline'))},
+           case when deadline <= ${dialect.now(now)} then 1 end`)} end as extras`
 }
 
-export function isLate(row: Row): boolean {
-  return row['late'] !== null
+/** The optional columns of a claimed row, by their names in a whole one. */
+function extrasOf({ extras }: Row): Row {
+  if (extras === null) return none
+  const [priority, max_tries, reference, external_id, headers, deadline] = JSON.parse(String(extras)) as unknown[]
+  return { priority, max_tries, reference, external_id, headers, deadline }
+}
+
+const none: Row = { priority: 0, max_tries: null, reference: null, external_id: null, headers: null, deadline: null }
+
+/** Whether a claimed row's deadline has passed: the last of its extras. */
+export function isLate({ extras }: Row): boolean {
+  return extras !== null && String(extras).endsWith('1]')
 }
 
 /** Columns of a whole row. */
 export function infoColumns(dialect: Dialect): Statement {
   const instant = (name: string): Statement => sql`${dialect.epochMs(raw(name))} as ${raw(name)}`
-  return sql`${taskColumns}, state, descent, reason, owner, output,
+  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, cast(headers as text) as headers, input,
+    state, descent, reason, owner, output,
     ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }
 
 /** A claimed row; one that is locked, as it will be when it is written. */
 export function toHeldTask(topic: string, row: Row, how: 'active' | 'staged' | 'locked'): HeldTask {
   const taken = how === 'locked' ? 1 : 0
+  const extras = extrasOf(row)
   const attempt = toNumber(row['attempt']) + taken
   return {
     topic,
@@ -39,8 +55,9 @@ export function toHeldTask(topic: string, row: Row, how: 'active' | 'staged' | '
     lease: toLease(attempt, how),
     attempt,
     tries: toNumber(row['tries']) + taken,
-    priority: toNumber(row['priority']),
-    ...optionalFields(row),
+    priority: toNumber(extras['priority']),
+    ...input(row),
+    ...(extras !== none && optionalFields(extras)),
   }
 }
 
@@ -55,6 +72,7 @@ export function toTaskInfo(topic: string, row: Row): TaskInfo {
     tries: toNumber(row['tries']),
     priority: toNumber(row['priority']),
     created: new Date(toNumber(row['created'])),
+    ...input(row),
     ...optionalFields(row),
     ...present('reason', row['reason'], (value) => taskReasons[toNumber(value)] ?? 'terminated'),
     ...present('owner', row['owner'], String),
@@ -80,12 +98,15 @@ export function toState(value: unknown): TaskState {
   return taskStates[toNumber(value)] ?? 'redundant'
 }
 
-type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'input' | 'deadline'>
+type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'deadline'>
+
+function input(row: Row): Pick<HeldTask, 'input'> {
+  return row['input'] === null ? {} : { input: String(row['input']) }
+}
 
 /** Most tasks have no more than an input: absent fields stay absent, and nothing is allocated for them. */
 function optionalFields(row: Row): OptionalFields {
   const fields: { -readonly [Key in keyof OptionalFields]: OptionalFields[Key] } = {}
-  if (row['input'] !== null) fields.input = String(row['input'])
   if (row['max_tries'] !== null) fields.maxTries = toNumber(row['max_tries'])
   if (row['reference'] !== null) fields.reference = String(row['reference'])
   if (row['external_id'] !== null) fields.externalId = String(row['external_id'])
