@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { startPostgres } from '../../test/databases/postgres-server.ts'
 import type { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { connect } from '../hot-path/database.ts'
 import { withBullMq } from './bullmq.ts'
 import { chart, figure } from './chart.ts'
 import { measure } from './measure.ts'
@@ -67,6 +68,9 @@ const quick: Scale = {
   payloadBytes: 25_000_000,
 }
 
+/** A gigabyte. */
+const bufferPages = 131_072
+
 await using started = new AsyncDisposableStack()
 let running: PostgresServer | undefined
 const rows: Row[] = []
@@ -95,15 +99,28 @@ if (values.json) {
 
 /** One for the whole run, once it is needed. */
 async function server(): Promise<PostgresServer['connection']> {
-  running ??= started.use(
+  if (running) return running.connection
+  running = started.use(
     await startPostgres({
       durable: true,
       settings: {
-        shared_buffers: '1GB',
+        shared_buffers: `${bufferPages * 8}kB`,
         max_wal_size: '8GB',
         ...(values['sync-off'] ? { synchronous_commit: 'off' } : {}),
       },
     }),
   )
+  await touchBuffers(running.connection)
   return running.connection
+}
+
+/** As on a server that has run for a while: until a buffer is touched for the first time, the system has no memory for it. */
+async function touchBuffers(connection: PostgresServer['connection']): Promise<void> {
+  const client = await connect(connection)
+  await client.query('create unlogged table touched (page text)')
+  await client.query('alter table touched alter column page set storage plain')
+  await client.query(`insert into touched select repeat('x', 8000) from generate_series(1, $1::int)`, [bufferPages])
+  await client.query('drop table touched')
+  await client.query('checkpoint')
+  await client.end()
 }

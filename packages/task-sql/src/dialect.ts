@@ -130,6 +130,8 @@ export interface Dialect {
   lockIdentified(topic: string, identifiers: readonly string[], which: Statement): Statement
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
   lock(table: string, mode: 'wait' | 'skip'): Statement
+  /** Runs an insert of so many rows that returns `sequence`. @returns what it returned, ascending */
+  inserted(insert: Statement, count: number): Verb<readonly number[]>
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
   affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
 

@@ -6,6 +6,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { attemptOf } from '../repository/lease.ts'
+import { toNumber } from '../repository/row.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
@@ -76,6 +77,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
                       offset 0
                          for update skip locked) t`,
     lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
+    inserted,
     affected,
     ready,
     inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
@@ -164,6 +166,25 @@ function arrayLiteral(values: readonly (string | number | null)[]): string {
 
 function toElement(value: string | number | null): string {
   return typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : String(value)
+}
+
+/** From so many on, one row comes back instead of one for each. */
+const manyRows = 20
+
+/** Sequences that follow each other, as they do unless somebody else pushes at the same moment, are told by the first and the last. */
+function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
+  if (count < manyRows) return (yield insert).map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+  const [row] = yield {
+    ...sql`
+    with inserted as (${insert})
+    select low, count,
+           case when high - low + 1 > count then (select string_agg(sequence::text, ',' order by sequence) from inserted) end as sequences
+      from (select min(sequence) as low, max(sequence) as high, count(*)::int as count from inserted) inserted`,
+    anyScale: true,
+  }
+  if (row?.['sequences']) return String(row['sequences']).split(',').map(toNumber)
+  const low = toNumber(row?.['low'] ?? 0)
+  return Array.from({ length: Number(row?.['count']) }, (_, index) => toNumber(low + index))
 }
 
 /** One row comes back instead of one per task: which they were matters only when some are missing. */

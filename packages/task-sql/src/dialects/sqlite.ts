@@ -58,6 +58,10 @@ export function sqlite(): Dialect {
          and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
          and ${which}`,
     lock: () => nothing,
+    inserted: function* (insert) {
+      const rows = yield insert
+      return rows.map(({ sequence }) => Number(sequence)).toSorted((left, right) => left - right)
+    },
     affected,
     // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
     ready: raw('t.state = 1'),

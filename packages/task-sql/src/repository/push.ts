@@ -58,10 +58,15 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
-  const plain = checked.every((creation) => creation.plain)
-  const statement = plain ? insertPlain(context, topic, checked, heads) : insertAny(context, topic, checked, heads)
-  const inserted = yield { ...statement, anyScale: true }
-  // Sequences ascend in the order of the rows given, whatever order the rows come back in.
+  if (checked.every(({ plain }) => plain)) {
+    const insertion = { ...insertPlain(context, topic, checked, heads), anyScale: true }
+    const sequences = yield* context.dialect.inserted(insertion, checked.length)
+    if (sequences.length === 0) throw topicUnknown(topic)
+    // Sequences ascend in the order of the rows given.
+    return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
+  }
+  const inserted = yield { ...insertAny(context, topic, checked, heads), anyScale: true }
+  // The same, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
   return toPushedTasks(topic, checked, rows, duplicates)
