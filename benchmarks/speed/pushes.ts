@@ -141,11 +141,14 @@ export const pushBatch: Measures = {
   taskstream: async (connection, scale) => {
     const pool = poolOf(connection, 2)
     const tasks = await prepareTaskstream(pool)
-    const transactions = pgTransactions(pool)
-    const rate = await inBatches(scale.batched, (from) => {
-      const creations = Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${from + index}`, input }))
-      return transactions((transaction) => tasks.push(transaction, topic, creations))
-    })
+    // Without a transaction of the caller's own, as the peers push.
+    await using submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
+    const rate = await inBatches(scale.batched, (from) =>
+      submitter.submit(
+        topic,
+        Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${from + index}`, input })),
+      ),
+    )
     await pool.end()
     return rate
   },
