@@ -45,6 +45,7 @@ const full: Scale = {
   singles: 20_000,
   batched: 200_000,
   drained: 100_000,
+  beside: 200_000,
   samples: 1_000,
   history: 10_000_000,
   backlog: 10_000_000,
@@ -55,9 +56,10 @@ const full: Scale = {
   payloadBytes: 200_000_000,
 }
 const quick: Scale = {
-  singles: 3_000,
+  singles: 2_000,
   batched: 50_000,
-  drained: 10_000,
+  drained: 20_000,
+  beside: 100_000,
   samples: 100,
   history: 1_000_000,
   backlog: 1_000_000,

@@ -9,6 +9,8 @@ export interface Scale {
   readonly batched: number
   /** Tasks of a drain that is measured beside others of the same round. */
   readonly drained: number
+  /** Tasks that taskstream drains while a snapshot is held, and while none is; its peers drain `drained`. */
+  readonly beside: number
   /** Pushes whose latency is taken, in a round. */
   readonly samples: number
   /** Rows that have ended before a drain begins. */

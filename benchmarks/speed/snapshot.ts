@@ -22,7 +22,9 @@ export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
     subject,
     ({ server, scale }) => {
       const drained = (held: boolean): Promise<number> =>
-        withDatabase(server, (connection) => drain(subject, rate, connection, scale, held))
+        withDatabase(server, (connection) =>
+          drain(subject, rate, connection, { ...scale, batched: subject === 'taskstream' ? scale.beside : scale.drained }, held),
+        )
       return Promise.resolve({
         measure: ratioOf(
           () => drained(true),
@@ -35,13 +37,13 @@ export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
 )
 
 async function drain(subject: string, rate: Rate, connection: Connection, scale: Scale, held: boolean): Promise<number> {
-  await pushBatch[subject]!(connection, { ...scale, batched: scale.drained })
-  if (!held) return rate(connection, scale.drained)
+  await pushBatch[subject]!(connection, scale)
+  if (!held) return rate(connection, scale.batched)
   const holder = await connect(connection)
   await holder.query('begin isolation level repeatable read')
   // The snapshot is taken by the first statement.
   await holder.query('select count(*) from pg_class')
-  const figure = await rate(connection, scale.drained)
+  const figure = await rate(connection, scale.batched)
   await holder.query('rollback')
   await holder.end()
   return figure
