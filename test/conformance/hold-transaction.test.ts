@@ -60,6 +60,17 @@ describe.skipIf(!canRun)('a poll for its transaction only', () => {
     expect(await it.states()).toEqual({ succeeded: 4 })
   })
 
+  test('gives nothing twice of what its transaction has pushed itself', async () => {
+    await it.push('a')
+    await session.begin()
+    await it.tasks.push(session.transaction, it.topic, ['b', 'c'])
+    const batches = [await take(2), await take(2), await take(2)]
+    expect(batches.map(names)).toEqual([['a', 'b'], ['c'], []])
+    expect(await complete(batches.flat())).toMatchObject({ completed: { length: 3 }, lost: [] })
+    await session.commit()
+    expect(await it.states()).toEqual({ succeeded: 3 })
+  })
+
   test('brings in order what was handed back before and what is fresh', async () => {
     await it.push('a', 'b', 'c')
     const [a] = await it.poll(1)
