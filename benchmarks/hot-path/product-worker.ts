@@ -8,7 +8,15 @@ import { repository } from './product.ts'
 
 const now = (): number => performance.timeOrigin + performance.now()
 
-process.once('message', (order: { connection: Connection; size: number; mode?: 'leased' | 'transactional' }) => {
+interface Order {
+  readonly connection: Connection
+  readonly size: number
+  readonly mode?: 'leased' | 'transactional'
+  /** Nothing more comes when nothing has come for so long; default 500. */
+  readonly silenceMs?: number
+}
+
+process.once('message', (order: Order) => {
   const pool = poolOf(order.connection, 4)
   let tasks = 0
   let ended = 0
@@ -22,7 +30,7 @@ process.once('message', (order: { connection: Connection; size: number; mode?: '
         ended = now()
         clearTimeout(empty)
         // Nobody pushes: when nothing has come for a while, the backlog is gone. The time counts up to the last completion.
-        empty = setTimeout(finish, 500)
+        empty = setTimeout(finish, order.silenceMs ?? 500)
       },
     },
   })
