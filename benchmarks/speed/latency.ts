@@ -1,6 +1,6 @@
 /** From the call that pushes a task to an idle topic to the call of its handler, in milliseconds. Pushed on connections of the pusher's own. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eachTask, Submitter, TaskNode } from '@taskstream/task-processor'
+import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/postgres'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import pg from 'pg'
@@ -59,8 +59,8 @@ export const latency: Measures = {
     const pool = poolOf(connection, 4)
     const pushing = poolOf(connection, 1)
     const tasks = await prepareTaskstream(pool)
-    // Without a transaction of its own, as the peers push.
-    const submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pushing) })
+    // Without a transaction, as the peers push.
+    const { autocommit } = pgTransactions(pushing)
     const bell = new Bell()
     const node = new TaskNode({
       repository: repository(),
@@ -69,7 +69,9 @@ export const latency: Measures = {
     })
     node.process(topic, { handler: eachTask(bell.ring) })
     await node.start()
-    const figures = await sample(samples, bell, () => submitter.submit(topic, { identifier: 'customer', input }))
+    const figures = await sample(samples, bell, () =>
+      autocommit!((client) => tasks.push(client, topic, { identifier: 'customer', input })),
+    )
     await node.stop()
     await Promise.all([pool.end(), pushing.end()])
     return figures

@@ -56,7 +56,7 @@ const full: Scale = {
   payloadBytes: 200_000_000,
 }
 const quick: Scale = {
-  singles: 2_000,
+  singles: 3_000,
   batched: 50_000,
   drained: 20_000,
   beside: 100_000,
