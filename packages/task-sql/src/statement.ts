@@ -8,6 +8,8 @@ export interface Statement {
   readonly values: readonly SqlValue[]
   /** Its plan is good whatever the tables hold. */
   readonly anyScale?: boolean
+  /** Its texts are the same array every time: what is made of them may be kept. */
+  readonly reused?: boolean
 }
 
 /**

@@ -1,5 +1,6 @@
 import { forgottenCodes } from '../dialects/postgres-errors.ts'
 import { render } from '../statement.ts'
+import type { Statement } from '../statement.ts'
 import type { Row, SqlAdapter } from '../transaction.ts'
 import { preparedName } from './prepared-names.ts'
 
@@ -25,9 +26,10 @@ const keeps = new WeakMap<PgClient, Promise<boolean>>()
 export const fromPg: SqlAdapter<PgClient, 'async'> = {
   execution: 'async',
   execute: async (client, statement, plan) => {
-    const text = render(statement, (position) => `$${position}`)
+    const { text, names } = statement.reused ? kept(statement) : written(statement)
     const values = statement.values as unknown[]
-    const name = plan === undefined ? undefined : preparedName(text, plan)
+    const name = plan === undefined ? undefined : (names.get(plan) ?? preparedName(text, plan))
+    if (plan !== undefined && name !== undefined) names.set(plan, name)
     if (name === undefined || !(await keepsStatements(client))) return (await client.query(text, values)).rows
     try {
       return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
@@ -37,6 +39,25 @@ export const fromPg: SqlAdapter<PgClient, 'async'> = {
       throw error
     }
   },
+}
+
+interface Written {
+  readonly text: string
+  /** By plan. */
+  readonly names: Map<string, string>
+}
+
+/** Of statements that are written the same way again and again. */
+const allKept = new WeakMap<readonly string[], Written>()
+
+function kept(statement: Statement): Written {
+  let known = allKept.get(statement.texts)
+  if (!known) allKept.set(statement.texts, (known = written(statement)))
+  return known
+}
+
+function written(statement: Statement): Written {
+  return { text: render(statement, (position) => `$${position}`), names: new Map() }
 }
 
 function keepsStatements(client: PgClient): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
-import type { Statement } from '../statement.ts'
+import type { SqlValue, Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { chunkBits } from './postgres-holdings.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
@@ -41,14 +41,44 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
   const floors = new Map<string, TopicFloor>()
   /** Topics that had listed rows when they were last polled. */
   const relisting = new Set<string>()
+  /** The statement for real time, by what it is for: writing it takes longer than many a poll. */
+  const templates = new Map<string, Statement>()
   return claim
+
+  function statementOf(request: ClaimRequest, floor: TopicFloor, merge: boolean): Statement {
+    const { topic, owner, size, columns, mayLock } = request
+    const { history, pending } = floor
+    const run = history.split('/').slice(1).join('/') || null
+    const known = {
+      topic,
+      owner,
+      size,
+      history,
+      run,
+      floor: floor.floor,
+      mark: pending?.mark ?? null,
+      bound: pending?.bound ?? null,
+    }
+    // What time it is in a test is part of the columns.
+    if (request.now !== null) return claimStatement(tables, request, known, merge, scale.extent)
+    const key = `${mayLock} ${merge}`
+    let template = templates.get(key)
+    if (!template) {
+      const places = { ...request, topic: place('topic'), owner: place('owner'), size: place('size') as never, columns }
+      templates.set(key, (template = claimStatement(tables, places, placesOf(known), merge, scale.extent)))
+    }
+    const values = template.values.map((value) =>
+      typeof value === 'string' && value.startsWith(placed) ? known[value.slice(placed.length) as keyof Known] : value,
+    )
+    return { texts: template.texts, values, reused: true }
+  }
 
   function* claim(request: ClaimRequest): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
     const merge = relisting.has(request.topic)
-    const rows = yield claimStatement(tables, request, known, merge, scale.extent)
+    const rows = yield statementOf(request, known, merge)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], ownerKnown: false }
     const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled, bytes, relisted] =
@@ -77,11 +107,31 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
   }
 }
 
+/** What a claim is given, but for its columns and the time. */
+interface Known {
+  readonly topic: SqlValue
+  readonly owner: SqlValue
+  readonly size: SqlValue
+  readonly history: SqlValue
+  readonly run: SqlValue
+  readonly floor: SqlValue
+  readonly mark: SqlValue
+  readonly bound: SqlValue
+}
+
+/** Stands for a value of each poll's own: no value begins so, as nothing that is stored may contain it. */
+const placed = '\0'
+const place = (name: keyof Known): string => placed + name
+
+function placesOf(known: Known): Known {
+  return Object.fromEntries(Object.keys(known).map((name) => [name, place(name as keyof Known)])) as unknown as Known
+}
+
 /** `merge`: looks for listed rows too. Most polls find none to be there, and are spared that. */
 function claimStatement(
   tables: PostgresTables,
   request: ClaimRequest,
-  known: TopicFloor,
+  known: Known,
   merge: boolean,
   extent: Statement,
 ): Statement {
@@ -93,7 +143,7 @@ function claimStatement(
   const places = mayLock ? columns : raw('t.ctid as place')
   const taken = (column: string): Statement =>
     raw(`${merge ? `select ${column} from again union all ` : ''}select ${column} from fresh`)
-  const run = known.history.split('/').slice(1).join('/') || null
+  const { run } = known
   return sql`
     with start as materialized (
       select pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
@@ -107,7 +157,7 @@ function claimStatement(
              h.history,
              p.floor as persisted,
              case when h.history = ${known.history} then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
-             case when h.history = ${known.history} then ${known.pending?.mark ?? null}::xid8 end as mark
+             case when h.history = ${known.history} then ${known.mark}::xid8 end as mark
         from ${tables.topic} p,
              lateral (select concat_ws('/', p.generation, case
                         when current_setting('taskstream.run', true) = ${run}::text then ${run}::text
@@ -139,7 +189,7 @@ function claimStatement(
            concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
-                                    then least((select sequence - 1 from first), ${known.pending?.bound ?? null}::int8) end)::text, '-'),
+                                    then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
                      ${extent}, s.relisted)
       from start s
       left join (select * from claimed limit 0) empty on true`
@@ -193,10 +243,7 @@ function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRe
     noted as (
       insert into ${holding} (topic, owner, chunk)
       select ${topic}, ${owner}, passed.chunk
-        from (select min(sequence) >> ${chunkBits}::int as low, max(sequence) >> ${chunkBits}::int as high
-                from claimed
-               where not listed) span,
-             generate_series(span.low, span.high) passed (chunk)
+        from (select distinct sequence >> ${chunkBits}::int as chunk from claimed where not listed) passed
        where not exists (
              select from ${holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = passed.chunk))`
 }
