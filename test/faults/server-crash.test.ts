@@ -60,8 +60,10 @@ describe.skipIf(!canRun)('a server that crashes', () => {
       subject.execute(transaction, raw('select identifier from effect')),
     )
     expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(identifiers.toSorted())
-    expect(conditions).toContain('poll')
-    expect(conditions).toContain('poll again')
+    // Which of its activities meet the server while it is down is left to chance; each is told of, and that it works again.
+    const failed = new Set(conditions.filter((condition) => !condition.endsWith(' again')))
+    expect(failed.size).toBeGreaterThan(0)
+    expect(conditions).toEqual(expect.arrayContaining([...failed].map((activity) => `${activity} again`)))
   })
 
   test('takes back what it had not written yet, and the same repository finds it again', async () => {
