@@ -20,7 +20,11 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     const { subject, at } = fixture.subject.location
     const module = new URL('./beating.ts', import.meta.url)
     module.search = new URLSearchParams({ subject, at }).toString()
-    thread = { module, worker: { execArgv: ['--conditions=@taskstream/source'], stderr: true } }
+    const loader = new URL('./strip-types.js', import.meta.url).href
+    thread = {
+      module,
+      worker: { execArgv: ['--conditions=@taskstream/source', `--import=${loader}`, '--no-strip-types'], stderr: true },
+    }
   })
   afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(() => fixture.next())

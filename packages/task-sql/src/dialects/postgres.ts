@@ -47,7 +47,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     migrations: postgresMigrations(tables),
     lockForMigration: [
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
-      raw(`create schema if not exists ${quote(schema)}`),
+      // A backend that waited for the lock may not know yet that the schema is there, however little else it believes: it would end
+      // with a duplicate key in pg_namespace. By then it has been told.
+      raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
     ],
     hasTables: sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`,
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
