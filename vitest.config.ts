@@ -18,6 +18,7 @@ const oneWriter = [
   'test/conformance/waiting.test.ts',
   'test/conformance/lost-transaction.test.ts',
   'test/conformance/prepared.test.ts',
+  'test/conformance/quiet.test.ts',
   'test/conformance/autocommit.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',

@@ -60,7 +60,7 @@ const quick: Scale = {
   batched: 50_000,
   drained: 20_000,
   beside: 100_000,
-  samples: 100,
+  samples: 150,
   history: 1_000_000,
   backlog: 1_000_000,
   watched: 200_000,

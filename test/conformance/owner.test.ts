@@ -72,6 +72,32 @@ describe.skipIf(!canRun)('owners', () => {
     expect(mine?.identifier).toBe('b')
   })
 
+  test('that die lose what they took after a poll that was rolled back, and far beyond what they took before', async () => {
+    const other = await it.owner()
+    await it.push('a')
+    const session = await it.subject.session()
+    await session.begin()
+    expect(await other.poll(session.transaction, it.topic, { size: 1 })).toHaveLength(1)
+    await session.rollback()
+    // What the process has learned by a poll that was rolled back, the database knows nothing of.
+    expect(await it.poll(1)).toHaveLength(1)
+    expect(await it.poll(1, other)).toHaveLength(0)
+    await it.push('b')
+    expect(await it.poll(1, other)).toHaveLength(1)
+    expect(await it.poll(1, other)).toHaveLength(0)
+    const many = 9
+    for (let portion = 0; portion < many; portion++) await it.push(...Array.from({ length: 1_000 }, (_, index) => `i${index}`))
+    expect(await it.poll(10_000, other)).toHaveLength(many * 1_000)
+    await pass(2_000)
+    let expired = 0
+    for (let more = true; more;) {
+      const portion = (await expire({ limit: 5_000 })).expired
+      expired += portion
+      more = portion > 0
+    }
+    expect(expired).toBe(1 + many * 1_000)
+  })
+
   test('that beat in time keep their tasks, and nobody expires its own', async () => {
     const other = await it.owner()
     await it.push('a', 'b')

@@ -1,5 +1,6 @@
 /** Where statements stay prepared on a connection, where they must not, and what happens when they are forgotten. */
-import { isTaskError } from '@taskstream/task-api'
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { fromPg, pgTransactions } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
@@ -50,6 +51,31 @@ describe.skipIf(!canRun)('prepared statements', () => {
       for (let count = 0; count < 4; count++) await it.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
       await polls(3)
       expect(await prepared()).toBeGreaterThan(before)
+      await pool.end()
+    })
+
+  if (prepares)
+    test('are not planned anew each time because the values promise a better plan, however well the table is known', async () => {
+      for (let count = 0; count < 3; count++) await it.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
+      await it.complete(await it.poll(10_000))
+      await it.commit((transaction) => it.subject.execute(transaction, raw('analyze taskstream.task')))
+      const transactions = pgTransactions(pool)
+      for (let cycle = 0; cycle < 40; cycle++) {
+        await transactions((client) => it.tasks.push(client, it.topic, 'a'))
+        const held = await transactions<HeldTask[]>((client) => it.tasks.poll(client, it.topic))
+        await transactions((client) => it.tasks.hold(client, it.topic, held))
+        const some = new Map(held.map((task) => [task, TaskDecision.success()]))
+        await transactions((client) =>
+          cycle % 2 === 0 ? it.tasks.complete(client, it.topic, some) : it.tasks.handBack(client, it.topic, held),
+        )
+        await transactions((client) => it.tasks.heartbeat(client))
+        await transactions((client) => it.tasks.release(client, it.topic))
+      }
+      const plans = 'select statement, generic_plans, custom_plans from pg_prepared_statements'
+      const rows = await transactions((client) => fromPg.execute(client, raw(plans)))
+      const used = rows.filter((row) => Number(row['generic_plans']) + Number(row['custom_plans']) > 10)
+      expect(used.length).toBeGreaterThan(6)
+      expect(used.filter((row) => Number(row['custom_plans']) > 5).map(({ statement }) => statement)).toEqual([])
       await pool.end()
     })
 

@@ -135,9 +135,10 @@ export class PollLoop<Transaction> {
     }
   }
 
-  /** Dense at first: where one task came, more may follow. */
+  /** Dense at first: where one task came, more may follow. Less so where pushes wake the loop, and it sleeps long. */
   #idleMs(empty: number): number {
-    return pauseMs(Math.min(empty, 40), 5, 2, this.#settings.idleMs(), 0.25)
+    const longest = this.#settings.idleMs()
+    return pauseMs(Math.min(empty, 40), Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
   }
 
   /** @returns how many tasks were polled */

@@ -16,8 +16,8 @@ interface PreparingClient {
   readonly processID?: number | null
 }
 
-/** Whether statements stay prepared on a connection. */
-const keeps = new WeakMap<PgClient, Promise<boolean>>()
+/** Whether statements stay prepared on a connection, once that is known. */
+const keeps = new WeakMap<PgClient, boolean>()
 
 /**
  * Hands statements to node-postgres. On a connection of its own to the server they are prepared once, which saves planning them each time;
@@ -30,12 +30,13 @@ export const fromPg: SqlAdapter<PgClient, 'async'> = {
     const values = statement.values as unknown[]
     const name = plan === undefined ? undefined : (names.get(plan) ?? preparedName(text, plan))
     if (plan !== undefined && name !== undefined) names.set(plan, name)
-    if (name === undefined || !(await keepsStatements(client))) return (await client.query(text, values)).rows
+    if (name === undefined || !(keeps.get(client) ?? (await learnWhetherItKeeps(client))))
+      return (await client.query(text, values)).rows
     try {
       return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
     } catch (error) {
       // Somebody has had the connection forget (DISCARD ALL): the transaction is lost, but the next one need not be.
-      if (forgottenCodes.has(String((error as { code?: unknown }).code))) keeps.set(client, Promise.resolve(false))
+      if (forgottenCodes.has(String((error as { code?: unknown }).code))) keeps.set(client, false)
       throw error
     }
   },
@@ -60,21 +61,14 @@ function written(statement: Statement): Written {
   return { text: render(statement, (position) => `$${position}`), names: new Map() }
 }
 
-function keepsStatements(client: PgClient): Promise<boolean> {
-  let known = keeps.get(client)
-  if (!known) {
-    known = isDirect(client)
-    keeps.set(client, known)
-    // A statement that fails says nothing of the connection: it is asked again.
-    known.catch(() => keeps.delete(client))
-  }
-  return known
-}
-
-/** A pooler makes up the process id that it tells its clients; the server knows its own. */
-async function isDirect(client: PgClient): Promise<boolean> {
+/** A pooler makes up the process id that it tells its clients; the server knows its own. A statement that fails says nothing of either. */
+async function learnWhetherItKeeps(client: PgClient): Promise<boolean> {
   const { processID } = client as unknown as PreparingClient
-  if (typeof processID !== 'number') return false
-  const { rows } = await client.query('select pg_backend_pid() as pid', [])
-  return Number(rows[0]?.['pid']) === processID
+  let known = false
+  if (typeof processID === 'number') {
+    const { rows } = await client.query('select pg_backend_pid() as pid', [])
+    known = Number(rows[0]?.['pid']) === processID
+  }
+  keeps.set(client, known)
+  return known
 }

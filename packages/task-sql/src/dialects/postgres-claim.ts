@@ -1,18 +1,15 @@
 import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
-import { nothing, raw, sql } from '../statement.ts'
-import type { SqlValue, Statement } from '../statement.ts'
+import { sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { chunkBits } from './postgres-holdings.ts'
+import { BriefClaims } from './postgres-brief-claim.ts'
+import { claimStatements, toReport } from './postgres-claim-statement.ts'
 import { learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
-import { toPolling } from '../repository/polling.ts'
-import { heldNames } from '../repository/row.ts'
-import { inTopic, ready } from './postgres-topic.ts'
+import { plainPolling, toPolling } from '../repository/polling.ts'
+import { toNumber } from '../repository/row.ts'
 import { settleByLocks } from './postgres-settle.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-
-/** An id that no transaction has. */
-const nobody = '2'
 
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
@@ -41,39 +38,23 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
   const floors = new Map<string, TopicFloor>()
   /** Topics that had listed rows when they were last polled. */
   const relisting = new Set<string>()
-  /** The statement for real time, by what it is for: writing it takes longer than many a poll. */
-  const templates = new Map<string, Statement>()
+  const brief = new BriefClaims(tables)
+  const statementOf = claimStatements(tables, scale.extent)
   return claim
 
-  function statementOf(request: ClaimRequest, floor: TopicFloor, merge: boolean): Statement {
-    const { topic, owner, size, columns, mayLock } = request
-    const { history, pending } = floor
-    const run = history.split('/').slice(1).join('/') || null
-    const known = {
-      topic,
-      owner,
-      size,
-      history,
-      run,
-      floor: floor.floor,
-      mark: pending?.mark ?? null,
-      bound: pending?.bound ?? null,
+  function* claim(request: ClaimRequest): Verb<Claim> {
+    const statement = relisting.has(request.topic) ? undefined : brief.statement(request, recall(floors, request.topic))
+    if (statement) {
+      const rows = yield statement
+      const taken = rows.filter(({ sequence }) => sequence !== null)
+      brief.spend(request, taken.length)
+      if (taken.length < rows.length) return { rows: taken, polling: plainPolling, ownerKnown: true }
+      brief.forget(request)
     }
-    // What time it is in a test is part of the columns.
-    if (request.now !== null) return claimStatement(tables, request, known, merge, scale.extent)
-    const key = `${mayLock} ${merge}`
-    let template = templates.get(key)
-    if (!template) {
-      const places = { ...request, topic: place('topic'), owner: place('owner'), size: place('size') as never, columns }
-      templates.set(key, (template = claimStatement(tables, places, placesOf(known), merge, scale.extent)))
-    }
-    const values = template.values.map((value) =>
-      typeof value === 'string' && value.startsWith(placed) ? known[value.slice(placed.length) as keyof Known] : value,
-    )
-    return { texts: template.texts, values, reused: true }
+    return yield* claimAndLearn(request)
   }
 
-  function* claim(request: ClaimRequest): Verb<Claim> {
+  function* claimAndLearn(request: ClaimRequest): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
@@ -81,171 +62,27 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     const rows = yield statementOf(request, known, merge)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], ownerKnown: false }
-    const [ownerKnown, ordering, condition, history = '', persisted, floor, bound, clean, mark, settled, bytes, relisted] =
-      String(status['status']).split(' ')
-    scale.learnExtent(Number(bytes))
-    const now = learn(floors, request.topic, known, {
-      history,
-      floor: Number(floor),
-      settled: settled === '-' ? undefined : Number(settled),
-      mark: mark === '-' ? undefined : mark,
-      bound: Number(bound),
-    })
-    if (relisted === 't') relisting.add(request.topic)
+    const report = toReport(String(status['status']))
+    const { relisted, clean } = report
+    scale.learnExtent(report.extent)
+    const now = learn(floors, request.topic, known, report)
+    if (relisted) relisting.add(request.topic)
     else relisting.delete(request.topic)
     // It took nothing: there are rows that it was not looking for.
-    if (relisted === 't' && !merge) return yield* claim(request)
+    if (relisted && !merge) return yield* claimAndLearn(request)
     // What this transaction has pushed itself could not be told from what it has locked: it is made active.
-    if (request.mayLock && clean === 'f') return yield* claim({ ...request, mayLock: false })
-    if (clean === 't' && now.floor - Number(persisted) > persistEvery) yield persistFloor(tables, request.topic, now)
+    if (request.mayLock && !clean) return yield* claimAndLearn({ ...request, mayLock: false })
+    const taken = rows.filter((row: Row) => row['status'] === null)
+    const last = request.mayLock ? undefined : taken.at(-1)?.['sequence']
+    brief.learn(request, report, last === undefined ? undefined : toNumber(last))
+    if (clean && now.floor - report.persisted > persistEvery) yield persistFloor(tables, request.topic, now)
     return {
-      rows: rows.filter((row: Row) => row['status'] === null),
-      polling: toPolling(ordering, condition),
-      ownerKnown: ownerKnown === 't',
+      rows: taken,
+      polling: toPolling(report.ordering, report.condition),
+      ownerKnown: report.ownerKnown,
       locked: request.mayLock,
     }
   }
-}
-
-/** What a claim is given, but for its columns and the time. */
-interface Known {
-  readonly topic: SqlValue
-  readonly owner: SqlValue
-  readonly size: SqlValue
-  readonly history: SqlValue
-  readonly run: SqlValue
-  readonly floor: SqlValue
-  readonly mark: SqlValue
-  readonly bound: SqlValue
-}
-
-/** Stands for a value of each poll's own: no value begins so, as nothing that is stored may contain it. */
-const placed = '\0'
-const place = (name: keyof Known): string => placed + name
-
-function placesOf(known: Known): Known {
-  return Object.fromEntries(Object.keys(known).map((name) => [name, place(name as keyof Known)])) as unknown as Known
-}
-
-/** `merge`: looks for listed rows too. Most polls find none to be there, and are spared that. */
-function claimStatement(
-  tables: PostgresTables,
-  request: ClaimRequest,
-  known: Known,
-  merge: boolean,
-  extent: Statement,
-): Statement {
-  const { topic, owner, size, columns, mayLock } = request
-  const { task } = tables
-  // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
-  // lock is its own, which would not be passed over. (A row that it has written itself may carry its lock too.)
-  const free = sql`${ready} and (t.xmax <> (select self from start) or t.xmin = (select self from start))`
-  const places = mayLock ? columns : raw('t.ctid as place')
-  const taken = (column: string): Statement =>
-    raw(`${merge ? `select ${column} from again union all ` : ''}select ${column} from fresh`)
-  const { run } = known
-  return sql`
-    with start as materialized (
-      select pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
-             pg_snapshot_xmin(pg_current_snapshot()) as low,
-             coalesce(pg_current_xact_id_if_assigned()::xid, ${nobody}::xid) as self,
-             (select last_value from ${tables.sequence}) as bound,
-             (select 1 from ${task} t where ${inTopic(tables, topic)} and t.listed and ${ready} order by t.topic, t.sequence limit 1) is not null as relisted,
-             exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
-             p.ordering,
-             p.condition,
-             h.history,
-             p.floor as persisted,
-             case when h.history = ${known.history} then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
-             case when h.history = ${known.history} then ${known.mark}::xid8 end as mark
-        from ${tables.topic} p,
-             lateral (select concat_ws('/', p.generation, case
-                        when current_setting('taskstream.run', true) = ${run}::text then ${run}::text
-                        else set_config('taskstream.run', concat_ws('/', extract(epoch from pg_postmaster_start_time()),
-                                        extract(epoch from pg_stat_get_bgwriter_stat_reset_time())), false) end) as history) h
-       where p.topic = ${topic}),
-    room as materialized (
-      select case when registered and ordering = 0 and condition = 0 and ${mayLock ? raw('clean') : raw('true')}
-                   and ${merge ? raw('true') : raw('not relisted')} then ${size}::int8 else 0 end as size from start),
-    first as materialized (
-      select t.sequence
-        from ${task} t
-       where ${inTopic(tables, topic, sql`(select floor from start)`)} and not t.listed and ${ready}
-       order by t.topic, t.sequence
-       limit 1),
-    ${merge ? listedRows(tables, request, free, places) : nothing}
-    fresh as materialized (
-      select ${places}
-        from ${task} t
-       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
-       order by t.topic, t.sequence
-       limit (select size - ${merge ? raw('(select count(*) from again)') : raw('0')} from room)
-         for update skip locked),
-    ${mayLock ? sql`claimed as (${taken('*')})` : claimed(tables, request, taken('place'))}
-    select ${heldNames}, null as status
-      from claimed c
-     union all
-    select ${heldNames},
-           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
-                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
-                     coalesce((case when s.clean and s.low >= s.mark
-                                    then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
-                     ${extent}, s.relisted)
-      from start s
-      left join (select * from claimed limit 0) empty on true`
-}
-
-/** The listed rows that come before as many fresh ones as there is room for, or among them. */
-function listedRows(tables: PostgresTables, { topic }: ClaimRequest, free: Statement, places: Statement): Statement {
-  const { task } = tables
-  return sql`
-    last as materialized (
-      select max(sequence) as sequence
-        from (select sequence
-                from ((select t.sequence
-                         from ${task} t
-                        where ${inTopic(tables, topic)} and t.listed and ${free}
-                        order by t.topic, t.sequence
-                        limit (select size from room))
-                      union all
-                      (select t.sequence
-                         from ${task} t
-                        where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
-                        order by t.topic, t.sequence
-                        limit (select size from room))) ready
-               order by sequence
-               limit (select size from room)) first
-       where (select relisted from start)),
-    again as materialized (
-      select ${places}
-        from ${task} t
-       where ${inTopic(tables, topic)} and t.listed and ${free} and t.sequence <= (select sequence from last)
-       order by t.topic, t.sequence
-       limit (select size from room)
-         for update skip locked),`
-}
-
-/** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
-function claimed(tables: PostgresTables, { topic, owner, now, columns }: ClaimRequest, places: Statement): Statement {
-  const { task, holding } = tables
-  return sql`
-    claimed as (
-      update ${task} t
-         set state = 0,
-             owner = ${owner},
-             attempt = t.attempt + 1,
-             tries = t.tries + 1,
-             started = coalesce(to_timestamp(${now}::float8 / 1000), statement_timestamp())
-       where t.ctid = any (array(${places}))
-         and ${tables.partitioned ? sql`t.topic = ${topic}` : sql`t.topic || '' = ${topic}`}
-         and t.state = 1
-      returning t.listed, ${columns}),
-    noted as (
-      insert into ${holding} (topic, owner, chunk)
-      select ${topic}, ${owner}, passed.chunk
-        from (select distinct sequence >> ${chunkBits}::int as chunk from claimed where not listed) passed
-       where not exists (
-             select from ${holding} h where h.topic = ${topic} and h.owner = ${owner} and h.chunk = passed.chunk))`
 }
 
 /** Whoever is persisting the same topic's floor at this moment does it for us too. */

@@ -8,6 +8,11 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
 /** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
 export const chunkBits = 13
 
+/** The chunk in which a sequence lies. */
+export function chunkOf(sequence: number): number {
+  return Math.floor(sequence / 2 ** chunkBits)
+}
+
 /** The sequence before the first of a chunk; and, of the next one, before which the last lies. */
 const firstOf = (chunk: string): Statement =>
   raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
@@ -95,7 +100,7 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
  * are not committed yet. One that is being tidied away at this moment is written anew.
  */
 function* noteHeld(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
-  const chunks = new Set(sequences.map((sequence) => Math.floor(sequence / 2 ** chunkBits)))
+  const chunks = new Set(sequences.map(chunkOf))
   if (chunks.size === 0) return
   const noted = yield sql`
     select h.chunk

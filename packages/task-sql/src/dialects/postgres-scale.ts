@@ -15,11 +15,19 @@ export function postgresScale(tables: PostgresTables): Pick<Dialect, 'extent' | 
   return {
     extent: sql`pg_relation_size(${tables.taskName}::regclass)`,
     learnExtent: (bytes) => {
-      // Steps by four, from 128 kB on: a table that has grown by less is read in the same way.
-      scale = `scale ${Math.max(0, Math.floor(Math.log2((bytes + 1) / 131_072) / 2) + 1)}`
+      scale = `scale ${stepOf(bytes)}`
       left = knownFor
     },
     // Without its topic a plan reads, and locks, every topic's partition.
     scale: () => (tables.partitioned || left-- <= 0 ? undefined : scale),
   }
+}
+
+/**
+ * A table that has grown by less is read in the same way. From 128 kB on by two, as there a plan may read all of it; from 1 MB on, where
+ * none does, by four.
+ */
+function stepOf(bytes: number): number {
+  const doubled = Math.log2((bytes + 1) / 131_072)
+  return Math.max(0, 1 + Math.floor(doubled < 3 ? doubled : 3 + (doubled - 3) / 2))
 }

@@ -1,7 +1,7 @@
 import type { Dialect, HeldRequest, HeldRows, RowColumn } from '../dialect.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { quote, tablesOf } from '../schema/postgres-tables.ts'
-import { nothing, raw, sql } from '../statement.ts'
+import { join, nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { classifyPostgresError } from './postgres-errors.ts'
@@ -53,7 +53,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     ],
     hasTables: sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`,
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
-    now: (clock) => sql`coalesce(to_timestamp(${clock}::float8 / 1000), statement_timestamp())`,
+    now: (clock) => (clock === null ? raw('statement_timestamp()') : sql`to_timestamp(${clock}::float8 / 1000)`),
     instant: (epochMs) => sql`to_timestamp(${epochMs}::float8 / 1000)`,
     plusMs: (instant, ms) => sql`(${instant} + ${ms} * interval '1 millisecond')`,
     epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
@@ -112,10 +112,16 @@ export function activationChannel(channel: string): string {
   return `${channel}.activation`
 }
 
+const scalarTypes = { text: 'text', integer: 'int8' }
 const arrayTypes = { text: 'text[]', integer: 'int8[]' }
 
 /** Arrays travel as text in PostgreSQL's own notation, which every driver passes on unchanged. */
 function unnest(columns: readonly RowColumn[]): Statement {
+  // One row needs no arrays to be taken apart.
+  if (columns.every(({ values }) => values.length === 1)) {
+    const list = columns.map(({ name, type, values }) => sql`${values[0] ?? null}::${raw(scalarTypes[type])} as ${raw(name)}`)
+    return sql`(select ${join(list, ', ')}) r`
+  }
   const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
   const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
   return sql`unnest(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
@@ -140,7 +146,7 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
     selectFrom: nothing,
     where: sql`
            t.topic = ${topic}
-       and t.sequence = any (${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])
+       and t.sequence = any ((select ${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])::int8[])
        and ${
          locked
            ? // Locked by this transaction itself: not by a savepoint of it, which may have been rolled back since.

@@ -9,11 +9,23 @@ import { toLease } from './lease.ts'
 /** The columns of a claimed row, as `heldColumns` names them. */
 export const heldNames: Statement = raw('sequence, identifier, attempt, tries, input, extras')
 
+/** In the place of a claimed row, where there is none. */
+export const noHeld: Statement = raw('null, null, null, null, null, null')
+
 /**
  * Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. What most tasks have none of is one column, absent for
  * them: every column of every row costs driver and collector.
  */
 export function heldColumns(dialect: Dialect, now: number | null): Statement {
+  if (now !== null) return writeHeldColumns(dialect, now)
+  let written = heldColumnsOf.get(dialect)
+  if (!written) heldColumnsOf.set(dialect, (written = writeHeldColumns(dialect, now)))
+  return written
+}
+
+const heldColumnsOf = new WeakMap<Dialect, Statement>()
+
+function writeHeldColumns(dialect: Dialect, now: number | null): Statement {
   return sql`sequence, identifier, attempt, tries, input,
     case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
            or headers is not null or deadline is not null
