@@ -10,13 +10,14 @@ import type { Context } from '../../../packages/task-sql/src/repository/context.
 import { poll } from '../../../packages/task-sql/src/repository/poll.ts'
 import { push } from '../../../packages/task-sql/src/repository/push.ts'
 import { reclaim } from '../../../packages/task-sql/src/repository/reclaim.ts'
+import { Templates } from '../../../packages/task-sql/src/templates.ts'
 import { sequencesOf } from './layout.ts'
 import type { Layout } from './layout.ts'
 
 const options = { schema: 'public', notify: false }
 
 function contextOf(dialect: Dialect, owner: string): Context {
-  return { dialect, owner, ownerName: owner, now: () => null, pollings: new Map() }
+  return { dialect, owner, ownerName: owner, now: () => null, pollings: new Map(), single: new Templates() }
 }
 
 async function drive<Result>(client: ClientBase, verb: Verb<Result>): Promise<Result> {

@@ -7,7 +7,8 @@ const firstPauseMs = 50
 const longestPauseMs = 5_000
 
 interface PersistOptions {
-  readonly signal: AbortSignal
+  /** Asked after each failure: nobody waits any more. */
+  readonly givenUp: () => boolean
   readonly wake: Wake
   readonly onRetry: (error: unknown) => void
   /** As of `once`. */
@@ -29,18 +30,18 @@ export class Dispatcher<Transaction> {
   }
 
   /**
-   * Goes on until the database answers, or `signal` is aborted: what is held must be let go of in some way, or it would stay held for
+   * Goes on until the database answers, or it is given up: what is held must be let go of in some way, or it would stay held for
    * as long as its owner lives. After a commit whose outcome is unknown the fence tells: what was completed is reported as lost.
    */
   async persist<Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
-    { signal, wake, onRetry, single = false }: PersistOptions,
+    { givenUp, wake, onRetry, single = false }: PersistOptions,
   ): Promise<Result> {
     for (let count = 1; ; count++) {
       try {
         return await this.once(work, single)
       } catch (error) {
-        if (signal.aborted || !isPassing(error)) throw error
+        if (givenUp() || !isPassing(error)) throw error
         onRetry(error)
         await wake.sleep(wake.version, pauseMs(count, firstPauseMs, 2, longestPauseMs, 0.5))
       }

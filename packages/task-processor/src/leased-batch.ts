@@ -14,7 +14,7 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly #handling: Handling<Transaction>
   readonly #plain: boolean
   /** Ends the attempts to reach the database. */
-  readonly #giveUp = new AbortController()
+  #givenUp = false
   readonly #wake: Wake
   readonly #condition: Condition
   /** The handler's own completion, once it has asked for one. */
@@ -62,7 +62,7 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   giveUp(): void {
-    this.#giveUp.abort()
+    this.#givenUp = true
     this.#wake.wake()
   }
 
@@ -213,7 +213,7 @@ export class LeasedBatch<Transaction> implements Batch {
   async #persist<Result>(work: (transaction: Transaction) => Result | Promise<Result>, whole = false): Promise<Result> {
     const result = await this.#environment.dispatcher.persist(work, {
       single: whole && this.#plain,
-      signal: this.#giveUp.signal,
+      givenUp: () => this.#givenUp,
       wake: this.#wake,
       onRetry: (error) => this.#condition.failed(error),
     })

@@ -1,21 +1,41 @@
 import type { SqlValue, Statement } from './statement.ts'
 
+interface Template<Values> {
+  readonly statement: Statement
+  /** By position: what stands there. */
+  readonly names: readonly (keyof Values | undefined)[]
+}
+
 /** Statements that are written once and filled in: writing one takes longer than many a poll. */
 export class Templates<Values extends Record<string, SqlValue>> {
-  readonly #written = new Map<string, Statement>()
+  readonly #written = new Map<string, Template<Values> | undefined>()
 
-  /** `write` is called once for each kind, and must write the same text whatever the values are. */
+  /** `write` must write the same text for a kind whatever the values are. Where it makes other values of them it is called each time. */
   fill(kind: string, values: Values, write: (values: Values) => Statement): Statement {
     let template = this.#written.get(kind)
     if (!template) {
-      const places = Object.fromEntries(Object.keys(values).map((name) => [name, placed + name])) as Values
-      this.#written.set(kind, (template = write(places)))
+      if (this.#written.has(kind)) return write(values)
+      template = templateOf(Object.keys(values), write)
+      this.#written.set(kind, template)
+      if (!template) return write(values)
     }
-    const filled = template.values.map((value) =>
-      typeof value === 'string' && value.startsWith(placed) ? (values[value.slice(placed.length)] ?? null) : value,
-    )
-    return { texts: template.texts, values: filled, reused: true }
+    const { statement, names } = template
+    const filled = statement.values.map((value, position) => {
+      const name = names[position]
+      return name === undefined ? value : values[name]!
+    })
+    return { texts: statement.texts, values: filled, reused: true }
   }
+}
+
+function templateOf<Values extends Record<string, SqlValue>>(
+  names: readonly (keyof Values & string)[],
+  write: (values: Values) => Statement,
+): Template<Values> | undefined {
+  const places = new Map(names.map((name) => [placed + name, name]))
+  const statement = write(Object.fromEntries([...places].map(([place, name]) => [name, place])) as Values)
+  const found = statement.values.map((value) => places.get(String(value)))
+  return names.every((name) => found.includes(name)) ? { statement, names: found } : undefined
 }
 
 /** Begins what stands for a value: no value begins so, as nothing that is stored may contain it. */

@@ -1,6 +1,15 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
+import type { SqlValue } from '../statement.ts'
+import type { Templates } from '../templates.ts'
 import type { Polling } from './polling.ts'
+
+/** A task that is no more than that. */
+export interface SingleTask extends Record<string, SqlValue> {
+  readonly topic: string
+  readonly identifier: string
+  readonly input: string | null
+}
 
 /** What every verb of one repository shares. */
 export interface Context {
@@ -12,6 +21,8 @@ export interface Context {
   readonly now: () => number | null
   /** What polls have learned of topics; each claim checks that it is still so. */
   readonly pollings: Map<string, Polling>
+  /** Pushes of a single task. */
+  readonly single: Templates<SingleTask>
 }
 
 export function topicUnknown(topic: string): TaskError {

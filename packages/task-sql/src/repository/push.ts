@@ -72,11 +72,25 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
   return toPushedTasks(topic, checked, rows, duplicates)
 }
 
-/** Most pushes carry identifiers and inputs only. */
+type PlainCreation = Pick<CheckedCreation, 'identifier' | 'input'>
+
+/** Most pushes carry identifiers and inputs only, and many just one of each. */
 function insertPlain(
-  { dialect, now }: Context,
+  context: Context,
   topic: string,
   creations: readonly CheckedCreation[],
+  heads: readonly number[] | undefined,
+): Statement {
+  const [first] = creations
+  if (creations.length > 1 || !first || context.now() !== null) return writePlain(context, topic, creations, heads)
+  const { identifier, input } = first
+  return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
+}
+
+function writePlain(
+  { dialect, now }: Context,
+  topic: string,
+  creations: readonly PlainCreation[],
   heads: readonly number[] | undefined,
 ): Statement {
   const { task, topic: topics } = dialect.tables

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
 import { checkText, invalid, taskLimits } from '@taskstream/task-api'
 import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import { Templates } from '../templates.ts'
 import type { Dialect } from '../dialect.ts'
 import { run } from '../run.ts'
 import type { Running } from '../run.ts'
@@ -86,6 +87,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     pollings: new Map(),
+    single: new Templates(),
   }
   // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
   // better planned for what they are asked.
