@@ -5,7 +5,7 @@ import type { Templates } from '../templates.ts'
 import type { Polling } from './polling.ts'
 
 /** A task that is no more than that. */
-export interface SingleTask extends Record<string, SqlValue> {
+interface SingleTask extends Record<string, SqlValue> {
   readonly topic: string
   readonly identifier: string
   readonly input: string | null
