@@ -26,6 +26,42 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
   const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
   checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
+  return isPlain(given)
+    ? { ...nothingElse, identifier: given.identifier, input: optionalText(`${at}input`, given.input, taskLimits.inputLength) }
+    : checkRest(given, at)
+}
+
+/** What most creations are without. */
+const nothingElse = {
+  reference: null,
+  externalId: null,
+  suspended: false,
+  dueMs: null,
+  delayMs: null,
+  deadline: null,
+  deadlineMs: null,
+  priority: 0,
+  maxTries: null,
+  headers: null,
+  plain: true,
+} as const
+
+function isPlain(given: TaskCreation): boolean {
+  return (
+    given.reference === undefined &&
+    given.externalId === undefined &&
+    given.suspended === undefined &&
+    given.due === undefined &&
+    given.delayMs === undefined &&
+    given.deadline === undefined &&
+    given.deadlineMs === undefined &&
+    given.priority === undefined &&
+    given.maxTries === undefined &&
+    given.headers === undefined
+  )
+}
+
+function checkRest(given: TaskCreation, at: string): CheckedCreation {
   if (given.due !== undefined && given.delayMs !== undefined)
     throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
   if (given.due !== undefined) checkInstant(`${at}due`, given.due)
