@@ -8,7 +8,7 @@ const colours: Readonly<Record<string, string>> = {
   bullmq: '#b0508f',
   limit: '#8b9199',
 }
-const width = 760
+export const width = 760
 const margin = 16
 const labelWidth = 130
 const figureWidth = 110
@@ -25,7 +25,11 @@ export function chart(title: string, rows: readonly Row[]): string {
     parts.push(...block(scenario, bars, y))
     y += headHeight + bars.length * (barHeight + barGap) + blockGap
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" width="${width}" height="${y}" role="img">
+  return frame(title, y, parts)
+}
+
+export function frame(title: string, height: number, parts: readonly string[]): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>${escape(title)}</title>
 <style>
 text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -62,6 +66,6 @@ export function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en').replaceAll(',', '\u202F') : String(Number(value.toPrecision(3)))
 }
 
-function escape(text: string): string {
+export function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }

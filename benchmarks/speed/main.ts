@@ -13,6 +13,7 @@ import type { PostgresServer } from '../../test/databases/postgres-server.ts'
 import { connect } from '../hot-path/database.ts'
 import { withBullMq } from './bullmq.ts'
 import { chart, figure } from './chart.ts'
+import { curveChart } from './curve-chart.ts'
 import { measure } from './measure.ts'
 import type { Row } from './rows.ts'
 import type { Scale } from './scenario.ts'
@@ -83,7 +84,8 @@ for (const [group, members] of Object.entries(measurable)) {
   for (const scenario of members.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
     measured.push(...(await measure(scenario, server, values.quick ? quick : full)))
   rows.push(...measured)
-  if (values.chart && measured.length > 0) writeFileSync(join(values.chart, `${group}.svg`), chart(group, measured))
+  if (values.chart && measured.length > 0)
+    writeFileSync(join(values.chart, `${group}.svg`), (group === 'curves' ? curveChart : chart)(group, measured))
 }
 
 if (values.json) {
