@@ -35,7 +35,10 @@ export interface NodeFixture extends AsyncDisposable {
   complete(work: (transaction: AnyTransaction) => Completion | Promise<Completion>): Promise<Completion>
   nodeOf(options?: NodeOptions): TaskNode<AnyTransaction>
   /** A clock that only the test moves, and a node and its repository by it. */
-  clocked(options?: NodeOptions): { readonly clock: TestClock; readonly tasks: Tasks; readonly node: TaskNode<AnyTransaction> }
+  clocked(
+    options?: NodeOptions,
+    wrap?: (tasks: Tasks) => Tasks,
+  ): { readonly clock: TestClock; readonly tasks: Tasks; readonly node: TaskNode<AnyTransaction> }
 }
 
 export async function openNodeFixture(name: string): Promise<NodeFixture> {
@@ -77,9 +80,9 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
         maintenanceIntervalMs: 20,
         ...options,
       }),
-    clocked: (options = {}) => {
+    clocked: (options = {}, wrap = (own) => own) => {
       const clock = testClock(new Date())
-      const timed = subject.tasks({ clock: clock.now })
+      const timed = wrap(subject.tasks({ clock: clock.now }))
       return { clock, tasks: timed, node: new TaskNode({ repository: timed, transactions, clock, ...options }) }
     },
     [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),

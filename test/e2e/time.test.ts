@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import type { NodeFixture, NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
 
@@ -90,7 +90,8 @@ describe.skipIf(!canRun)('a node in time', () => {
     let broken = true
     let asked = 0
     const told: string[] = []
-    const { clock, node } = fixture.clocked({
+    const maintained = Promise.withResolvers<void>()
+    const options: NodeOptions = {
       ...patient,
       listener: {
         onError: ({ activity }) => void told.push(`error ${activity}`),
@@ -100,12 +101,21 @@ describe.skipIf(!canRun)('a node in time', () => {
         asked++
         if (broken) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
       }),
-    })
+    }
+    const { clock, node } = fixture.clocked(options, (tasks) => ({
+      ...tasks,
+      purgeOwners: (...given) => {
+        maintained.resolve()
+        return tasks.purgeOwners(...given)
+      },
+    }))
     broken = false
     await using _ = node
     const manager = node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
     await node.start()
     await manager.stop()
+    // The last that a node asks of its own accord when it starts.
+    await maintained.promise
     broken = true
     asked = 0
     await manager.start()
