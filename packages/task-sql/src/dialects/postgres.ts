@@ -47,8 +47,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     migrations: postgresMigrations(tables),
     lockForMigration: [
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
-      // A backend that waited for the lock may not know yet that the schema is there, however little else it believes: it would end
-      // with a duplicate key in pg_namespace. By then it has been told.
+      // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
+      // takes the schema to be missing that was committed meanwhile. It is there then.
       raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
     ],
     hasTables: sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`,
