@@ -27,7 +27,12 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
   checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
   return isPlain(given)
-    ? { ...nothingElse, identifier: given.identifier, input: optionalText(`${at}input`, given.input, taskLimits.inputLength) }
+    ? {
+        ...nothingElse,
+        identifier: given.identifier,
+        input: optionalText(`${at}input`, given.input, taskLimits.inputLength),
+        plain: true,
+      }
     : checkRest(given, at)
 }
 
@@ -43,8 +48,8 @@ const nothingElse = {
   priority: 0,
   maxTries: null,
   headers: null,
-  plain: true,
 } as const
+const otherFields = Object.keys(nothingElse) as (keyof typeof nothingElse)[]
 
 function isPlain(given: TaskCreation): boolean {
   return (
@@ -87,18 +92,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     maxTries: given.maxTries ?? null,
     headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
   }
-  const plain =
-    !checked.suspended &&
-    checked.priority === 0 &&
-    checked.reference === null &&
-    checked.externalId === null &&
-    checked.dueMs === null &&
-    checked.delayMs === null &&
-    checked.deadline === null &&
-    checked.deadlineMs === null &&
-    checked.maxTries === null &&
-    checked.headers === null
-  return { ...checked, plain }
+  return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
 }
 
 /** Requirement 04 §2: blank input and reference are none. */
