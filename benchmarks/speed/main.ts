@@ -64,7 +64,7 @@ const quick: Scale = {
   samples: 150,
   history: 1_000_000,
   backlog: 1_000_000,
-  watched: 200_000,
+  watched: 100_000,
   blocked: 50_000,
   serial: 300,
   manyIdentifiers: 100_000,

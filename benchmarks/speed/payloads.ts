@@ -13,8 +13,8 @@ export function payloads(bytes: number, batch: number): Measures {
   const body = randomBytes(bytes).toString('base64').slice(0, bytes)
   const input = JSON.stringify({ body })
   const payload = { body }
-  const countOf = ({ payloadBytes, batched }: Scale): number =>
-    batch * Math.max(1, Math.floor(Math.min(payloadBytes / bytes, batched) / batch))
+  const countOf = ({ payloadBytes, drained }: Scale): number =>
+    batch * Math.max(1, Math.floor(Math.min(payloadBytes / bytes, drained) / batch))
   const order = { size: Math.min(1000, batch * 10) }
 
   /** Pushes and drains: what is pushed fast may be slow to read. */

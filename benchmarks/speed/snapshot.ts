@@ -23,7 +23,13 @@ export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
     ({ server, scale }) => {
       const drained = (held: boolean): Promise<number> =>
         withDatabase(server, (connection) =>
-          drain(subject, rate, connection, { ...scale, batched: subject === 'taskstream' ? scale.beside : scale.drained }, held),
+          drain(
+            subject,
+            rate,
+            connection,
+            { ...scale, batched: subject === 'taskstream' ? scale.beside : scale.drained / 2 },
+            held,
+          ),
         )
       return Promise.resolve({
         measure: ratioOf(
