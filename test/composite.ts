@@ -1,6 +1,6 @@
 /** What the tests of composites share: tasks that no database has, what is decided of them, and a gate to hold a step at. */
 import { toDecision } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { systemClock } from '@taskstream/task-processor'
 import type { Composite, Decisions, HandlerContext } from '@taskstream/task-processor'
 
@@ -22,6 +22,9 @@ export function handlerContext(signal: AbortSignal = new AbortController().signa
   return {
     topic: 't',
     signal,
+    get aborted() {
+      return signal.aborted ? (signal.reason as TaskError) : undefined
+    },
     clock: systemClock,
     at: () => {},
     stuck: () => {},

@@ -31,7 +31,7 @@ export const groups: Groups = {
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
   // A machine at rest is not the same from second to second: many short rounds, beside each other.
-  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 7, subjects: fresh(latency) }],
+  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 9, subjects: fresh(latency) }],
   growth: [
     // Two drains of a second each, divided: more rounds than elsewhere.
     { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 5 },

@@ -43,11 +43,10 @@ export function eachTask<Transaction>(
     context: HandlerContext<Transaction>,
     decisions: Map<HeldTask, TaskDecision>,
   ): void | Promise<void> => {
-    if (context.signal.aborted) return undefined
+    if (context.aborted) return undefined
     const refuse = (error: unknown): void => {
       // What it throws because it was asked to let go is no failure of the task, unless it was asked because it took too long.
-      if (!context.signal.aborted || isTaskError(context.signal.reason, 'TASK_TIMEOUT'))
-        decisions.set(task, context.failed(task, error))
+      if (!context.aborted || isTaskError(context.aborted, 'TASK_TIMEOUT')) decisions.set(task, context.failed(task, error))
     }
     context.at(task)
     try {
@@ -90,7 +89,13 @@ function timed<Transaction>(handle: SingleHandler<Transaction>, timeoutMs: numbe
       })
     })
     try {
-      const handled = handle(task, { ...context, signal: AbortSignal.any([signal, own.signal]) })
+      const handled = handle(task, {
+        ...context,
+        signal: AbortSignal.any([signal, own.signal]),
+        get aborted() {
+          return context.aborted ?? (own.signal.aborted ? late : undefined)
+        },
+      })
       return await Promise.race([handled, givenUp.promise])
     } catch (error) {
       throw own.signal.aborted ? late : error

@@ -12,7 +12,8 @@ const channels = tracingChannel('taskstream:handle')
 /** One call of a handler: its context, its time, and what is told of it. */
 export class Handling<Transaction> {
   readonly #environment: BatchEnvironment<Transaction>
-  readonly #abort = new AbortController()
+  #controller: AbortController | undefined
+  #aborted: TaskError | undefined
   readonly #tasks: readonly HeldTask[]
   readonly #startedMs: number
   #trace: unknown
@@ -31,11 +32,20 @@ export class Handling<Transaction> {
 
   /** What the handler was asked to let go for, if it was. */
   get aborted(): TaskError | undefined {
-    return this.#abort.signal.aborted ? (this.#abort.signal.reason as TaskError) : undefined
+    return this.#aborted
+  }
+
+  /** Made when it is asked for: most handlers are done before anybody could. */
+  get #signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    this.#controller = new AbortController()
+    if (this.#aborted) this.#controller.abort(this.#aborted)
+    return this.#controller.signal
   }
 
   abort(reason: TaskError): void {
-    this.#abort.abort(reason)
+    this.#aborted ??= reason
+    this.#controller?.abort(this.#aborted)
   }
 
   /**
@@ -66,10 +76,17 @@ export class Handling<Transaction> {
 
   #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {
     const { topic, retry, wake, clock, listener } = this.#environment
+    const signal = (): AbortSignal => this.#signal
+    const aborted = (): TaskError | undefined => this.#aborted
     return {
       topic,
       clock,
-      signal: this.#abort.signal,
+      get signal() {
+        return signal()
+      },
+      get aborted() {
+        return aborted()
+      },
       complete,
       failed: (task, error) => failed(task, error, retry),
       at: (task) => void (this.#at = task),

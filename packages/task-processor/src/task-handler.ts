@@ -1,4 +1,4 @@
-import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Clock } from './clock.ts'
 
 /** What is decided of each task of a batch. */
@@ -14,6 +14,8 @@ export interface HandlerContext<Transaction> {
    * repository.
    */
   readonly signal: AbortSignal
+  /** The signal's reason, once it is aborted: to be asked before each task, without having a signal made. */
+  readonly aborted: TaskError | undefined
   /**
    * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
    * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed, and committed,

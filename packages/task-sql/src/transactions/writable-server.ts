@@ -18,7 +18,7 @@ export class WritableServer<Client extends PgPoolClient> {
   }
 
   /** The pool of the server that takes writes. */
-  async find(): Promise<PgPool<Client>> {
+  find(): PgPool<Client> | Promise<PgPool<Client>> {
     if (this.#known) return this.#known
     // However many transactions fail at a time, the servers are asked once.
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
