@@ -4,33 +4,31 @@ import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import type { Connection } from './database.ts'
 import { connect } from './database.ts'
 import { openBoss, poolOf } from './peers.ts'
+import { Progress } from './workers.ts'
+import type { Report } from './workers.ts'
 
 export interface PeerOrder {
   readonly connection: Connection
   readonly peer: 'graphile-worker' | 'pg-boss'
 }
 
-const now = (): number => performance.timeOrigin + performance.now()
-
 process.once('message', (order: PeerOrder) => void prepare(order))
 
 async function prepare(order: PeerOrder): Promise<void> {
   const drain = order.peer === 'pg-boss' ? await prepareBoss(order.connection) : await prepareGraphile(order.connection)
   process.once('message', async () => {
-    process.send?.(await drain())
-    process.disconnect()
-    process.exit()
+    // Not before it is on its way.
+    process.send?.(await drain(), undefined, undefined, () => process.exit())
   })
   process.send?.('ready')
 }
 
-type Drain = () => Promise<{ tasks: number; ended: number }>
+type Drain = () => Promise<Report>
 
 async function prepareBoss(connection: Connection): Promise<Drain> {
   const boss = await openBoss(connection)
   return async () => {
-    let tasks = 0
-    let ended = 0
+    const progress = new Progress()
     for (;;) {
       const jobs = await boss.fetch('mail', { batchSize: 1000 })
       if (jobs.length === 0) break
@@ -38,11 +36,10 @@ async function prepareBoss(connection: Connection): Promise<Drain> {
         'mail',
         jobs.map((job) => job.id),
       )
-      tasks += jobs.length
-      ended = now()
+      progress.add(jobs.length)
     }
     await boss.stop({ graceful: false })
-    return { tasks, ended }
+    return progress
   }
 }
 
@@ -52,17 +49,13 @@ async function prepareGraphile(connection: Connection): Promise<Drain> {
   const watcher = await connect(connection)
   const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 1), logger })
   return async () => {
-    let tasks = 0
-    let ended = 0
+    const progress = new Progress()
     const runner = await run({
       pgPool: poolOf(connection, 25),
       logger,
       noHandleSignals: true,
       taskList: {
-        mail: () => {
-          tasks++
-          ended = now()
-        },
+        mail: () => progress.add(1),
       },
       preset: {
         worker: {
@@ -81,6 +74,6 @@ async function prepareGraphile(connection: Connection): Promise<Drain> {
     }
     await runner.stop()
     await utils.release()
-    return { tasks, ended }
+    return progress
   }
 }

@@ -5,8 +5,7 @@ import type { Connection } from './database.ts'
 import { topic } from './database.ts'
 import { poolOf } from './peers.ts'
 import { repository } from './product.ts'
-
-const now = (): number => performance.timeOrigin + performance.now()
+import { Progress } from './workers.ts'
 
 interface Order {
   readonly connection: Connection
@@ -18,16 +17,14 @@ interface Order {
 
 process.once('message', (order: Order) => {
   const pool = poolOf(order.connection, 4)
-  let tasks = 0
-  let ended = 0
+  const progress = new Progress()
   let empty: NodeJS.Timeout | undefined
   const node = new TaskNode({
     repository: repository(),
     transactions: pgTransactions(pool),
     listener: {
       onComplete: ({ completion }) => {
-        tasks += completion.completed.length
-        ended = now()
+        progress.add(completion.completed.length)
         clearTimeout(empty)
         // Nobody pushes: when nothing has come for a while, the backlog is gone. The time counts up to the last completion.
         empty = setTimeout(finish, order.silenceMs ?? 500)
@@ -37,7 +34,7 @@ process.once('message', (order: Order) => {
   async function finish(): Promise<void> {
     await node.stop()
     await pool.end()
-    process.send?.({ tasks, ended })
+    process.send?.(progress)
     process.disconnect()
   }
   node.process(topic, { size: order.size, ...(order.mode && { mode: order.mode }), handler: eachTask(() => {}) })

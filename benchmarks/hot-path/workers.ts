@@ -3,7 +3,54 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
+/** What a worker tells in the end. */
+export interface Report {
+  readonly tasks: number
+  /** When the last task was completed, in epoch milliseconds. */
+  readonly ended: number
+  /** How many were completed by when, in order. */
+  readonly progress: readonly (readonly [at: number, tasks: number])[]
+}
+
+/** Nobody asks how many there were between two moments so close to each other. */
+const stepMs = 5
+
+/** Counts what a worker completes. */
+export class Progress implements Report {
+  tasks = 0
+  ended = 0
+  readonly progress: [number, number][] = []
+
+  add(count: number): void {
+    this.tasks += count
+    this.ended = performance.timeOrigin + performance.now()
+    const [last] = this.progress.at(-1) ?? [0]
+    if (this.ended - last >= stepMs) this.progress.push([this.ended, this.tasks])
+  }
+}
+
+/** How many tasks a second the workers complete together. */
 export async function race(script: string, orders: readonly object[], expected: number): Promise<number> {
+  const { started, reports } = await start(script, orders)
+  const tasks = reports.reduce((sum, each) => sum + each.tasks, 0)
+  if (tasks !== expected) throw new Error(`${script} finished ${tasks} of ${expected} tasks`)
+  return (expected / (Math.max(...reports.map(({ ended }) => ended)) - started)) * 1000
+}
+
+/**
+ * How many tasks the first worker completes for each of the second, until one of them has ended. They run at the same time, each with work of
+ * its own: whatever else the machine does slows both.
+ */
+export async function compare(script: string, orders: readonly [object, object], expectedOfEach: number): Promise<number> {
+  const { reports } = await start(script, orders)
+  const short = reports.find(({ tasks }) => tasks !== expectedOfEach)
+  if (short) throw new Error(`${script} finished ${short.tasks} of ${expectedOfEach} tasks`)
+  const end = Math.min(...reports.map(({ ended }) => ended))
+  const [first, second] = reports.map(({ progress }) => tasksBy(end, progress)) as [number, number]
+  return first / second
+}
+
+async function start(script: string, orders: readonly object[]): Promise<{ started: number; reports: readonly Report[] }> {
   const workers: ChildProcess[] = []
   for (const order of orders) {
     const worker = fork(new URL(script, import.meta.url), { stdio: 'inherit' })
@@ -13,14 +60,19 @@ export async function race(script: string, orders: readonly object[], expected: 
     workers.push(worker)
   }
   const started = performance.timeOrigin + performance.now()
-  const results = workers.map(async (worker) => {
+  const reports = workers.map(async (worker) => {
     worker.send('go')
-    const [result] = (await once(worker, 'message')) as [{ tasks: number; ended: number }]
+    const [report] = (await once(worker, 'message')) as [Report]
     await once(worker, 'exit')
-    return result
+    return report
   })
-  const ended = await Promise.all(results)
-  const tasks = ended.reduce((sum, each) => sum + each.tasks, 0)
-  if (tasks !== expected) throw new Error(`${script} finished ${tasks} of ${expected} tasks`)
-  return (expected / (Math.max(...ended.map((each) => each.ended)) - started)) * 1000
+  return { started, reports: await Promise.all(reports) }
+}
+
+/** Between two reports tasks are taken to have come evenly. */
+function tasksBy(end: number, progress: Report['progress']): number {
+  const next = progress.findIndex(([at]) => at >= end)
+  const [at, tasks] = progress[next] ?? progress.at(-1) ?? [0, 0]
+  const [before, fewer] = progress[next - 1] ?? [at, tasks]
+  return at > before ? fewer + ((tasks - fewer) * (end - before)) / (at - before) : tasks
 }

@@ -33,8 +33,8 @@ export const groups: Groups = {
   // A machine at rest is not the same from second to second: many short rounds, beside each other.
   latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 9, subjects: fresh(latency) }],
   growth: [
-    // Two drains of a second each, divided: more rounds than elsewhere.
-    { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 5 },
+    // Two short drains, divided: more rounds than elsewhere.
+    { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 7 },
     ratio('history-growth', 'higher', historyGrowth),
     ratio('backlog-growth', 'lower', backlogGrowth),
   ],

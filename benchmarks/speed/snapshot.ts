@@ -1,61 +1,63 @@
-/** A drain while another session holds a snapshot from before it, beside a drain while nobody does: what can be cleaned up counts. */
+/**
+ * A drain while another session holds a snapshot from before it, beside a drain while nobody does: what can be cleaned up counts. Both at the
+ * same time, by a process each, in databases of their own: a snapshot holds back its own database only.
+ */
 import { connect, withDatabase } from '../hot-path/database.ts'
 import type { Connection } from '../hot-path/database.ts'
-import { race } from '../hot-path/workers.ts'
+import { compare } from '../hot-path/workers.ts'
 import { pushBatch } from './pushes.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
-import { ratioOf } from './scenario.ts'
 
-type Rate = (connection: Connection, tasks: number) => Promise<number>
+interface Subject {
+  readonly worker: string
+  readonly order: (connection: Connection) => object
+  readonly tasks: (scale: Scale) => number
+}
 
-const rates: Readonly<Record<string, Rate>> = {
-  taskstream: (connection, tasks) => {
-    const order = { connection, size: 1000 }
-    return race('product-worker.ts', [order, order], tasks)
+const peer = (name: string): Subject => ({
+  worker: 'peer-worker.ts',
+  order: (connection) => ({ connection, peer: name }),
+  tasks: ({ drained }) => drained / 2,
+})
+
+const subjects: Readonly<Record<string, Subject>> = {
+  taskstream: {
+    worker: 'product-worker.ts',
+    order: (connection) => ({ connection, size: 1000 }),
+    tasks: ({ beside }) => beside,
   },
-  'pg-boss': (connection, tasks) => raceOf('pg-boss', connection, tasks),
-  'graphile-worker': (connection, tasks) => raceOf('graphile-worker', connection, tasks),
+  'pg-boss': peer('pg-boss'),
+  'graphile-worker': peer('graphile-worker'),
 }
 
 export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
-  Object.entries(rates).map(([subject, rate]): [string, Prepare] => [
-    subject,
+  Object.entries(subjects).map(([name, { worker, order, tasks }]): [string, Prepare] => [
+    name,
     ({ server, scale }) => {
-      const drained = (held: boolean): Promise<number> =>
-        withDatabase(server, (connection) =>
-          drain(
-            subject,
-            rate,
-            connection,
-            { ...scale, batched: subject === 'taskstream' ? scale.beside : scale.drained / 2 },
-            held,
-          ),
-        )
+      const count = tasks(scale)
+      const push = (connection: Connection): Promise<unknown> => pushBatch[name]!(connection, { ...scale, batched: count })
       return Promise.resolve({
-        measure: ratioOf(
-          () => drained(true),
-          () => drained(false),
-        ),
+        measure: () =>
+          withDatabase(server, (free) =>
+            withDatabase(server, async (held) => {
+              await push(free)
+              await push(held)
+              return withSnapshot(held, () => compare(worker, [order(held), order(free)], count))
+            }),
+          ),
         [Symbol.asyncDispose]: () => Promise.resolve(),
       })
     },
   ]),
 )
 
-async function drain(subject: string, rate: Rate, connection: Connection, scale: Scale, held: boolean): Promise<number> {
-  await pushBatch[subject]!(connection, scale)
-  if (!held) return rate(connection, scale.batched)
+async function withSnapshot<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   const holder = await connect(connection)
   await holder.query('begin isolation level repeatable read')
   // The snapshot is taken by the first statement.
   await holder.query('select count(*) from pg_class')
-  const figure = await rate(connection, scale.batched)
+  const result = await work()
   await holder.query('rollback')
   await holder.end()
-  return figure
-}
-
-function raceOf(peer: string, connection: Connection, tasks: number): Promise<number> {
-  const order = { connection, peer }
-  return race('peer-worker.ts', [order, order], tasks)
+  return result
 }
