@@ -10,6 +10,9 @@ const subjects = [
   'postgres-partitioned',
   'postgres-15',
   'pgbouncer',
+  'mariadb',
+  // A server of the user's own: nothing installs one.
+  ...(process.env['TASKSTREAM_MYSQL_URL'] ? ['mysql'] : []),
 ]
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
@@ -30,6 +33,8 @@ const manyWriters = ['test/conformance/busy.test.ts']
 const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts']
+/** What only MariaDB and MySQL are asked. */
+const mysqlOnly = ['test/conformance/server.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']
 const oneConnection = [
   ...oneWriter,
@@ -41,6 +46,7 @@ const oneConnection = [
 ]
 /** Its own server's processes die, which says nothing about a pooler; and a node is woken on a connection that is not pooled. */
 const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts', 'test/e2e/thread.test.ts']
+const withoutNotices = [...oneWriter, ...manyWriters, ...pooled, 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': [...oneConnection, ...pooled],
   'sqlite-file': [...oneWriter, ...pooled],
@@ -52,6 +58,8 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'postgres-partitioned': [...manyWriters, ...pooled, 'test/faults/*.test.ts', 'test/conformance/drivers.test.ts'],
   'postgres-15': [...manyWriters, ...pooled, 'test/faults/*.test.ts'],
   pgbouncer: [...manyWriters, ...direct],
+  mariadb: withoutNotices,
+  mysql: withoutNotices,
 }
 
 /** The packages' sources, without a build. */
@@ -82,6 +90,7 @@ export default defineConfig({
           exclude: [
             ...(excluded[subject] ?? []),
             ...(subject === 'postgres-partitioned' ? [] : partitioned),
+            ...(subject === 'mariadb' || subject === 'mysql' ? [] : mysqlOnly),
             ...(['sqlite-file', 'postgres-18'].includes(subject) ? [] : commandLine),
           ],
           // A fact may be long in coming on a busy machine; nothing here is about how long.

@@ -9,7 +9,10 @@ import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOpti
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
 import { testTasks } from '@taskstream/task-testing'
+import { createConnection, createPool } from 'mysql2/promise'
+import type { Connection, PoolConnection } from 'mysql2/promise'
 import pg from 'pg'
 
 /** A transaction of whatever driver: the suite never looks inside. */
@@ -34,7 +37,7 @@ export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransacti
 }
 
 export interface Subject extends AsyncDisposable {
-  readonly engine: 'postgres' | 'sqlite'
+  readonly engine: 'postgres' | 'sqlite' | 'mariadb'
   /** How another process opens the same database. */
   readonly location: { readonly subject: string; readonly at: string }
   /** How many transactions can write at the same time: 1 on SQLite. */
@@ -56,16 +59,22 @@ export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-
 /** A pooler before PostgreSQL is PostgreSQL. */
 const pooled = subjectName === 'pgbouncer'
 export const isPostgres: boolean = pooled || subjectName.startsWith('postgres')
-const server = process.env[subjectName === 'postgres-15' ? 'TASKSTREAM_POSTGRES_15_SERVER' : 'TASKSTREAM_POSTGRES_SERVER']
+export const isMysql: boolean = subjectName === 'mariadb' || subjectName === 'mysql'
+const servers: Readonly<Record<string, string>> = {
+  'postgres-15': 'TASKSTREAM_POSTGRES_15_SERVER',
+  mariadb: 'TASKSTREAM_MARIADB_SERVER',
+  mysql: 'TASKSTREAM_MYSQL_URL',
+}
+const server = process.env[servers[subjectName] ?? 'TASKSTREAM_POSTGRES_SERVER']
 const pooler = process.env['TASKSTREAM_PGBOUNCER']
 
 /** Whether this project's engine can run here; where it cannot, the global setup says why. */
-export const canRun: boolean = !isPostgres || (server !== undefined && (!pooled || pooler !== undefined))
+export const canRun: boolean = !(isPostgres || isMysql) || (server !== undefined && (!pooled || pooler !== undefined))
 
 /** An empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
   if (subjectName === 'testing') return openTesting()
-  const subject = await (isPostgres ? createPostgres() : createSqlite())
+  const subject = await (isPostgres ? createPostgres() : isMysql ? createMysql(server ?? '') : createSqlite())
   await subject.tasks().migrate(subject.transactions)
   return subject
 }
@@ -124,6 +133,55 @@ export async function openPostgres(url: string, remove: () => Promise<void> = as
   }
 }
 
+async function createMysql(direct: string): Promise<Subject> {
+  const name = `taskstream_test_${randomBytes(6).toString('hex')}`
+  await onceMysql(direct, `create database ${name}`)
+  const url = new URL(direct)
+  url.pathname = `/${name}`
+  return openMysql(subjectName, url.href, () => onceMysql(direct, `drop database ${name}`))
+}
+
+async function onceMysql(url: string, statement: string): Promise<void> {
+  const connection = await createConnection({ uri: url })
+  await connection.query(statement)
+  await connection.end()
+}
+
+/** An existing database of MariaDB or MySQL, as a worker process opens it. */
+async function openMysql(subject: string, url: string, remove: () => Promise<void> = async () => {}): Promise<Subject> {
+  const pool = createPool({ uri: url, connectionLimit: 10 })
+  const open: Connection[] = []
+  return {
+    engine: 'mariadb',
+    location: { subject, at: url },
+    writers: Infinity,
+    connections: Infinity,
+    transactions: mysql2Transactions(pool) as TransactionSource<AnyTransaction>,
+    tasks: repositories(subject === 'mysql' ? mysql() : mariadb(), fromMysql2 as SqlAdapter<AnyTransaction, 'async'>),
+    execute: async (transaction, statement) => fromMysql2.execute(transaction as PoolConnection, statement),
+    session: async () => {
+      const connection = await createConnection({ uri: url })
+      connection.on('error', () => {})
+      open.push(connection)
+      return {
+        transaction: connection,
+        begin: async () => {
+          await connection.query('set transaction isolation level read committed')
+          await connection.beginTransaction()
+        },
+        commit: () => connection.commit(),
+        rollback: () => connection.rollback(),
+        close: () => connection.end(),
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(open.map((connection) => connection.end().catch(() => {})))
+      await pool.end()
+      await remove()
+    },
+  }
+}
+
 async function createSqlite(): Promise<Subject> {
   if (subjectName === 'sqlite-memory') return openSqlite(subjectName, ':memory:')
   const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
@@ -173,6 +231,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
 
 /** A database that is there, as another process or thread opens it. */
 export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
+  if (subject === 'mariadb' || subject === 'mysql') return openMysql(subject, at)
   return subject.startsWith('postgres') ? openPostgres(at) : openSqlite(subject, at)
 }
 

@@ -11,6 +11,8 @@ import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'
 import { poolOf } from '../hot-path/peers.ts'
 import { repository } from '../hot-path/product.ts'
+import { ask } from './ask.ts'
+import type { LatencyOrder } from './latency-worker.ts'
 import { prepareTaskstream } from './pushes.ts'
 import type { Figures, Measures } from './scenario.ts'
 
@@ -34,14 +36,17 @@ export class Bell {
   }
 }
 
-/** The first ones find cold caches, and are left out. */
-const warmUp = 10
+/** Left out, and without a pause: what is measured is a process that has run for a while, its code compiled and its statements planned. */
+const warmUp = 400
+
+/** The last of those are with pauses again. */
+const settling = 5
 
 export async function sample(count: number, bell: Bell, push: () => Promise<unknown>): Promise<Figures> {
   const times: number[] = []
   for (let index = -warmUp; index < count; index++) {
     // Completed and asleep again.
-    await sleep(idleMs)
+    if (index >= -settling) await sleep(idleMs)
     const rung = bell.wait()
     const started = performance.now()
     const pushed = push()
@@ -102,6 +107,14 @@ export const latency: Measures = {
     return figures
   },
 }
+
+/** Each in a process of its own, as it is in use. */
+export const latencyInProcesses: Measures = Object.fromEntries(
+  Object.keys(latency).map((subject) => [
+    subject,
+    (connection, scale) => ask<Figures>('latency-worker.ts', { connection, subject, scale } satisfies LatencyOrder),
+  ]),
+)
 
 async function openNotified(connection: Connection): Promise<PgBoss> {
   const options = { ...connection, max: 4, supervise: false, schedule: false, useListenNotify: true } as ConstructorOptions

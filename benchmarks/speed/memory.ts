@@ -1,7 +1,6 @@
 /** The most memory of a process that drains a long backlog, in MiB. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import type { Connection } from '../hot-path/database.ts'
+import { ask } from './ask.ts'
 import { fillBoss, fillGraphile, fillTaskstream } from './fill.ts'
 import type { MemoryOrder, MemoryReport } from './memory-worker.ts'
 import type { Measures } from './scenario.ts'
@@ -43,16 +42,7 @@ async function watch(
   expected: number,
   flags: readonly string[],
 ): Promise<number> {
-  const child = fork(new URL('memory-worker.ts', import.meta.url), {
-    stdio: 'inherit',
-    execArgv: [...process.execArgv, ...flags],
-  })
-  const answered = once(child, 'message') as Promise<[MemoryReport]>
-  const exited = once(child, 'exit').then(() => undefined)
   const order: MemoryOrder = { connection, subject, expected }
-  child.send(order)
-  const answer = await Promise.race([answered, exited])
-  if (!answer) throw new Error(`The process of ${subject} has ended without a word`)
-  await exited
-  return answer[0].bytes / 2 ** 20
+  const { bytes } = await ask<MemoryReport>('memory-worker.ts', order, flags)
+  return bytes / 2 ** 20
 }

@@ -6,7 +6,7 @@ import { drain } from './drains.ts'
 import { failures } from './failures.ts'
 import { historyGrowth } from './history.ts'
 import { blocked, identifiers } from './identifiers.ts'
-import { latency } from './latency.ts'
+import { latencyInProcesses } from './latency.ts'
 import { memory, memoryByDefault } from './memory.ts'
 import { payloads } from './payloads.ts'
 import { pushBatch, pushSingle, pushTen } from './pushes.ts'
@@ -31,7 +31,9 @@ export const groups: Groups = {
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
   // A machine at rest is not the same from second to second: many short rounds, beside each other.
-  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 9, subjects: fresh(latency) }],
+  latency: [
+    { name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 7, subjects: fresh(latencyInProcesses) },
+  ],
   growth: [
     // Two short drains, divided: more rounds than elsewhere.
     { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 7 },

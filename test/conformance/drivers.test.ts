@@ -1,12 +1,13 @@
 /** Every driver and library: a caller's own writes through it and ours, in one transaction of its own. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
-import { sql, sqlTaskRepository } from '@taskstream/task-sql'
+import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeSqliteDrivers, sqliteDrivers } from '../drivers/sqlite.ts'
+import { mysqlDrivers } from '../drivers/mysql.ts'
 import { postgresDrivers } from '../drivers/postgres.ts'
 import type { Driver, OpenDriver, Steps } from '../drivers/driver.ts'
-import { canRun, openSubject, subjectName } from '../subject.ts'
+import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 
@@ -15,10 +16,22 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
   'postgres-15': postgresDrivers,
   pgbouncer: postgresDrivers,
   'node-sqlite': nodeSqliteDrivers,
+  mariadb: mysqlDrivers,
+  mysql: mysqlDrivers,
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
 const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
+
+/** Where only this driver migrates: its schema, its file or its database. */
+async function placeOf({ engine, connections, location: { at }, execute, transactions }: Subject): Promise<string> {
+  if (engine === 'sqlite' && connections > 1) return `${at}.driver`
+  if (engine !== 'mariadb') return at
+  const url = new URL(at)
+  url.pathname = `${url.pathname}_driver`
+  await transactions((transaction) => execute(transaction, raw(`create database ${url.pathname.slice(1)}`)))
+  return url.href
+}
 
 /** What a text must not do to a statement, an array or a row on its way. */
 const awkward = [
@@ -41,13 +54,19 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   beforeAll(async () => {
     subject = await openSubject()
     // A database or a schema that only this driver migrates.
-    at = subject.engine === 'sqlite' && subject.connections > 1 ? `${subject.location.at}.driver` : subject.location.at
+    at = await placeOf(subject)
     open = await driver.open(at)
     tasks = sqlTaskRepository({ dialect: open.dialect, adapter: open.adapter as OpenDriver['adapter'] & { execution: 'async' } })
-    await open.transactions((transaction) => query(open, transaction, sql`create table invoice (id text)`))
+    await open.transactions((transaction) =>
+      query(open, transaction, sql`create table invoice (id ${raw(isMysql ? 'text character set utf8mb4' : 'text')})`),
+    )
   })
   afterAll(async () => {
     await open.close()
+    if (subject.engine === 'mariadb') {
+      const drop = raw(`drop database ${new URL(at).pathname.slice(1)}`)
+      await subject.transactions((transaction) => subject.execute(transaction, drop))
+    }
     await subject[Symbol.asyncDispose]()
   })
 

@@ -1,5 +1,6 @@
 /** One PostgreSQL for a whole run, and a word at the end on which engines ran. */
 import type { TestProject } from 'vitest/node'
+import { startMariaDb } from './mariadb-server.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 import { startPostgres } from './postgres-server.ts'
 
@@ -15,7 +16,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const chosen = new Set(vitest.projects.map(({ name }) => name))
   const ran = Object.keys(sqliteEngines).flatMap((name) => (chosen.has(name) ? (sqliteEngines[name] ?? []) : []))
   const skipped = [
-    'MariaDB, MySQL and Oracle: not supported yet, there is nothing to run',
+    'Oracle: not supported yet, there is nothing to run',
     'PostgreSQL 16 and 17: TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
   ]
   let stop = async (): Promise<void> => {}
@@ -69,6 +70,26 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
         throw error
       }
       skipped.push(`PgBouncer: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (chosen.has('mysql')) ran.push('MySQL at TASKSTREAM_MYSQL_URL')
+  else skipped.push('MySQL: TASKSTREAM_MYSQL_URL=mysql://… npm test runs the suite on a server of yours, in databases of its own')
+  if (chosen.has('mariadb') || chosen.has('unit')) {
+    try {
+      const mariadb = await startMariaDb()
+      process.env['TASKSTREAM_MARIADB_SERVER'] = mariadb.url
+      ran.push(`MariaDB ${mariadb.version}`)
+      const stopOthers = stop
+      stop = async () => {
+        await mariadb.stop()
+        await stopOthers()
+      }
+    } catch (error) {
+      if (process.env['REQUIRE_MARIADB']) {
+        await stop()
+        throw error
+      }
+      skipped.push(`MariaDB: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   return async () => {

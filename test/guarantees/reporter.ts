@@ -18,8 +18,9 @@ const engines: Readonly<Record<string, string>> = {
   'postgres-partitioned': '18, partitioned',
   'postgres-15': 'PostgreSQL 15',
   pgbouncer: 'PgBouncer',
+  mariadb: 'MariaDB',
 }
-const notYet = ['MariaDB', 'MySQL', 'Oracle']
+const notYet = ['MySQL', 'Oracle']
 const target = join(import.meta.dirname, '..', '..', 'docs', 'guarantees.md')
 const marker = '<!-- From here on written by the tests. -->'
 

@@ -1,10 +1,10 @@
 /**
- * `npm run hammer -- [--engine postgres|sqlite] [--seconds 20] [--mutants]`: eight connections on one singular topic, for each order,
+ * `npm run hammer -- [--engine postgres|sqlite|mariadb] [--seconds 20] [--mutants]`: eight connections on one singular topic, for each order,
  * beside one that looks for two active tasks of one identifier. With `--mutants`, also what becomes of it without each guard.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { startPostgres } from '../databases/postgres-server.ts'
+import { startEngine } from '../databases/start-engine.ts'
 import type { HammerReport } from './hammer.ts'
 
 const { values } = parseArgs({
@@ -14,11 +14,10 @@ const { values } = parseArgs({
     mutants: { type: 'boolean', default: false },
   },
 })
-const engine = values.engine === 'sqlite' ? 'sqlite' : 'postgres'
-await using server =
-  engine === 'postgres' ? await startPostgres({ settings: { max_connections: '100', lock_timeout: '1s' } }) : undefined
-process.env['TASKSTREAM_SUBJECT'] = engine === 'postgres' ? 'postgres-18' : 'sqlite-file'
-if (server) process.env['TASKSTREAM_POSTGRES_SERVER'] = server.url
+await using _server = await startEngine(values.engine, {
+  postgres: { lock_timeout: '1s' },
+  mariadb: { 'innodb-lock-wait-timeout': '1' },
+})
 const { hammer } = await import('./hammer.ts')
 const { mutants, mutated } = await import('./mutants.ts')
 const { openSubject } = await import('../subject.ts')
@@ -83,11 +82,11 @@ const run = async (
 
 let failed = false
 for (const order of ['fifo', 'lifo', 'priority'] as const) {
-  const { violations, stuck, errors, samples, polled } = await run(`${engine}, ${order}`, Number(values.seconds), order)
+  const { violations, stuck, errors, samples, polled } = await run(`${values.engine}, ${order}`, Number(values.seconds), order)
   failed ||= violations + stuck + errors.length > 0 || samples === 0 || polled === 0
 }
 if (values.mutants) {
-  for (const mutant of mutants.filter(({ engines }) => engines.includes(engine))) {
+  for (const mutant of mutants.filter(({ engines }) => engines.some((engine) => engine === values.engine))) {
     const { violations, stuck } = await run(`without: ${mutant.name}`, Math.min(8, Number(values.seconds)), 'lifo', mutant)
     failed ||= violations + stuck === 0
   }

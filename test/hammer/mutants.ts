@@ -1,26 +1,42 @@
 /** The statements of singular polling with one guard taken out of their text: what the hammer must not be silent about. */
 import { render } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
-import type { AnyTransaction } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 
 export interface Mutant {
   readonly name: string
   readonly from: string | RegExp
   readonly to: string
   /** Engines on which the guard is part of a statement. */
-  readonly engines: readonly ('postgres' | 'sqlite')[]
+  readonly engines: readonly Subject['engine'][]
 }
 
 export const mutants: readonly Mutant[] = [
   { name: 'lanes are read, not locked', from: /for update skip locked(?=\) free)/, to: '', engines: ['postgres'] },
-  { name: 'an active task is no obstacle', from: /b\.stage = 0/g, to: 'b.stage = -1', engines: ['postgres', 'sqlite'] },
+  {
+    name: 'lanes are read, not locked',
+    from: /(task_lane l [\s\S]*limit \S+) for update skip locked/,
+    to: '$1',
+    engines: ['mariadb'],
+  },
+  {
+    name: 'an active task is no obstacle',
+    from: /b\.stage = 0/g,
+    to: 'b.stage = -1',
+    engines: ['postgres', 'sqlite', 'mariadb'],
+  },
   {
     name: 'nothing is noted',
     from: /(insert into \S*task_turn\S* [\s\S]*where p\.topic = \S+)/,
     to: '$1 and 1 = 0',
-    engines: ['postgres', 'sqlite'],
+    engines: ['postgres', 'sqlite', 'mariadb'],
   },
-  { name: 'claiming leaves the stage as it is', from: /stage = 0,/, to: 'stage = stage,', engines: ['postgres', 'sqlite'] },
+  {
+    name: 'claiming leaves the stage as it is',
+    from: /, stage = 0\b/,
+    to: ', stage = stage',
+    engines: ['postgres', 'sqlite', 'mariadb'],
+  },
 ]
 
 /** An adapter that hands on every statement, changed. */

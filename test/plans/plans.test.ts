@@ -75,7 +75,7 @@ describe.skipIf(!canRun)('at a million rows', () => {
   beforeAll(async () => {
     subject = await openSubject()
     const { engine } = subject
-    tasks = subject.tasks({ adapt: (adapter) => recorder[engine](adapter) })
+    tasks = subject.tasks({ adapt: (adapter) => recorder[engine === 'sqlite' ? 'sqlite' : 'postgres'](adapter) })
     await loadMillion(subject, tasks)
   }, 240_000)
   afterAll(() => subject[Symbol.asyncDispose]())

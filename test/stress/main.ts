@@ -1,7 +1,7 @@
-/** `npm run stress -- [--engine postgres|sqlite] [--seconds 60] [--seed n]`: see stress.ts. */
+/** `npm run stress -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--seed n]`: see stress.ts. */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { startPostgres } from '../databases/postgres-server.ts'
+import { startEngine } from '../databases/start-engine.ts'
 
 const { values } = parseArgs({
   options: {
@@ -10,10 +10,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
   },
 })
-const engine = values.engine === 'sqlite' ? 'sqlite' : 'postgres'
-await using server = engine === 'postgres' ? await startPostgres({ settings: { max_connections: '100' } }) : undefined
-process.env['TASKSTREAM_SUBJECT'] = engine === 'postgres' ? 'postgres-18' : 'sqlite-file'
-if (server) process.env['TASKSTREAM_POSTGRES_SERVER'] = server.url
+await using _server = await startEngine(values.engine)
 const { stress } = await import('./stress.ts')
 const { openSubject } = await import('../subject.ts')
 
@@ -24,7 +21,7 @@ const report = await stress(subject, {
   onProgress: (line) => process.stderr.write(`${line}\n`),
 })
 const { done, errors, ...counts } = report
-const table = new Table({ head: [`${engine}, ${values.seconds} s`, ''] })
+const table = new Table({ head: [`${values.engine}, ${values.seconds} s`, ''] })
 table.push(...Object.entries(counts), ...Object.entries(done))
 console.log(table.toString())
 for (const error of errors) process.stderr.write(`  ${error}\n`)

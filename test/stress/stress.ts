@@ -1,7 +1,7 @@
 /** Three processes on eight topics, with everything happening to them that happens: what was pushed is done, once, and in order. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PushedTask, TaskCount, TaskState } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
+import { raw, sql } from '@taskstream/task-sql'
 import type { Row } from '@taskstream/task-sql'
 import type { Subject, Tasks } from '../subject.ts'
 import { Crew } from './crew.ts'
@@ -96,9 +96,15 @@ export async function stress(subject: Subject, { seconds, seed, onProgress = () 
   }
 }
 
+const ids = {
+  postgres: raw('bigserial primary key'),
+  sqlite: raw('integer primary key autoincrement'),
+  mariadb: raw('bigint auto_increment primary key'),
+}
+
 async function prepare(subject: Subject, tasks: Tasks): Promise<void> {
   await subject.transactions(async (transaction) => {
-    const id = subject.engine === 'postgres' ? sql`bigserial primary key` : sql`integer primary key autoincrement`
+    const id = ids[subject.engine]
     await subject.execute(
       transaction,
       sql`create table effect (id ${id}, topic text, identifier text, sequence bigint, attempt integer)`,

@@ -16,9 +16,11 @@ const { location, seed, leaseMs } = JSON.parse(process.argv[2] ?? '{}') as Worke
 const random = randomOf(seed)
 const subject = await reopenSubject(location)
 const database = subject.engine === 'sqlite' ? await openBetterSqlite3(location.at) : undefined
-const notifier: TaskNotifier = database
+const notifier: TaskNotifier | undefined = database
   ? sqliteListener(database)
-  : pgListener(() => new pg.Client({ connectionString: location.at, application_name: 'listener' }), { pingMs: 1_000 })
+  : subject.engine === 'mariadb'
+    ? undefined
+    : pgListener(() => new pg.Client({ connectionString: location.at, application_name: 'listener' }), { pingMs: 1_000 })
 let handled = 0
 let lost = 0
 let stuck = 0
@@ -47,7 +49,7 @@ const handler: BatchHandler<AnyTransaction> = async (_, { complete, topic }) => 
 const node = new TaskNode<AnyTransaction>({
   repository: subject.tasks(),
   transactions: subject.transactions,
-  notifier,
+  ...(notifier && { notifier }),
   heartbeatIntervalMs: leaseMs / 10,
   leaseMs,
   maintenanceIntervalMs: leaseMs / 10,

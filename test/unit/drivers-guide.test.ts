@@ -7,7 +7,9 @@ import type { Execution } from '@taskstream/task-api'
 import { sql, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlAdapter } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/mysql'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { createConnection, createPool } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import type { AnyTransaction, Tasks } from '../subject.ts'
@@ -19,6 +21,7 @@ const examples = [...guide.matchAll(/^### (.+)\n\n```ts\n([^`]*(?:`(?!``)[^`]*)*
   code,
 }))
 const server = process.env['TASKSTREAM_POSTGRES_SERVER'] ?? ''
+const mariadbServer = process.env['TASKSTREAM_MARIADB_SERVER'] ?? ''
 
 function run(code: string, env: Record<string, string>): Promise<void> {
   const flags = ['--conditions=@taskstream/source', '--input-type=module-typescript', '--eval', `${code}\nprocess.exit()`]
@@ -35,7 +38,10 @@ async function expectCommitted<E extends Execution>(
   transactions: (work: (transaction: AnyTransaction) => Promise<unknown>) => Promise<unknown>,
   adapter: SqlAdapter<AnyTransaction, E>,
 ): Promise<void> {
-  const tasks = sqlTaskRepository({ dialect: env['DATABASE_URL'] ? postgres() : sqlite(), adapter }) as unknown as Tasks
+  const tasks = sqlTaskRepository({
+    dialect: env['DATABASE_URL'] ? postgres() : env['MARIADB_URL'] ? mariadb() : sqlite(),
+    adapter,
+  }) as unknown as Tasks
   await tasks.migrate(transactions as Parameters<Tasks['migrate']>[0])
   await transactions(async (transaction) => {
     await adapter.execute(transaction, sql`create table invoice (id text)`)
@@ -54,6 +60,9 @@ test('the guide has an example for each driver', () => {
     'postgres.js',
     'Kysely',
     'Drizzle',
+    'mysql2',
+    'Kysely on MariaDB',
+    'Drizzle on MariaDB',
     'better-sqlite3',
     'node:sqlite',
     'Kysely on SQLite',
@@ -62,6 +71,7 @@ test('the guide has an example for each driver', () => {
 })
 
 const onPostgres = examples.filter(({ code }) => code.includes('DATABASE_URL'))
+const onMariaDb = examples.filter(({ code }) => code.includes('MARIADB_URL'))
 const onSqlite = examples.filter(({ code }) => code.includes('DATABASE_FILE'))
 
 test.skipIf(server === '').each(onPostgres)("the guide's example for $name commits a row and a task", async ({ name, code }) => {
@@ -79,6 +89,22 @@ test.skipIf(server === '').each(onPostgres)("the guide's example for $name commi
   await admin.query(`drop database ${database} with (force)`)
   await admin.end()
 })
+
+test.skipIf(mariadbServer === '').each(onMariaDb)(
+  "the guide's example for $name commits a row and a task",
+  async ({ name, code }) => {
+    const database = `taskstream_guide_${name?.replaceAll(/\W/g, '').toLowerCase()}`
+    const admin = await createConnection({ uri: mariadbServer })
+    await admin.query(`create database ${database}`)
+    const url = new URL(mariadbServer)
+    url.pathname = `/${database}`
+    const pool = createPool({ uri: url.href })
+    await expectCommitted({ MARIADB_URL: url.href }, code, mysql2Transactions(pool), fromMysql2)
+    await pool.end()
+    await admin.query(`drop database ${database}`)
+    await admin.end()
+  },
+)
 
 test.each(onSqlite)("the guide's example for $name commits a row and a task", async ({ code }) => {
   const folder = mkdtempSync(join(tmpdir(), 'taskstream-guide-'))

@@ -51,7 +51,7 @@ export const taskErrorCodes = {
   SCHEMA_NEWER: 'SCHEMA_NEWER',
   /** A number in the database is beyond 2^53. */
   NUMBER_UNSAFE: 'NUMBER_UNSAFE',
-  /** This version of Node.js, or of a driver, is not supported: `data.found`, `data.needed`. */
+  /** This version of Node.js, of a driver or of a database is not supported: `data.found`, `data.needed`. */
   RUNTIME_UNSUPPORTED: 'RUNTIME_UNSUPPORTED',
   /** Reason of an abort: the owner's lease ran out, so that others may have taken the tasks over. */
   LEASE_LOST: 'LEASE_LOST',

@@ -1,5 +1,5 @@
-import type { HeldTask, TaskError } from '@taskstream/task-api'
-import type { Statement } from './statement.ts'
+import type { HeldTask, PollOrder, TaskError } from '@taskstream/task-api'
+import type { SqlValue, Statement } from './statement.ts'
 import type { Polling } from './repository/polling.ts'
 import type { Row, Verb } from './transaction.ts'
 
@@ -22,15 +22,9 @@ export interface RowColumn {
   readonly values: readonly (string | number | null)[]
 }
 
-/** Held tasks inside a statement on `task t`: which rows they are, and what each of them is given. */
-export interface HeldRows {
-  /** Follows the target of an update. */
-  readonly updateFrom: Statement
-  /** Follows `from task t`. */
-  readonly selectFrom: Statement
-  /** The fence: the row is held, by this owner, since that very poll. */
-  readonly where: Statement
-  /** What polling has left to be written, as the beginning of a list of columns to set; nothing of active rows. */
+/** What held rows `t` are given. */
+export interface HeldValues {
+  /** What polling has left to be written, as the end of a list of assignments; nothing of active rows. */
   readonly take: Statement
   /** How often the row was tried, this time included. */
   readonly tries: Statement
@@ -47,6 +41,52 @@ export interface HeldRequest {
   /** Whether this transaction has locked them, instead of making them active. */
   readonly locked: boolean
   readonly now: number | null
+}
+
+/** Rows of one topic that are to be changed. */
+export interface Change {
+  readonly topic: string
+  /** Only these. */
+  readonly sequences?: readonly number[]
+  /** The task table as `t`, where it is to be read in a certain way. */
+  readonly from?: Statement
+  /** Only those, as `t`, that meet this. */
+  readonly which?: Statement
+  /** Only the first of them. */
+  readonly first?: { readonly orderBy: Statement; readonly limit: number }
+  /** What others have locked is waited for, or passed over. */
+  readonly locked: 'wait' | 'skip'
+  /**
+   * Assignments to the columns of `t`. What is derived from a column stands before what is assigned to that column: not every database goes
+   * by the row as it was.
+   */
+  readonly set: Statement
+  /** What is told of each row, as it is afterwards; its `sequence` where nothing is said. Bare names: SQLite knows no alias there. */
+  readonly returning?: Statement
+}
+
+/** Rows of one topic that are to be deleted, by their keys. */
+export interface Removal {
+  readonly table: Statement
+  readonly key: string
+  readonly topic: string
+  readonly keys: readonly number[]
+  /** What is told of each row; nothing where nothing is said. */
+  readonly returning?: Statement
+}
+
+/** Tasks that are to be inserted into a topic. */
+export interface TaskInsertion {
+  readonly topic: string
+  /** Says at commit that the topic has ready tasks, where the database can. */
+  readonly wake: boolean
+  /** Names of columns. */
+  readonly columns: Statement
+  /** A value for each, of the topic's row `p` and of rows of `from`. */
+  readonly values: Statement
+  readonly from: Statement
+  readonly where?: Statement
+  readonly orderBy?: Statement
 }
 
 /** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
@@ -100,8 +140,12 @@ export interface Dialect {
   /** Statements that make concurrent migrations wait for each other, and make room for the tables, until the transaction ends. */
   readonly lockForMigration: readonly Statement[]
 
-  /** Selects a row if there are tables of ours, of whatever version. */
-  readonly hasTables: Statement
+  /**
+   * Whether there are tables of ours, of whatever version.
+   *
+   * @throws TaskError RUNTIME_UNSUPPORTED if the server speaks the language, and does not do what it says
+   */
+  findTables(): Verb<boolean>
 
   /** The current instant as the time columns store it. */
   now(clock: number | null): Statement
@@ -113,6 +157,10 @@ export interface Dialect {
   epochMs(column: Statement): Statement
   /** Text as the headers column stores it. */
   json(text: Statement): Statement
+  /** A value as text. */
+  text(value: Statement): Statement
+  /** The column `condition` of a topic's row: a reserved word in some databases. */
+  readonly condition: Statement
   /** Values as the text of a JSON array. */
   jsonArray(values: Statement): Statement
   readonly true: Statement
@@ -122,28 +170,47 @@ export interface Dialect {
   rows(columns: readonly RowColumn[]): Statement
   /** Finds the row `t` of a topic and sequence by its primary key, whatever else the statement asks of it. */
   at(topic: Statement, sequence: Statement): Statement
-  /** Held tasks, ordered by sequence, with more values for each: found one by one by their keys, whatever the statistics say. */
-  held(request: HeldRequest): HeldRows
-  /** Begins a push statement. `wake`: says at commit that the topic has ready tasks, where the database can. */
-  beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
-  /** Selects and locks `sequence` of the rows `t` of these identifiers of a keyed topic that meet a condition, passing over locked ones. */
-  lockIdentified(topic: string, identifiers: readonly string[], which: Statement): Statement
+  /** The task table as `t`, and its rows of these sequences, found one by one: what stands between `from` and the rest of a condition. */
+  tasksAt(topic: string, sequences: readonly number[]): Statement
+  /** Selects and locks `sequence` of the rows `t` of these identifiers of a keyed topic that meet a condition. */
+  lockIdentified(topic: string, identifiers: readonly string[], which: Statement, locked: Change['locked']): Statement
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
-  lock(table: string, mode: 'wait' | 'skip'): Statement
-  /** Runs an insert of so many rows that returns `sequence`. @returns what it returned, ascending */
-  inserted(insert: Statement, count: number): Verb<readonly number[]>
-  /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
-  affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
+  lock(table: string, mode: Change['locked']): Statement
+  /** Ends a select that is to see what was committed last, whatever else its transaction sees. */
+  readonly latest: Statement
+
+  /** Inserts tasks. The statement goes with `inserted` or `insertedNew`; it may be kept and filled in. */
+  insertion(insertion: TaskInsertion): Statement
+  /** Runs an insertion of so many rows. @returns their sequences, ascending */
+  inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>
+  /** Inserts tasks but those whose external id is there. @returns `sequence` and `external_id` of what was inserted */
+  insertNew(insertion: TaskInsertion): Verb<readonly Row[]>
+  /** Begins an insert that may wake whoever waits for the topic. */
+  beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
+  /** Changes rows, found by their keys or locked first. @returns what is asked for, of each row that was changed, in no particular order */
+  change(change: Change): Verb<readonly Row[]>
+  /** Changes those of the tasks that are held: that are held, by this owner, since that very poll. @returns their sequences */
+  changeHeld(request: HeldRequest, set: (values: HeldValues) => Statement): Verb<ReadonlySet<number>>
+  /** Locks those of the tasks that are held, waiting for whoever has locked them. @returns their sequences */
+  lockHeld(request: HeldRequest): Verb<ReadonlySet<number>>
+  remove(removal: Removal): Verb<readonly Row[]>
+  /** A row with these columns and values, unless one is there with this key. */
+  insertUnlessThere(table: Statement, row: Readonly<Record<string, SqlValue | Statement>>, key: string): Statement
+  /** Runs an update, a delete or an insert. @returns how many rows it touched */
+  touched(write: Statement): Verb<number>
 
   /** True for a ready row `t`, said so that an index of ready rows is read in its order. */
   readonly ready: Statement
   /**
-   * The rows `t` of a topic, between two sequences (exclusive), said so that an index is read in its order; goes with
-   * `order by t.topic, …`.
+   * The rows `t` of a topic, between two sequences (exclusive), said so that an index is read in its order; goes with `orderBy`.
    */
   inTopic(topic: string, after?: number, before?: number): Statement
+  /** Orders rows `t` of one topic as polls do, said so that an index is read in that order. */
+  orderBy(order: PollOrder): Statement
   /** The task table as `t`, to be read by topic and sequence. */
   readonly taskInOrder: Statement
+  /** The task table as `t`, to be read by topic and `listed`, in that order. */
+  taskListed(order: PollOrder): Statement
   /** Whether a column has one of these values: looked up one by one in an index, whatever the statistics say. */
   among(column: Statement, values: readonly (string | number)[]): Statement
 
@@ -167,13 +234,13 @@ export interface Dialect {
   closeTopic(topic: string): readonly Statement[]
   /** Tells listeners, at commit, that a topic is or is not to be processed. */
   tellActivation(topic: string): readonly Statement[]
-  /** Selects one row for each open task of the topic `p` that is ready, or active, at least up to a limit, without reading history. */
-  openRows(state: 'ready' | 'active', limit: number): Statement
-  /** Selects `created` of ready tasks of the topic `p`, the longest-waiting among them. */
+  /** How many tasks of the topic `p` are ready, active, or wait for their time, counted up to a limit and without reading history. */
+  countOpen(state: 'ready' | 'active' | 'waiting', limit: number): Statement
+  /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
   /** Renews the planner's statistics. */
   readonly analyze: readonly Statement[]
-  /** Selects and locks topic and sequence of tasks that are held by owners who meet a condition, without reading history. */
+  /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. May lock them. */
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>

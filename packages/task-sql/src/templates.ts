@@ -24,7 +24,7 @@ export class Templates<Values extends Record<string, SqlValue>> {
       const name = names[position]
       return name === undefined ? value : values[name]!
     })
-    return { texts: statement.texts, values: filled, reused: true }
+    return { ...statement, values: filled, reused: true }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Row, SqlAdapter } from '../transaction.ts'
 import { checkOpen } from './ended-transactions.ts'
 
-/** What we need of Drizzle on PostgreSQL: the `tx` that `db.transaction` gives its callback. */
+/** What we need of Drizzle on a server: the `tx` that `db.transaction` gives its callback. */
 export interface DrizzleTransaction<Query> {
   execute(query: Query): PromiseLike<unknown>
 }
@@ -25,6 +25,23 @@ export function fromDrizzle<Query>(sql: DrizzleSql<Query>): SqlAdapter<DrizzleTr
       const result = await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))
       // node-postgres answers with a result, postgres.js with the rows.
       return Array.isArray(result) ? (result as Row[]) : (result as { rows: Row[] }).rows
+    },
+  }
+}
+
+/**
+ * Hands statements to Drizzle on MariaDB or MySQL, over mysql2.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromDrizzleMysql(sql) })
+ */
+export function fromDrizzleMysql<Query>(sql: DrizzleSql<Query>): SqlAdapter<DrizzleTransaction<Query>, 'async'> {
+  return {
+    execution: 'async',
+    execute: async (transaction, { texts, values }) => {
+      checkOpen(transaction)
+      const [result] = (await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))) as [unknown]
+      return (Array.isArray(result) ? result : [result]) as readonly Row[]
     },
   }
 }

@@ -10,10 +10,16 @@ export interface KyselyTransaction<Executor> {
 export type KyselySql<Executor> = (
   strings: TemplateStringsArray,
   ...values: unknown[]
-) => { execute(executor: Executor): Promise<{ readonly rows: readonly unknown[] }> }
+) => { execute(executor: Executor): Promise<KyselyResult> }
+
+interface KyselyResult {
+  readonly rows: readonly unknown[]
+  readonly numAffectedRows?: bigint | undefined
+  readonly insertId?: bigint | undefined
+}
 
 /**
- * Hands statements to Kysely on any of its dialects, whose compiler writes the placeholders. Plugins are left out: they may
+ * Hands statements to Kysely on PostgreSQL or SQLite, whose compiler writes the placeholders. Plugins are left out: they may
  * rename columns.
  *
  * @param sql Kysely's own, from `import { sql } from 'kysely'`
@@ -22,12 +28,31 @@ export type KyselySql<Executor> = (
  * await db.transaction().execute((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
  */
 export function fromKysely<Executor>(sql: KyselySql<Executor>): SqlAdapter<KyselyTransaction<Executor>, 'async'> {
+  return kyselyAdapter(sql, ({ rows }) => rows)
+}
+
+/**
+ * Hands statements to Kysely on MariaDB or MySQL, as `fromKysely` does elsewhere.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromKyselyMysql(sql) })
+ */
+export function fromKyselyMysql<Executor>(sql: KyselySql<Executor>): SqlAdapter<KyselyTransaction<Executor>, 'async'> {
+  return kyselyAdapter(sql, ({ rows, numAffectedRows, insertId }) =>
+    numAffectedRows === undefined ? rows : [{ affectedRows: Number(numAffectedRows), insertId: Number(insertId ?? 0) }],
+  )
+}
+
+function kyselyAdapter<Executor>(
+  sql: KyselySql<Executor>,
+  rowsOf: (result: KyselyResult) => readonly unknown[],
+): SqlAdapter<KyselyTransaction<Executor>, 'async'> {
   return {
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
       checkOpen(transaction)
       const query = sql(texts as unknown as TemplateStringsArray, ...values)
-      return (await query.execute(transaction.withoutPlugins())).rows as readonly Row[]
+      return rowsOf(await query.execute(transaction.withoutPlugins())) as readonly Row[]
     },
   }
 }

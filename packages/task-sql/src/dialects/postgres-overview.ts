@@ -10,7 +10,7 @@ import { chunkBits } from './postgres-holdings.ts'
  * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
  * start, so that the other branches are never run.
  */
-export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'openRows' | 'oldestReady'> {
+export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'countOpen' | 'oldestReady'> {
   const { task, holding } = tables
   const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
   const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from 1`
@@ -20,23 +20,26 @@ export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'openRow
   // The limit is what makes the planner read in order, and stop.
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
+  const rows = (state: 'ready' | 'active' | 'waiting', limit: number): Statement => {
+    if (state === 'waiting') return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`
+    if (state === 'ready')
+      return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
+    return sql`
+      select 1
+        from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted
+        join ${task} t
+          on t.topic = p.topic
+         and t.sequence >= noted.chunk << ${raw(String(chunkBits))}
+         and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
+         and t.state = 0
+         and t.owner = noted.owner
+         and (p.listing or not t.listed)
+      union all
+      select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0 and not p.listing`
+  }
   return {
-    openRows: (state, limit) =>
-      state === 'ready'
-        ? sql`
-            ${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
-        : sql`
-            select 1
-              from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted
-              join ${task} t
-                on t.topic = p.topic
-               and t.sequence >= noted.chunk << ${raw(String(chunkBits))}
-               and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
-               and t.state = 0
-               and t.owner = noted.owner
-               and (p.listing or not t.listed)
-            union all
-            select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0 and not p.listing`,
-    oldestReady: sql`${first(fresh)} union all ${first(listed)} union all ${first(open)}`,
+    countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,
+    oldestReady: sql`
+      (select min(found.created) from (${first(fresh)} union all ${first(listed)} union all ${first(open)}) found)`,
   }
 }

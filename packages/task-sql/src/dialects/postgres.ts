@@ -1,4 +1,4 @@
-import type { Dialect, HeldRequest, HeldRows, RowColumn } from '../dialect.ts'
+import type { Change, Dialect, HeldRequest, RowColumn } from '../dialect.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { quote, tablesOf } from '../schema/postgres-tables.ts'
 import { join, nothing, raw, sql } from '../statement.ts'
@@ -12,6 +12,8 @@ import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { postgresScale } from './postgres-scale.ts'
 import { inTopic, ready } from './postgres-topic.ts'
+import { orderByTopic, returningWrites } from './returning.ts'
+import type { HeldRows } from './returning.ts'
 import { postgresHoldings } from './postgres-holdings.ts'
 
 export interface PostgresOptions {
@@ -41,6 +43,11 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
   const scale = postgresScale(tables)
+  const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
+    // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
+    with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
+    from: raw('started,'),
+  })
   return {
     name: 'postgres',
     tables,
@@ -51,41 +58,42 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       // takes the schema to be missing that was committed meanwhile. It is there then.
       raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
     ],
-    hasTables: sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`,
+    findTables: function* () {
+      const there = yield sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
+      return there.length > 0
+    },
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
     now: (clock) => (clock === null ? raw('statement_timestamp()') : sql`to_timestamp(${clock}::float8 / 1000)`),
     instant: (epochMs) => sql`to_timestamp(${epochMs}::float8 / 1000)`,
-    plusMs: (instant, ms) => sql`(${instant} + ${ms} * interval '1 millisecond')`,
+    plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
     epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
     json: (text) => sql`${text}::json`,
+    text: (value) => sql`cast(${value} as text)`,
+    condition: raw('condition'),
     jsonArray: (values) => sql`json_build_array(${values})::text`,
     true: raw('true'),
     false: raw('false'),
     rows: unnest,
-    held,
-    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
-    beginPush: (topic, wake) => ({
-      // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
-      with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
-      from: raw('started,'),
-    }),
+    at,
+    beginPush,
+    ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
     // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
-    lockIdentified: (topic, identifiers, which) => sql`
+    lockIdentified: (topic, identifiers, which, locked) => sql`
       select t.sequence
         from unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
              lateral (select t.sequence
                         from ${tables.task} t
                        where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
                       offset 0
-                         for update skip locked) t`,
-    lock: (table, mode) => raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`),
-    inserted,
-    affected,
+                         for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`,
+    lock,
+    inserted: (insertion, _topic, count) => inserted(insertion, count),
     ready,
     inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
     taskInOrder: sql`${tables.task} t`,
-    among: (column, values) =>
-      sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`,
+    taskListed: () => sql`${tables.task} t`,
+    orderBy: orderByTopic,
+    among,
     ...scale,
     claimPlain: postgresClaim(tables, scale),
     ...postgresLanes(tables),
@@ -110,6 +118,18 @@ export function postgresChannel(schema: string): string {
 /** The channel on which it is told whether topics are to be processed, beside that of their pushes. */
 export function activationChannel(channel: string): string {
   return `${channel}.activation`
+}
+
+function at(topic: Statement, sequence: Statement): Statement {
+  return sql`t.topic = ${topic} and t.sequence = ${sequence}`
+}
+
+function lock(table: string, mode: Change['locked']): Statement {
+  return raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`)
+}
+
+function among(column: Statement, values: readonly (string | number)[]): Statement {
+  return sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`
 }
 
 const scalarTypes = { text: 'text', integer: 'int8' }
@@ -154,8 +174,8 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
            : sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`
        }`,
     take: locked
-      ? sql`owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
-           started = coalesce(to_timestamp(${now}::float8 / 1000), transaction_timestamp()),`
+      ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
+           started = coalesce(to_timestamp(${now}::float8 / 1000), transaction_timestamp())`
       : nothing,
     tries: raw(locked ? '(t.tries + 1)' : 't.tries'),
     value,

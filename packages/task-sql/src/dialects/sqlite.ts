@@ -1,7 +1,10 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect, HeldRequest, HeldRows, RowColumn, Tables } from '../dialect.ts'
+import type { Claim, ClaimRequest, Dialect, HeldRequest, RowColumn, Tables } from '../dialect.ts'
+import { anyScale } from './any-scale.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
+import { orderByTopic, returningWrites } from './returning.ts'
+import type { HeldRows } from './returning.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -14,13 +17,6 @@ const tables: Tables = {
   migration: raw('task_migration'),
   turn: raw('task_turn'),
   activation: raw('task_activation'),
-}
-
-/** Statements are prepared once and for all: they name their indexes. */
-const anyScale: Pick<Dialect, 'extent' | 'learnExtent' | 'scale'> = {
-  scale: () => undefined,
-  extent: raw('0'),
-  learnExtent: () => {},
 }
 
 /**
@@ -37,19 +33,23 @@ export function sqlite(): Dialect {
     migrations: sqliteMigrations,
     // The transaction is immediate: it has the only write lock already.
     lockForMigration: [],
-    hasTables: raw(`select 1 as there from sqlite_master where name = 'task_migration'`),
+    findTables: function* () {
+      return (yield raw(`select 1 as there from sqlite_master where name = 'task_migration'`)).length > 0
+    },
     now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
     instant: (epochMs) => epochMs,
     plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
     epochMs: (column) => column,
     json: (text) => text,
+    text: (value) => sql`cast(${value} as text)`,
+    condition: raw('condition'),
     jsonArray: (values) => sql`json_array(${values})`,
     true: raw('1'),
     false: raw('0'),
     rows,
     at,
-    held,
-    beginPush: () => ({ with: nothing, from: nothing }),
+    beginPush,
+    ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
     lockIdentified: (topic, identifiers, which) => sql`
       select t.sequence
         from ${tables.task} t indexed by task_identifier
@@ -57,22 +57,23 @@ export function sqlite(): Dialect {
          and t.stage is not null
          and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
          and ${which}`,
-    lock: () => nothing,
+    lock,
     inserted: function* (insert) {
       const rows = yield insert
       return rows.map(({ sequence }) => Number(sequence)).toSorted((left, right) => left - right)
     },
-    affected,
     // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
     ready: raw('t.state = 1'),
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
       sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
     // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
     taskInOrder: raw('task t indexed by task_topic_sequence'),
+    taskListed: () => raw('task t'),
+    orderBy: orderByTopic,
     noteHeld: function* () {
       // The index of active rows is exact.
     },
-    among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    among,
     claimPlain,
     // One transaction writes at a time: whoever polls has every lane.
     // oxlint-disable-next-line require-yield -- there is nothing to ask the database
@@ -86,12 +87,9 @@ export function sqlite(): Dialect {
     closeTopic: () => [],
     tellActivation: () => [],
     analyze: [raw('analyze')],
-    openRows: (state) =>
-      raw(
-        `select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${state === 'ready' ? 1 : 0} and t.state <= 1`,
-      ),
+    countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
     oldestReady: raw(
-      'select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1',
+      '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',
     ),
     heldBy: (condition, limit) => sql`
       select t.topic, t.sequence
@@ -105,6 +103,24 @@ export function sqlite(): Dialect {
     ...anyScale,
     classify,
   }
+}
+
+const openRows = {
+  ready: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1'),
+  active: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 0 and t.state <= 1'),
+  waiting: raw('select 1 from task t where t.topic = p.topic and t.due is not null and t.state = 4'),
+}
+
+function beginPush(): ReturnType<Dialect['beginPush']> {
+  return { with: nothing, from: nothing }
+}
+
+function lock(): Statement {
+  return nothing
+}
+
+function among(column: Statement, values: readonly (string | number)[]): Statement {
+  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`
 }
 
 /** The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence. */

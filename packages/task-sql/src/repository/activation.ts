@@ -31,19 +31,16 @@ export function* activations({ dialect }: Context): Verb<ReadonlyMap<string, Act
 function* store({ dialect, now }: Context, topic: string, active: boolean): Verb<boolean> {
   const { activation, topic: topics } = dialect.tables
   checkTopic(topic)
-  const changed = yield sql`
-    insert into ${activation} as a (topic, active, changed)
-    select t.topic, ${active ? dialect.true : dialect.false}, ${dialect.now(now())}
-      from ${topics} t
-     where t.topic = ${topic}
-        on conflict (topic) do update set active = excluded.active, changed = excluded.changed
-     where a.active <> excluded.active
-    returning topic`
-  if (changed.length === 0) {
-    const known = yield sql`select topic from ${topics} where topic = ${topic}`
-    if (known.length === 0) throw topicUnknown(topic)
-    return false
-  }
+  const [known] = yield sql`
+    select a.active from ${topics} p left join ${activation} a on a.topic = p.topic where p.topic = ${topic}`
+  if (!known) throw topicUnknown(topic)
+  const value = active ? dialect.true : dialect.false
+  const changed = dialect.now(now())
+  const added =
+    known['active'] === null &&
+    (yield* dialect.touched(dialect.insertUnlessThere(activation, { topic, active: value, changed }, 'topic')))
+  const update = sql`update ${activation} set active = ${value}, changed = ${changed} where topic = ${topic} and active <> ${value}`
+  if (!added && (yield* dialect.touched(update)) === 0) return false
   for (const statement of dialect.tellActivation(topic)) yield statement
   return true
 }

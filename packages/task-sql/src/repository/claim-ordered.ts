@@ -12,33 +12,23 @@ export function listedReady(dialect: Dialect, topic: Statement, { order }: Polli
   return sql`${topic} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
 }
 
-export function orderBy({ order }: Polling): Statement {
-  if (order === 'priority') return raw('t.topic, t.priority desc, t.sequence')
-  return raw(order === 'lifo' ? 't.topic desc, t.sequence desc' : 't.topic, t.sequence')
+/** What taking a task assigns. */
+export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
+  return sql`state = 0, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.now(now)}`
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */
 export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
-  const { topic, owner, size, now, columns } = request
-  const rows = yield sql`
-    with free (free_topic, free_sequence) as (
-      select topic, sequence
-        from (select t.topic, t.sequence
-                from ${dialect.tables.task} t
-               where ${listedReady(dialect, dialect.inTopic(topic), polling)}
-                 and ${mayClaim(dialect, topic, owner, polling)}
-               order by ${orderBy(polling)}
-               limit ${size}
-               ${dialect.lock('t', 'skip')}) first)
-    update ${dialect.tables.task} as t
-       set state = 0,
-           owner = ${owner},
-           attempt = t.attempt + 1,
-           tries = t.tries + 1,
-           started = ${dialect.now(now)}
-      from free
-     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
-    returning ${columns}`
+  const { topic, owner, size, columns } = request
+  const rows = yield* dialect.change({
+    topic,
+    from: dialect.taskListed(polling.order),
+    which: sql`${listedReady(dialect, dialect.inTopic(topic), polling)} and ${mayClaim(dialect, topic, owner, polling)}`,
+    first: { orderBy: dialect.orderBy(polling.order), limit: size },
+    locked: 'skip',
+    set: taken(dialect, request),
+    returning: columns,
+  })
   yield* dialect.noteHeld(
     topic,
     owner,

@@ -16,7 +16,7 @@ import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { listedReady, orderBy } from './claim-ordered.ts'
+import { listedReady, taken } from './claim-ordered.ts'
 import { claimStatus, isSamePolling } from './polling.ts'
 import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
@@ -44,9 +44,9 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   // Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them.
   const some = yield sql`
     select 1 as some
-      from ${dialect.tables.task} t
+      from ${dialect.taskListed(polling.order)}
      where ${listedReady(dialect, sql`t.topic = ${topic}`, polling)}
-     order by ${orderBy(polling)}
+     order by ${dialect.orderBy(polling.order)}
      limit 1`
   if (some.length === 0) return { rows: [], polling, ownerKnown: true }
   const claimed: Row[] = []
@@ -56,9 +56,9 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
-        from ${dialect.tables.task} t
+        from ${dialect.taskListed(polling.order)}
        where ${listedReady(dialect, sql`t.topic = ${topic}`, polling)}
-       order by ${orderBy(polling)}
+       order by ${dialect.orderBy(polling.order)}
        limit ${limit}`
     const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
     if (!lanes) break
@@ -72,9 +72,9 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
        order by c.place`
     if (rows.length === 0) break
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
-    if (heads.length > 0) claimed.push(...(yield claim(dialect, request, heads.map(toSequence))))
+    if (heads.length > 0) claimed.push(...(yield* claim(dialect, request, heads.map(toSequence))))
     const waiting = rows.filter(({ blocked }) => blocked !== null)
-    if (waiting.length > 0) yield setListed(dialect, topic, waiting.map(toSequence), false)
+    if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
   }
   yield* dialect.noteHeld(topic, owner, claimed.map(toSequence))
@@ -108,20 +108,16 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
   const kept = found.length === 0 ? new Set() : yield* list(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
-  if (done.length > 0) yield sql`delete from ${turn} where topic = ${topic} and ${dialect.among(raw('turn'), done)}`
+  if (done.length > 0) yield* dialect.remove({ table: turn, key: 'turn', topic, keys: done })
 }
 
 /** Lists what is ready and not listed. @returns the identifiers whose heads others are working on: their notes stay */
 function* list(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
   const heads = yield sql`
     select t.sequence, t.identifier
-      from ${dialect.tables.task} t
-     where t.topic = ${topic}
-       and ${dialect.among(raw('t.sequence'), sequences)}
-       and t.state = 1
-       and t.listed = ${dialect.false}`
+      from ${dialect.tasksAt(topic, sequences)} and t.state = 1 and t.listed = ${dialect.false}`
   if (heads.length === 0) return new Set()
-  const listed = new Set((yield setListed(dialect, topic, heads.map(toSequence), true)).map(toSequence))
+  const listed = new Set((yield* setListed(dialect, topic, heads.map(toSequence), true)).map(toSequence))
   return new Set(heads.filter((row) => !listed.has(toSequence(row))).map(({ identifier }) => identifier))
 }
 
@@ -147,38 +143,20 @@ function stands({ tables }: Dialect, topic: string, identifier: Statement, obsta
   return sql`(select 1 from ${tables.task} b where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} limit 1)`
 }
 
-function claim(dialect: Dialect, { topic, owner, now, columns }: ClaimRequest, sequences: readonly number[]): Statement {
-  return sql`
-    ${freeRows(dialect, topic, sequences)}
-    update ${dialect.tables.task} as t
-       set state = 0,
-           stage = ${raw(String(stages.active))},
-           owner = ${owner},
-           attempt = t.attempt + 1,
-           tries = t.tries + 1,
-           started = ${dialect.now(now)}
-      from free
-     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))} and t.state = 1
-    returning ${columns}`
+function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {
+  return dialect.change({
+    topic: request.topic,
+    sequences,
+    which: raw('t.state = 1'),
+    locked: 'skip',
+    set: sql`${taken(dialect, request)}, stage = ${raw(String(stages.active))}`,
+    returning: request.columns,
+  })
 }
 
-function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Statement {
-  return sql`
-    ${freeRows(dialect, topic, sequences)}
-    update ${dialect.tables.task} as t
-       set listed = ${listed ? dialect.true : dialect.false}
-      from free
-     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
-    returning sequence`
-}
-
-function freeRows(dialect: Dialect, topic: string, sequences: readonly number[]): Statement {
-  return sql`
-    with free (free_topic, free_sequence) as (
-      select t.topic, t.sequence
-        from ${dialect.tables.task} t
-       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)} and t.state = 1
-       ${dialect.lock('t', 'skip')})`
+function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Verb<readonly Row[]> {
+  const set = sql`listed = ${listed ? dialect.true : dialect.false}`
+  return dialect.change({ topic, sequences, which: raw('t.state = 1'), locked: 'skip', set })
 }
 
 function toSequence(row: Row): number {

@@ -1,11 +1,11 @@
 import { TaskDecision, stateNumber, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
-import type { HeldRows, RowColumn } from '../dialect.ts'
+import type { HeldValues, RowColumn } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { checkHeld, heldRows, noteTurnsOf, split } from './held.ts'
+import { checkHeld, heldRequests, noteTurnsOf, split } from './held.ts'
 import { isStaged } from './lease.ts'
 import { setStage, stageOfState, stages } from './turns.ts'
 
@@ -26,17 +26,9 @@ export function* complete(
   }
   let sequences: ReadonlySet<number> = new Set()
   const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
-  for (const { tasks: some, rows } of heldRows(context, topic, tasks, columnsOf)) {
-    const update = completeStatement(
-      context,
-      some,
-      rows,
-      some.some((task) => isRetry(decisions.get(task)!)),
-    )
-    const touched = yield* context.dialect.affected(
-      update,
-      some.map(({ sequence }) => sequence),
-    )
+  for (const request of heldRequests(context, topic, tasks, columnsOf)) {
+    const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
+    const touched = yield* context.dialect.changeHeld(request, (values) => outcomeOf(context, request.tasks, values, retries))
     sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
   }
   const { found, lost } = split(tasks, sequences)
@@ -62,7 +54,8 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
   ]
 }
 
-function completeStatement({ dialect, now }: Context, tasks: readonly HeldTask[], rows: HeldRows, retries: boolean): Statement {
+/** What a completion assigns. */
+function outcomeOf({ dialect, now }: Context, tasks: readonly HeldTask[], rows: HeldValues, retries: boolean): Statement {
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = sql`coalesce(${rows.tries} >= t.max_tries, ${dialect.false})`
   const outcome = retries
@@ -75,14 +68,9 @@ function completeStatement({ dialect, now }: Context, tasks: readonly HeldTask[]
   const staged = tasks.some(isStaged)
   const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
-    update ${dialect.tables.task} as t
-       set ${rows.take}
            listed = ${dialect.false},
            completed = ${dialect.now(now())},
-           output = ${rows.value('output')},${outcome}${stage}
-      ${rows.updateFrom}
-     where ${rows.where}
-    returning sequence`
+           output = ${rows.value('output')},${outcome}${stage}${rows.take}`
 }
 
 function isRetry({ retryAfterMs }: TaskDecision): boolean {
@@ -94,7 +82,7 @@ function toStage({ state, retryAfterMs }: TaskDecision): number {
   return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)] ?? 'ended'] : stages.open
 }
 
-function newStage(rows: HeldRows, retries: boolean, delay: Statement, exhausted: Statement): Statement {
+function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {
   if (!retries) return rows.value('stage')
   return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(stages.failed))} else ${rows.value('stage')} end`
 }

@@ -15,18 +15,21 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   checkDuration('olderThanMs', olderThanMs)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
-  const deadline = dialect.plusMs(dialect.now(now()), sql`cast(${-olderThanMs} as bigint)`)
+  const deadline = dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)
   const dead = (holder: Statement): Statement => sql`
     ${holder} <> ${owner}
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
   const found = byTopic(yield dialect.heldBy(dead, limit))
   const rows: Row[] = []
   for (const [topic, sequences] of found) {
-    const expired = yield sql`
-      update ${dialect.tables.task} as t
-         set ${then === 'expired' ? markExpired(context) : makeReady(context)}
-       where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)} and t.state = 0
-      returning topic, state, identifier, stage`
+    const expired = yield* dialect.change({
+      topic,
+      sequences,
+      which: sql`t.state = 0 and ${dead(raw('t.owner'))}`,
+      locked: 'skip',
+      set: then === 'expired' ? markExpired(context) : makeReady(context),
+      returning: raw('topic, state, identifier, stage'),
+    })
     yield* noteTurns(context, topic, expired)
     rows.push(...expired)
   }

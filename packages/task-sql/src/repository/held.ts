@@ -1,6 +1,6 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import type { HeldRows, RowColumn } from '../dialect.ts'
+import type { HeldRequest, RowColumn } from '../dialect.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { isLocked, isStaged } from './lease.ts'
@@ -31,18 +31,16 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   return sorted
 }
 
-/** The rows of tasks of one call, in the statements that it takes: those that are locked only are held in another way than active ones. */
-export function heldRows(
-  { dialect, owner, now }: Context,
+/** Tasks of one call, by how they are held: those that are locked only are changed by a statement of their own. */
+export function heldRequests(
+  { owner, now }: Context,
   topic: string,
   tasks: readonly HeldTask[],
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
-): { readonly tasks: readonly HeldTask[]; readonly rows: HeldRows }[] {
+): HeldRequest[] {
   return [false, true].flatMap((locked) => {
     const some = tasks.filter((task) => isLocked(task) === locked)
-    if (some.length === 0) return []
-    const request = { topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }
-    return [{ tasks: some, rows: dialect.held(request) }]
+    return some.length === 0 ? [] : [{ topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }]
   })
 }
 

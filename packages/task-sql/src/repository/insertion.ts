@@ -3,7 +3,7 @@ import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { toNumber } from './row.ts'
-import { deleteRows, noteDeleted, noteTurns, setStage } from './turns.ts'
+import { noteDeleted, noteTurns, removeRows, setStage } from './turns.ts'
 
 /** The states of older rows that each insertion is about (requirement 04 §17). Active rows never are. */
 const statesOf = { supersede: '1 and 1', replace: '1 and 6', delete: '1 and 8' } as const
@@ -22,21 +22,24 @@ export function* removeOlder(
   const { dialect } = context
   // The sum keeps the planner from reading all that is older instead of looking up each identifier.
   const which = sql`t.sequence + 0 < ${first} and t.state between ${raw(statesOf[insertion])}`
-  const older = yield dialect.lockIdentified(topic, [...new Set(identifiers)], which)
+  const older = yield dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
   if (older.length === 0) return new Map()
   const sequences = older.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
   const rows =
     insertion === 'delete'
-      ? yield deleteRows(dialect, topic, sequences)
-      : yield sql`
-          update ${dialect.tables.task} as t
-             set state = 8,
-                 descent = case when t.state > t.descent then t.state else t.descent end,
-                 listed = ${dialect.false},
-                 due = null,
-                 ${setStage('ended')}
-           where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
-          returning identifier, stage`
+      ? yield* removeRows(dialect, topic, sequences)
+      : yield* dialect.change({
+          topic,
+          sequences,
+          locked: 'wait',
+          set: sql`
+            descent = case when t.state > t.descent then t.state else t.descent end,
+            state = 8,
+            listed = ${dialect.false},
+            due = null,
+            ${setStage('ended')}`,
+          returning: raw('identifier, stage'),
+        })
   yield* (insertion === 'delete' ? noteDeleted : noteTurns)(context, topic, rows)
   const counts = new Map<string, number>()
   for (const row of rows) {

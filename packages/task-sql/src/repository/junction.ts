@@ -3,6 +3,7 @@ import type { Junction } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
 import { setStage } from './turns.ts'
 
@@ -33,18 +34,15 @@ export function* junction(
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
   // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
-  const started = yield sql`
-    update ${task} as t
-       set state = 1,
-           listed = ${dialect.true},
-           completed = null,
-           ${setStage('open')}
-     where t.topic = ${topic}
-       and t.stage is not null
-       and ${dialect.among(raw('t.identifier'), [...complete])}
-       and t.state = 4
-       and t.due is null
-    returning identifier`
+  const found = yield dialect.lockIdentified(topic, [...complete], raw('t.state = 4 and t.due is null'), 'wait')
+  if (found.length === 0) return new Set()
+  const started = yield* dialect.change({
+    topic,
+    sequences: found.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right),
+    locked: 'wait',
+    set: sql`state = 1, listed = ${dialect.true}, completed = null, ${setStage('open')}`,
+    returning: raw('identifier'),
+  })
   return new Set(started.map(({ identifier }) => String(identifier)))
 }
 

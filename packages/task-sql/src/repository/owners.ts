@@ -13,31 +13,23 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
     // An owner without a row counts as dead: what it holds can be expired at once.
     yield sql`delete from ${dialect.tables.owner} where name = ${ownerName} and owner <> ${owner}`
   }
-  const added = yield sql`
-    insert into ${dialect.tables.owner} (owner, name, heartbeat)
-    values (${owner}, ${ownerName}, ${dialect.now(now())})
-        on conflict (owner) do nothing
-    returning owner`
-  return added.length > 0
+  const row = { owner, name: ownerName, heartbeat: dialect.now(now()) }
+  return (yield* dialect.touched(dialect.insertUnlessThere(dialect.tables.owner, row, 'owner'))) > 0
 }
 
 export function* heartbeat({ dialect, owner, now }: Context): Verb<void> {
-  const beaten =
-    yield sql`update ${dialect.tables.owner} set heartbeat = ${dialect.now(now())} where owner = ${owner} returning owner`
-  if (beaten.length === 0) throw ownerUnknown(owner)
+  const beat = sql`update ${dialect.tables.owner} set heartbeat = ${dialect.now(now())} where owner = ${owner}`
+  if ((yield* dialect.touched(beat)) === 0) throw ownerUnknown(owner)
 }
 
 export function* unregister({ dialect, owner }: Context): Verb<boolean> {
-  const removed = yield sql`delete from ${dialect.tables.owner} where owner = ${owner} returning owner`
-  return removed.length > 0
+  return (yield* dialect.touched(sql`delete from ${dialect.tables.owner} where owner = ${owner}`)) > 0
 }
 
 export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {
   checkDuration('olderThanMs', olderThanMs)
-  const deadline = dialect.plusMs(dialect.now(now()), sql`cast(${-olderThanMs} as bigint)`)
-  const purged =
-    yield sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline} returning owner`
-  return purged.length
+  const deadline = dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)
+  return yield* dialect.touched(sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline}`)
 }
 
 export function* owners({ dialect, owner, now }: Context, withinMs: number): Verb<TaskOwner[]> {
@@ -46,7 +38,7 @@ export function* owners({ dialect, owner, now }: Context, withinMs: number): Ver
     select owner, ${dialect.epochMs(raw('heartbeat'))} as heartbeat
       from ${dialect.tables.owner}
      where owner <> ${owner}
-       and heartbeat >= ${dialect.plusMs(dialect.now(now()), sql`cast(${-withinMs} as bigint)`)}
+       and heartbeat >= ${dialect.plusMs(dialect.now(now()), sql`${-withinMs}`)}
      order by owner`
   return rows.map((row) => ({ owner: String(row['owner']), heartbeat: new Date(toNumber(row['heartbeat'])) }))
 }

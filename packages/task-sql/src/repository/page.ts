@@ -1,6 +1,6 @@
 import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
 import type { PageOptions, TaskInfo } from '@taskstream/task-api'
-import { raw, sql } from '../statement.ts'
+import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { meets } from './filter.ts'
@@ -36,7 +36,7 @@ export function* page({ dialect }: Context, topic: string, options: PageOptions 
     select ${infoColumns(dialect)}
       from ${dialect.taskInOrder}
      where ${before === undefined ? dialect.inTopic(topic, after ?? 0) : dialect.inTopic(topic, 0, before)}${meets(dialect, filter)}
-     order by ${raw(before === undefined ? 't.topic, t.sequence' : 't.topic desc, t.sequence desc')}
+     order by ${dialect.orderBy(before === undefined ? 'fifo' : 'lifo')}
      limit ${size}`
   return rows.map((row) => toTaskInfo(topic, row))
 }

@@ -18,7 +18,7 @@ import { ownerUnknown, topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { isSamePolling, plainPolling, topicDifferent } from './polling.ts'
 import type { Polling } from './polling.ts'
-import { heldRows } from './held.ts'
+import { heldRequests } from './held.ts'
 import { isStaged } from './lease.ts'
 import { heldColumns, isLate, toHeldTask } from './row.ts'
 import { noteIdentifiers, setStage } from './turns.ts'
@@ -80,18 +80,16 @@ function* claimSome(
 /** Nobody gets to see a task after its deadline. */
 function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const { dialect, now } = context
-  for (const { rows } of heldRows(context, topic, tasks)) {
-    yield sql`
-    update ${dialect.tables.task} as t
-       set ${rows.take}
+  for (const request of heldRequests(context, topic, tasks)) {
+    yield* dialect.changeHeld(
+      request,
+      ({ take }) => sql`
            state = 5,
            listed = ${dialect.false},
            reason = ${raw(String(taskReasons.indexOf('deadline')))},
            completed = ${dialect.now(now())},
-           ${setStage('ended')}
-      ${rows.updateFrom}
-     where ${rows.where}
-    returning sequence`
+           ${setStage('ended')}${take}`,
+    )
   }
   yield* noteIdentifiers(
     context,

@@ -5,7 +5,7 @@ import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
 import { toNumber } from './row.ts'
-import { deleteRows, noteDeleted } from './turns.ts'
+import { removeRows, noteDeleted } from './turns.ts'
 
 /** Requirement 04 §42: neither what is to be done, nor what expired and nobody has looked at. */
 const purged: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
@@ -16,18 +16,18 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
-  const before = dialect.plusMs(dialect.now(now()), sql`cast(${-(olderThanMs ?? 0)} as bigint)`)
+  const before = dialect.plusMs(dialect.now(now()), sql`${-(olderThanMs ?? 0)}`)
   const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
   const { from = 0, to } = filter
   const found = yield sql`
     select t.sequence
       from ${dialect.taskInOrder}
      where ${inRange(dialect, topic, from, to)}${meets(dialect, { ...filter, states })}${old}
-     order by t.topic, t.sequence
+     order by ${dialect.orderBy('fifo')}
      limit ${limit}
      ${dialect.lock('t', 'skip')}`
   if (found.length === 0) return 0
-  const rows = yield deleteRows(
+  const rows = yield* removeRows(
     dialect,
     topic,
     found.map(({ sequence }) => toNumber(sequence)),

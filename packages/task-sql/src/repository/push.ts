@@ -1,6 +1,6 @@
 import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
 import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
-import type { RowColumn } from '../dialect.ts'
+import type { RowColumn, TaskInsertion } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
@@ -59,13 +59,13 @@ function* pushAndRemove(
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
   if (checked.every(({ plain }) => plain)) {
-    const insertion = { ...insertPlain(context, topic, checked, heads), anyScale: true }
-    const sequences = yield* context.dialect.inserted(insertion, checked.length)
+    const insertion = insertPlain(context, topic, checked, heads)
+    const sequences = yield* context.dialect.inserted(insertion, topic, checked.length)
     if (sequences.length === 0) throw topicUnknown(topic)
     // Sequences ascend in the order of the rows given.
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
-  const inserted = yield { ...insertAny(context, topic, checked, heads), anyScale: true }
+  const inserted = yield* context.dialect.insertNew(anyInsertion(context, topic, checked, heads))
   // The same, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
@@ -93,34 +93,26 @@ function writePlain(
   creations: readonly PlainCreation[],
   heads: readonly number[] | undefined,
 ): Statement {
-  const { task, topic: topics } = dialect.tables
-  const start = dialect.beginPush(topic, true)
   const columns: RowColumn[] = [
     { name: 'identifier', type: 'text', values: creations.map(({ identifier }) => identifier) },
     { name: 'input', type: 'text', values: creations.map(({ input }) => input) },
     ...headColumn(heads),
   ]
-  return sql`
-    ${start.with}
-    insert into ${task} (topic, identifier, input, created, listed, ranked, stage)
-    select p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(heads)}, p.ranking, p.stage
-      from ${start.from} ${topics} p, ${dialect.rows(columns)}
-     where p.topic = ${topic}
-    returning sequence`
+  return dialect.insertion({
+    topic,
+    wake: true,
+    columns: raw('topic, identifier, input, created, listed, ranked, stage'),
+    values: sql`p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(heads)}, p.ranking, p.stage`,
+    from: dialect.rows(columns),
+  })
 }
 
-function insertAny(
+function anyInsertion(
   { dialect, now }: Context,
   topic: string,
   creations: readonly CheckedCreation[],
   heads: readonly number[] | undefined,
-): Statement {
-  const { task, topic: topics } = dialect.tables
-  // A task that is due later wakes listeners too: they must not sleep past it.
-  const start = dialect.beginPush(
-    topic,
-    creations.some(({ suspended }) => !suspended),
-  )
+): TaskInsertion {
   const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({
     name,
     type: 'text',
@@ -152,18 +144,19 @@ function insertAny(
   const instant = (at: string, delay: string): Statement =>
     sql`case when ${raw(at)} is not null then ${dialect.instant(raw(at))}
              when ${raw(delay)} is not null then ${dialect.plusMs(dialect.now(now()), raw(delay))} end`
-  return sql`
-    ${start.with}
-    insert into ${task} (topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
-                         due, deadline, listed, ranked, stage)
-    select p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
+  return {
+    topic,
+    // A task that is due later wakes listeners too: they must not sleep past it.
+    wake: creations.some(({ suspended }) => !suspended),
+    columns: raw(`topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+                  due, deadline, listed, ranked, stage`),
+    values: sql`
+           p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
            case when r.state = 1 then ${listing(heads)} else ${dialect.false} end, p.ranking,
-           case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end
-      from ${start.from} ${topics} p, ${dialect.rows(columns)}
-     where p.topic = ${topic}
-        on conflict (topic, external_id) where external_id is not null do nothing
-    returning sequence, external_id`
+           case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end`,
+    from: dialect.rows(columns),
+  }
 }
 
 /** By what a creation may be its identifier's head as soon as it is there. */
@@ -227,7 +220,8 @@ function* findDuplicates(
           select t.sequence, t.identifier, t.external_id
             from ${dialect.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
             join ${dialect.tables.task} t on t.external_id = r.external_id
-           where t.topic = ${topic} and t.external_id is not null`
+           where t.topic = ${topic} and t.external_id is not null
+           ${dialect.latest}`
   if (inserted.length === 0 && rows.length === 0) throw topicUnknown(topic)
   return new Map(rows.map((row) => [String(row['external_id']), row]))
 }

@@ -1,7 +1,7 @@
 import { checkInteger, checkTopic, invalid, stateNumber, stateOf, taskResults } from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
+import type { Change } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
-import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { lockGiven } from './recreate.ts'
@@ -13,7 +13,7 @@ export function* reassign(context: Context, topic: string, results: ReadonlyMap<
   yield* lockGiven(context, topic, results.keys())
   for (const result of new Set(results.values())) {
     const sequences = [...results].filter(([, one]) => one === result).map(([{ sequence }]) => sequence)
-    yield* assign(context, topic, result, context.dialect.among(raw('t.sequence'), sequences))
+    yield* assign(context, topic, result, { sequences })
   }
 }
 
@@ -26,20 +26,25 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
   if (first > last || from === stateOf(to)) return 0
-  return yield* assign(context, topic, to, sql`t.state = ${state} and t.sequence between ${first} and ${last}`)
+  return yield* assign(context, topic, to, {
+    which: sql`t.state = ${state} and t.sequence between ${first} and ${last}`,
+  })
 }
 
-function* assign(context: Context, topic: string, result: TaskResult, which: Statement): Verb<number> {
+function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {
   const state = stateNumber(stateOf(result))
-  const rows = yield sql`
-    update ${context.dialect.tables.task} as t
-       set state = ${state},
-           descent = case when t.state > t.descent then t.state else t.descent end,
-           due = null,
-           reason = null,
-           ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}
-     where t.topic = ${topic} and ${which}
-    returning identifier, stage`
+  const rows = yield* context.dialect.change({
+    topic,
+    ...which,
+    locked: 'wait',
+    set: sql`
+      descent = case when t.state > t.descent then t.state else t.descent end,
+      state = ${state},
+      due = null,
+      reason = null,
+      ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}`,
+    returning: raw('identifier, stage'),
+  })
   yield* noteTurns(context, topic, rows)
   return rows.length
 }

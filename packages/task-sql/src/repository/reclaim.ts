@@ -18,11 +18,14 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
     return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []
   })
   if (lost.length === 0) return 0
-  const rows = yield sql`
-    update ${dialect.tables.task} as t
-       set state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), lost)} and t.state = 0 and t.owner = ${owner}
-    returning sequence, identifier, stage`
+  const rows = yield* dialect.change({
+    topic,
+    sequences: lost,
+    which: sql`t.state = 0 and t.owner = ${owner}`,
+    locked: 'wait',
+    set: sql`state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    returning: raw('sequence, identifier, stage'),
+  })
   yield* noteTurns(context, topic, rows)
   return rows.length
 }

@@ -55,7 +55,7 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
     select t.sequence
       from ${dialect.taskInOrder}
      where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states })}
-     order by t.topic, t.sequence
+     order by ${dialect.orderBy('fifo')}
      limit ${limit}`
   const rows = yield dryRun ? matching : sql`${matching} ${dialect.lock('t', 'skip')}`
   const sequences = rows.map(toSequence)
@@ -81,8 +81,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
   if (given.length === 0) return []
   const rows = yield sql`
     select t.sequence, t.identifier, t.state, t.external_id
-      from ${dialect.tables.task} t
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), [...bySequence.keys()])} and t.state between 2 and 6
+      from ${dialect.tasksAt(topic, [...bySequence.keys()].toSorted(ascending))} and t.state between 2 and 6
      order by t.sequence
      ${dialect.lock('t', 'wait')}`
   const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
@@ -105,7 +104,7 @@ function* lockSelected({ dialect }: Context, topic: string, selection: RecreateS
     select t.sequence, t.identifier, t.state, t.external_id
       from ${dialect.taskInOrder}
      where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states: [state] })}
-     order by t.topic, t.sequence
+     order by ${dialect.orderBy('fifo')}
      limit ${size}
      ${dialect.lock('t', 'skip')}`
   return [...rows]
@@ -115,50 +114,55 @@ function* lockSelected({ dialect }: Context, topic: string, selection: RecreateS
 function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
   const { dialect } = context
   // Nothing is noted: what the row was in the way of, it still is; and itself it is listed.
-  yield sql`
-    update ${dialect.tables.task} as t
-       set state = 1,
-           listed = ${dialect.true},
-           tries = 0,
-           owner = null,
-           reason = null,
-           output = null,
-           started = null,
-           completed = null,
-           due = null,
-           deadline = null,
-           ${setStage('open')}
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}`
+  yield* dialect.change({
+    topic,
+    sequences,
+    locked: 'wait',
+    set: sql`
+      state = 1,
+      listed = ${dialect.true},
+      tries = 0,
+      owner = null,
+      reason = null,
+      output = null,
+      started = null,
+      completed = null,
+      due = null,
+      deadline = null,
+      ${setStage('open')}`,
+  })
 }
 
 /** New rows of the old ones, in their order, and the old ones recreated. @returns the new sequences */
-function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<number[]> {
+function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<readonly number[]> {
   const { dialect, now } = context
-  const { task, topic: topics } = dialect.tables
   const sequences = rows.map(toSequence)
-  const left = yield sql`
-    update ${task} as t
-       set state = 7, descent = t.state, due = null, external_id = null, ${setStage('ended')}
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
-    returning identifier, stage`
-  const start = dialect.beginPush(topic, true)
+  const left = yield* dialect.change({
+    topic,
+    sequences,
+    locked: 'wait',
+    set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setStage('ended')}`,
+    returning: raw('identifier, stage'),
+  })
   const values = dialect.rows([
     { name: 'old_sequence', type: 'integer', values: sequences },
     { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
   ])
-  const created = yield sql`
-    ${start.with}
-    insert into ${task} (topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
-    select p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id, ${dialect.now(now())},
-           p.listing, p.ranking, p.stage
-      from ${start.from} ${topics} p, ${values}, ${task} t
-     where p.topic = ${topic}
-       and ${dialect.at(sql`${topic}`, raw('r.old_sequence'))}
-       and ${dialect.among(raw('t.sequence'), sequences)}
-     order by r.old_sequence
-    returning sequence`
+  const insertion = dialect.insertion({
+    topic,
+    wake: true,
+    columns: raw(
+      'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage',
+    ),
+    values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
+                ${dialect.now(now())}, p.listing, p.ranking, p.stage`,
+    from: sql`${values}, ${dialect.tables.task} t`,
+    where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
+    orderBy: raw('r.old_sequence'),
+  })
+  const created = yield* dialect.inserted(insertion, topic, rows.length)
   yield* noteTurns(context, topic, left)
-  return created.map(toSequence).toSorted((one, other) => one - other)
+  return created
 }
 
 function checkRevivable(argument: string, states: readonly string[]): void {
@@ -169,6 +173,8 @@ function checkRevivable(argument: string, states: readonly string[]): void {
 function toTask(topic: string, row: Row): Task {
   return { topic, sequence: toNumber(row['sequence']), identifier: String(row['identifier']) }
 }
+
+const ascending = (left: number, right: number): number => left - right
 
 function toSequence(row: Row): number {
   return toNumber(row['sequence'])

@@ -10,26 +10,18 @@ export function* release({ dialect, now }: Context, topic: string, options: Rele
   const { limit = 1000 } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
-  const { task } = dialect.tables
   const clock = now()
   const before = yield* nextDueMs(dialect, topic, clock)
   if (before === undefined) return { released: 0 }
   if (before > 0) return { released: 0, nextDueMs: before }
   // The longest overdue first, and what others are releasing is passed over.
-  const released = yield sql`
-    with free (free_topic, free_sequence) as (
-      select topic, sequence
-        from (select t.topic, t.sequence
-                from ${task} t
-               where t.topic = ${topic} and t.due <= ${dialect.now(clock)} and t.state = 4
-               order by t.due
-               limit ${limit}
-               ${dialect.lock('t', 'skip')}) due)
-    update ${task} as t
-       set state = 1, listed = ${dialect.true}, due = null, completed = null
-      from free
-     where ${dialect.at(raw('free.free_topic'), raw('free.free_sequence'))}
-    returning sequence`
+  const released = yield* dialect.change({
+    topic,
+    which: sql`t.due <= ${dialect.now(clock)} and t.state = 4`,
+    first: { orderBy: raw('t.due'), limit },
+    locked: 'skip',
+    set: sql`state = 1, listed = ${dialect.true}, due = null, completed = null`,
+  })
   const after = yield* nextDueMs(dialect, topic, clock)
   return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
 }

@@ -29,7 +29,7 @@ function writeHeldColumns(dialect: Dialect, now: number | null): Statement {
   return sql`sequence, identifier, attempt, tries, input,
     case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
            or headers is not null or deadline is not null
-         then ${dialect.jsonArray(sql`priority, max_tries, reference, external_id, cast(headers as text), ${dialect.epochMs(raw('deadline'))},
+         then ${dialect.jsonArray(sql`priority, max_tries, reference, external_id, ${dialect.text(raw('headers'))}, ${dialect.epochMs(raw('deadline'))},
            case when deadline <= ${dialect.now(now)} then 1 end`)} end as extras`
 }
 
@@ -50,7 +50,7 @@ export function isLate({ extras }: Row): boolean {
 /** Columns of a whole row. */
 export function infoColumns(dialect: Dialect): Statement {
   const instant = (name: string): Statement => sql`${dialect.epochMs(raw(name))} as ${raw(name)}`
-  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, cast(headers as text) as headers, input,
+  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, ${dialect.text(raw('headers'))} as headers, input,
     state, descent, reason, owner, output,
     ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }

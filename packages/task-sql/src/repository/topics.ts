@@ -1,7 +1,7 @@
 import { checkTopic, invalid, pollConditions, pollOrders } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
-import { raw, sql } from '../statement.ts'
+import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { topicNotKeyed, topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
@@ -18,20 +18,26 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   yield* checkSchema(dialect)
   const boolean = (value: boolean): typeof dialect.true => (value ? dialect.true : dialect.false)
   const stage = condition === 'none' ? stages.unstaged : stages.open
-  const added = yield sql`
-    insert into ${topics} (topic, ordering, condition, listing, ranking, stage)
-    values (${topic}, ${orderNumber(order)}, ${conditionNumber(condition)}, ${boolean(order !== 'fifo' || condition !== 'none')},
-            ${boolean(order === 'priority')}, ${raw(keyed ? String(stage) : 'null')})
-        on conflict (topic) do nothing
-    returning topic`
-  if (added.length > 0) {
+  const inserted = dialect.insertUnlessThere(
+    topics,
+    {
+      topic,
+      ordering: orderNumber(order),
+      [dialect.condition.texts[0]!]: conditionNumber(condition),
+      listing: boolean(order !== 'fifo' || condition !== 'none'),
+      ranking: boolean(order === 'priority'),
+      stage: keyed ? stage : null,
+    },
+    'topic',
+  )
+  if ((yield* dialect.touched(inserted)) > 0) {
     for (const statement of dialect.openTopic(topic, keyed)) yield statement
     // What a push in flight left behind when a former topic of this name was destroyed.
     yield sql`delete from ${task} where topic = ${topic}`
     return true
   }
   if (!options) return false
-  const [row] = yield sql`select ordering, condition, stage from ${topics} where topic = ${topic}`
+  const [row] = yield sql`select p.ordering, p.condition, p.stage from ${topics} p where p.topic = ${topic}`
   if (!row) return false
   const found = toPolling(row['ordering'], row['condition'])
   if (!isSamePolling(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
@@ -47,12 +53,12 @@ export function* topics({ dialect }: Context): Verb<string[]> {
 export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
   const { task, topic: topics, turn, activation } = dialect.tables
   checkTopic(topic)
-  const removed = yield sql`delete from ${topics} where topic = ${topic} returning topic`
+  const removed = yield* dialect.touched(sql`delete from ${topics} where topic = ${topic}`)
   yield sql`delete from ${task} where topic = ${topic}`
   yield sql`delete from ${turn} where topic = ${topic}`
   yield sql`delete from ${activation} where topic = ${topic}`
   for (const statement of dialect.closeTopic(topic)) yield statement
-  return removed.length > 0
+  return removed > 0
 }
 
 export function* refresh({ dialect }: Context): Verb<void> {

@@ -53,12 +53,9 @@ export function noteDeleted(context: Context, topic: string, rows: readonly Row[
   )
 }
 
-/** Deletes rows by their keys, which were found and locked before: no plan but that of looking up each of them. */
-export function deleteRows(dialect: Dialect, topic: string, sequences: readonly number[]): Statement {
-  return sql`
-    delete from ${dialect.tables.task} as t
-     where t.topic = ${topic} and ${dialect.among(raw('t.sequence'), sequences)}
-    returning identifier, stage`
+/** Deletes rows that were found and locked before. @returns what `noteDeleted` asks for */
+export function removeRows(dialect: Dialect, topic: string, keys: readonly number[]): Verb<readonly Row[]> {
+  return dialect.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
 }
 
 export function* noteIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {

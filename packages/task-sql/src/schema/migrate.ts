@@ -1,6 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Dialect, MigrationStep } from '../dialect.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 
@@ -58,9 +58,9 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
 
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   const known = dialect.migrations.at(-1)?.version ?? 0
-  const there = yield dialect.hasTables
+  const there = yield* dialect.findTables()
   // Every column: which there are depends on the version.
-  const rows = there.length === 0 ? [] : yield sql`select * from ${dialect.tables.migration}`
+  const rows = !there ? [] : yield sql`select * from ${dialect.tables.migration}`
   const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
   const worksFrom = Math.max(0, ...rows.map((row) => Number(row['works_from'] ?? row['version'])))
   return { found, known, works: found >= known && worksFrom <= known }
@@ -93,11 +93,9 @@ function stepsFrom(dialect: Dialect, from: number): Statement[] {
 }
 
 /** The first step had no word yet on what works with it: with that step, only what knows it. */
-function note({ tables }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
-  const applied = sql`cast(current_timestamp as text)`
-  return version === 1
-    ? sql`insert into ${tables.migration} (version, name, applied) values (${version}, ${name}, ${applied})`
-    : sql`insert into ${tables.migration} (version, name, applied, works_from) values (${version}, ${name}, ${applied}, ${worksFrom})`
+function note({ tables, text, insertUnlessThere }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
+  const first = { version, name, applied: text(raw('current_timestamp')) }
+  return insertUnlessThere(tables.migration, version === 1 ? first : { ...first, works_from: worksFrom }, 'version')
 }
 
 /** For reading and running by hand. The values are this file's and the dialect's own. */

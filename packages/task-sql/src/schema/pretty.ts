@@ -6,12 +6,17 @@ import type { Statement } from '../statement.ts'
  * The view TASK_PRETTY, for people with a SQL prompt: states and reasons by name, instants as they are read. A recreated row shows the
  * state it was recreated from, and says so in a column of its own (requirement 04 §48).
  */
-export function prettyView(view: Statement, task: Statement, instant: (column: string) => string): Statement {
+export function prettyView(
+  view: Statement,
+  task: Statement,
+  instant: (column: string) => string,
+  create = 'create view',
+): Statement {
   const named = (column: string, names: readonly string[]): string =>
     `case ${column} ${names.map((name, number) => `when ${number} then '${name}'`).join(' ')} end`
   const instants = ['created', 'started', 'completed', 'due', 'deadline'].map((column) => `${instant(column)} as ${column}`)
   return sql`
-    create view ${view} as
+    ${raw(create)} ${view} as
     select topic, sequence, identifier,
            ${raw(named('case state when 7 then descent else state end', taskStates))} as state,
            case state when 7 then 'yes' else 'no' end as recreated,

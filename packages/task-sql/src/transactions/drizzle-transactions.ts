@@ -1,12 +1,13 @@
 import type { TransactionSource } from '@taskstream/task-api'
 import type { DrizzleSqliteTransaction } from '../adapters/from-drizzle-sqlite.ts'
 import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
-/** What we need of a Drizzle database on PostgreSQL. */
+/** What we need of a Drizzle database on a server. */
 export interface DrizzleDatabase<Transaction> {
   transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'read committed' }): Promise<void>
 }
@@ -34,6 +35,23 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
         { isolationLevel: 'read committed' },
       ),
     classifyPostgresError,
+  )
+}
+
+/**
+ * Transactions of Drizzle on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = drizzleMysqlTransactions(drizzle(pool))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
+ * itself the outcome is unknown
+ */
+export function drizzleMysqlTransactions<Transaction extends object>(
+  db: DrizzleDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) => db.transaction((transaction) => work(transaction), { isolationLevel: 'read committed' }),
+    classifyMysqlError,
   )
 }
 

@@ -1,11 +1,12 @@
 import type { TransactionSource } from '@taskstream/task-api'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import type { KyselySql } from '../adapters/from-kysely.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
-/** What we need of a `Kysely` on PostgreSQL. */
+/** What we need of a `Kysely` on a server. */
 export interface KyselyDatabase<Transaction> {
   transaction(): {
     setIsolationLevel(level: 'read committed'): {
@@ -28,10 +29,28 @@ export interface KyselyConnections<Connection> {
  * commit itself the outcome is unknown
  */
 export function kyselyTransactions<Transaction extends object>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) => db.transaction().setIsolationLevel('read committed').execute(work),
-    classifyPostgresError,
-  )
+  return readCommitted(db, classifyPostgresError)
+}
+
+/**
+ * Transactions of Kysely on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = kyselyMysqlTransactions(new Kysely<Tables>({ dialect: new MysqlDialect({ pool }) }))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
+ * commit itself the outcome is unknown
+ */
+export function kyselyMysqlTransactions<Transaction extends object>(
+  db: KyselyDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return readCommitted(db, classifyMysqlError)
+}
+
+function readCommitted<Transaction extends object>(
+  db: KyselyDatabase<Transaction>,
+  classify: (error: unknown) => unknown,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>((work) => db.transaction().setIsolationLevel('read committed').execute(work), classify)
 }
 
 /**

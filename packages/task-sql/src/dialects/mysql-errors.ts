@@ -1,0 +1,77 @@
+import { TaskError } from '@taskstream/task-api'
+
+const unreachableCodes = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ER_CON_COUNT_ERROR'])
+
+const connectionCodes = new Set([
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ER_SERVER_SHUTDOWN',
+  'ER_NORMAL_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+  'ER_QUERY_INTERRUPTED',
+  'ER_CLIENT_INTERACTION_TIMEOUT',
+])
+
+const readOnlyCodes = new Set(['ER_OPTION_PREVENTS_STATEMENT', 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE'])
+
+/** MariaDB's and MySQL's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+export function classifyMysqlError(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  return classify(error) ?? classifyMysqlError(error.cause)
+}
+
+function classify(error: Error): TaskError | undefined {
+  const { code = '', errno } = error as { code?: string; errno?: number }
+  const because = { cause: error }
+  // A deadlock; a lock that was waited for too long; a snapshot that another transaction has overtaken (innodb_snapshot_isolation).
+  if (errno === 1213 || errno === 1205 || errno === 1020) {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
+      { errno },
+      because,
+    )
+  }
+  if (readOnlyCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_READ_ONLY',
+      `This server or transaction takes no writes: go to the primary (${error.message})`,
+      {},
+      because,
+    )
+  }
+  if (code === 'ER_NO_SUCH_TABLE' && /task/.test(error.message)) {
+    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
+  }
+  if (errno === 1153) {
+    return new TaskError(
+      'ARGUMENT_INVALID',
+      'The tasks are more than the server takes in one message: push fewer at a time, or raise its max_allowed_packet',
+      { errno },
+      because,
+    )
+  }
+  if (/closed state|Pool is closed|Connection is closed/i.test(error.message)) {
+    return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
+  }
+  if (unreachableCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database cannot be reached, and nothing was sent to it: does it run, and is its address right? (${error.message || code})`,
+      {},
+      because,
+    )
+  }
+  if (connectionCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database went away: what the transaction wrote is gone unless its commit was under way (${error.message})`,
+      {},
+      because,
+    )
+  }
+  return undefined
+}

@@ -1,0 +1,120 @@
+/** Writing where statements tell only how many rows they have touched: rows are locked first, and then changed by their keys. */
+import { randomInt } from 'node:crypto'
+import type { Dialect, HeldRequest, HeldValues, TaskInsertion } from '../dialect.ts'
+import { attemptOf } from '../repository/lease.ts'
+import { toNumber } from '../repository/row.ts'
+import { nothing, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
+import type { Row, Verb } from '../transaction.ts'
+import { keysOf, lock, table } from './mysql-values.ts'
+import { valuesOf } from './returning.ts'
+
+type Writes = Pick<
+  Dialect,
+  | 'beginPush'
+  | 'change'
+  | 'changeHeld'
+  | 'inserted'
+  | 'insertion'
+  | 'insertNew'
+  | 'insertUnlessThere'
+  | 'latest'
+  | 'lockHeld'
+  | 'remove'
+  | 'tasksAt'
+  | 'touched'
+>
+
+/** Names which statement has written a row, where it must be told apart from what others have written. */
+const markBelow = 2 ** 47
+
+export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes {
+  const { task } = tables
+  /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
+  const byKey = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
+    sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
+  const held = ({ topic, owner, tasks, columns }: HeldRequest): { readonly from: Statement; readonly fence: Statement } => ({
+    from: sql`${table('w', [
+      { name: 'wanted', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
+      { name: 'given_attempt', type: 'integer', values: tasks.map(attemptOf) },
+      ...columns.map((column) => ({ ...column, name: `given_${column.name}` })),
+    ])} straight_join ${task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted`,
+    fence: sql`t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`,
+  })
+  const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
+  const insert = ({ columns, values: given, topic, from, where, orderBy }: TaskInsertion, ignore: Statement): Statement => sql`
+    insert ${ignore} into ${task} (${columns}${raw(name === 'mysql' ? ', mark' : '')})
+    select ${given}${raw(name === 'mysql' ? ', connection_id()' : '')}
+      from ${tables.topic} p, ${from}
+     where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
+  const returning = (columns: string): Statement => raw(name === 'mariadb' ? `returning ${columns}` : '')
+  /** What an insertion has inserted. MySQL does not tell: its rows come after the first of them, and bear the connection's mark. */
+  function* insertedRows(told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]> {
+    if (name === 'mariadb') return told
+    const { affectedRows, insertId } = told[0] ?? {}
+    if (!Number(affectedRows)) return []
+    return yield sql`
+      select ${raw(columns)}
+        from ${task} t force index (primary)
+       where t.topic = ${topic} and t.sequence >= ${toNumber(insertId)} and t.mark = connection_id()
+       order by t.sequence
+       limit ${Number(affectedRows)}`
+  }
+  return {
+    beginPush: () => ({ with: nothing, from: nothing }),
+    tasksAt: (topic, sequences) => sql`${byKey(topic, sequences)} where true`,
+    insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
+    inserted: function* (insertion, topic) {
+      const rows = yield* insertedRows(yield insertion, topic, 'sequence')
+      return rows.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+    },
+    // What it ignores besides is checked before: nothing is too long, and nothing is missing.
+    insertNew: function* (insertion) {
+      const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
+      return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
+    },
+    change: function* ({ topic, sequences, from, which = raw('true'), first, locked, set, returning: told }) {
+      const order = first ? sql` order by ${first.orderBy} limit ${first.limit}` : nothing
+      const asked = sequences
+        ? sql`${byKey(topic, sequences)} where ${which}${order}`
+        : sql`${from ?? sql`${task} t`} where t.topic = ${topic} and ${which}${order}`
+      const found = yield sql`select t.sequence from ${asked} ${lock('t', locked)}`
+      if (found.length === 0) return []
+      const rows = byKey(
+        topic,
+        found.map(({ sequence }) => toNumber(sequence)),
+      )
+      yield sql`update ${rows} set ${set}`
+      return told ? yield sql`select ${told} from ${rows}` : found
+    },
+    changeHeld: function* (request, set) {
+      const { from, fence } = held(request)
+      const mark = randomInt(markBelow)
+      const [told] = yield sql`update ${from} set ${set(values)}, mark = ${mark} where ${fence}`
+      const sequences = request.tasks.map(({ sequence }) => sequence)
+      if (Number(told?.['affectedRows']) === sequences.length) return new Set(sequences)
+      const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${mark}`
+      return new Set(touched.map(({ sequence }) => toNumber(sequence)))
+    },
+    lockHeld: function* (request) {
+      const { from, fence } = held(request)
+      const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
+      return new Set(rows.map(({ sequence }) => toNumber(sequence)))
+    },
+    remove: function* ({ table: from, key, topic, keys, returning: told }) {
+      const rows = byKey(topic, keys, from, key)
+      const found = told ? yield sql`select ${told} from ${rows}` : []
+      yield sql`delete t from ${rows}`
+      return found
+    },
+    insertUnlessThere: (into, row) => sql`
+      insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
+    touched: function* (write) {
+      const [told] = yield write
+      return Number(told?.['affectedRows'] ?? 0)
+    },
+    // A locking read is a current one.
+    latest: raw('lock in share mode'),
+  }
+}

@@ -1,0 +1,179 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
+import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
+import { toNumber } from '../repository/row.ts'
+import { mysqlMigrations, mysqlTables } from '../schema/mysql.ts'
+import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
+import { nothing, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+import type { Verb } from '../transaction.ts'
+import { anyScale } from './any-scale.ts'
+import { classifyMysqlError } from './mysql-errors.ts'
+import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
+import { lock, table, textsOf } from './mysql-values.ts'
+import { mysqlWrites } from './mysql-writes.ts'
+
+export interface MysqlOptions {
+  /** The database that our tables live in, which must exist. Default: that of the connection. */
+  readonly database?: string
+}
+
+/**
+ * MariaDB 10.6 and later.
+ *
+ * @throws TaskError ARGUMENT_INVALID unless the database's name is 1 to 40 letters, digits and underscores
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromMysql2 })
+ */
+export function mariadb(options: MysqlOptions = {}): Dialect {
+  return dialectOf(options, { name: 'mariadb', collation: 'utf8mb4_nopad_bin' })
+}
+
+/**
+ * MySQL 8 and later.
+ *
+ * @throws TaskError ARGUMENT_INVALID unless the database's name is 1 to 40 letters, digits and underscores
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mysql(), adapter: fromMysql2 })
+ */
+export function mysql(options: MysqlOptions = {}): Dialect {
+  return dialectOf(options, { name: 'mysql', collation: 'utf8mb4_0900_bin' })
+}
+
+const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
+
+function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
+  const tables = mysqlTables(database)
+  const schema = database === undefined ? raw('database()') : sql`${database}`
+  return {
+    name: flavor.name,
+    tables,
+    migrations: mysqlMigrations(tables, flavor),
+    // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+    lockForMigration: [
+      sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
+    ],
+    findTables: () => findTables(schema),
+    now: (clock) => (clock === null ? nowMs : sql`${clock}`),
+    instant: (epochMs) => epochMs,
+    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+    epochMs: (column) => column,
+    json: (text) => text,
+    text: (value) => value,
+    condition: raw('`condition`'),
+    jsonArray: (values) => sql`cast(json_array(${values}) as char)`,
+    true: raw('1'),
+    false: raw('0'),
+    rows: (columns) => table('r', columns),
+    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+    lock,
+    ...mysqlWrites(tables, flavor),
+    lockIdentified: (topic, identifiers, which, locked) => sql`
+      select t.sequence
+        from ${textsOf(identifiers)}
+        straight_join ${tables.task} t force index (task_identifier)
+          on t.topic = ${topic} and t.identifier = w.wanted and t.stage is not null
+       where ${which}
+       ${lock('t', locked)}`,
+    ready: raw('t.state = 1'),
+    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+    // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
+    orderBy: (order) => orders[order],
+    taskInOrder: sql`${tables.task} t force index (primary)`,
+    taskListed: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
+    among: (column, values) =>
+      typeof values[0] === 'string'
+        ? sql`${column} in (select w.wanted from ${textsOf(values as readonly string[])})`
+        : sql`${column} in (select w.wanted from json_table(${JSON.stringify(values)}, '$[*]' columns (wanted bigint path '$')) w)`,
+    claimPlain: (request) => claimPlain(tables, request),
+    noteHeld: function* () {
+      // The index of active rows is exact.
+    },
+    ...mysqlLanes(tables),
+    openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
+    closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+    tellActivation: () => [],
+    countOpen: (state, limit) => countOpen(tables, state, limit),
+    oldestReady: sql`
+      (select t.created
+         from ${tables.task} t force index (task_open)
+        where t.topic = p.topic and t.state = 1
+        order by t.sequence
+        limit 1)`,
+    // It would end the caller's transaction; InnoDB keeps statistics by itself.
+    analyze: [],
+    // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+    heldBy: (condition, limit) => sql`
+      select t.topic, t.sequence
+        from ${tables.topic} p
+        straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
+       where ${condition(raw('t.owner'))}
+       limit ${limit}`,
+    tidy: function* () {
+      // Nothing is noted: the index of active rows is exact.
+    },
+    ...anyScale,
+    classify: classifyMysqlError,
+  }
+}
+
+function* findTables(schema: Statement): Verb<boolean> {
+  const [row] = yield sql`
+    select version() as version, count(*) as found
+      from information_schema.tables
+     where table_schema = ${schema} and table_name = 'task_migration'`
+  const version = String(row?.['version'])
+  // https://github.com/pingcap/tidb/issues/69720
+  if (/tidb/i.test(version)) {
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      `This server is ${version}: TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so that two workers would be given the same task`,
+      { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
+    )
+  }
+  return Number(row?.['found']) > 0
+}
+
+const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
+
+/** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
+function* claimPlain(tables: MysqlTables, { topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
+  const rows = yield sql`
+    select ${columns}
+      from ${tables.task} t force index (task_open)
+     where t.topic = ${topic} and t.state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
+     order by t.sequence
+     limit ${size}
+     ${lock('t', 'skip')}`
+  if (rows.length === 0) return { rows, ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
+  const keys = table('w', [{ name: 'wanted', type: 'integer', values: rows.map(({ sequence }) => toNumber(sequence)) }])
+  yield sql`
+    update ${keys} straight_join ${tables.task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted
+       set t.state = 0,
+           t.owner = ${owner},
+           t.attempt = t.attempt + 1,
+           t.tries = t.tries + 1,
+           t.started = ${now === null ? nowMs : sql`${now}`}`
+  const taken = rows.map((row) => ({ ...row, attempt: toNumber(row['attempt']) + 1, tries: toNumber(row['tries']) + 1 }))
+  return { rows: taken, polling: plainPolling, ownerKnown: true }
+}
+
+/** A derived table cannot ask for the topic of the row outside it: counted is what lies before the one that is too many. */
+function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'waiting', limit: number): Statement {
+  const [index, column, where] = {
+    ready: ['task_open', 'sequence', 'state = 1'],
+    active: ['task_open', 'sequence', 'state = 0'],
+    waiting: ['task_due', 'due', 'due is not null'],
+  }[state] as [string, string, string]
+  const waits = state === 'waiting' ? raw(' and t.state = 4') : nothing
+  return sql`
+    least(${limit}, (select count(*)
+       from ${task} t force index (${raw(index)})
+      where t.topic = p.topic and t.${raw(where)}${waits}
+        and t.${raw(column)} <= coalesce((select n.${raw(column)}
+                                            from ${task} n force index (${raw(index)})
+                                           where n.topic = p.topic and n.${raw(where)}
+                                           order by n.${raw(column)}
+                                           limit 1 offset ${limit - 1}), ${Number.MAX_SAFE_INTEGER})))`
+}

@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkInteger, isTaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import type { Mysql2Connection } from '../adapters/from-mysql2.ts'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+
+/** What we need of a pool of `mysql2/promise`. */
+export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2PoolConnection> {
+  getConnection(): Promise<Connection>
+  readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
+}
+
+export interface Mysql2PoolConnection extends Mysql2Connection {
+  release(): void
+  destroy(): void
+}
+
+export interface Mysql2TransactionsOptions {
+  /**
+   * How often `work` is run again when nothing of it can have been committed, 0 to 100. Default 3. Each time after a longer pause, of
+   * at most a second. What `work` does outside its transaction then happens again: 0 for work that cannot bear it.
+   */
+  readonly retries?: number
+}
+
+const firstPauseMs = 20
+const longestPauseMs = 1_000
+
+/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
+type Phase = 'connecting' | 'working' | 'committing' | 'lost'
+
+/**
+ * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is: a poll at REPEATABLE READ locks
+ * the gaps between rows too, and pushes wait for it.
+ *
+ * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
+ * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ *
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
+ * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @example
+ * const transactions = mysql2Transactions(createPool({ uri: 'mysql://…' }))
+ * await transactions(async (connection) => {
+ *   await connection.execute('insert into invoice values (?)', ['inv-1'])
+ *   await tasks.push(connection, 'invoices', 'inv-1')
+ * })
+ */
+export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
+  pool: Mysql2Pool<Connection>,
+  options: Mysql2TransactionsOptions = {},
+): TransactionSource<Connection> {
+  const { retries = 3 } = options
+  checkInteger('retries', retries, 0, 100)
+  const transact: TransactionSource<Connection> = async (work) => {
+    for (let count = 0; ; count++) {
+      let phase: Phase = 'connecting'
+      try {
+        return await once(pool, work, (next) => (phase = next))
+      } catch (error) {
+        if (count >= retries || !isRepeatable(error, phase)) throw error
+        await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
+      }
+    }
+  }
+  const connections = pool.pool?.config?.connectionLimit
+  return Object.assign(transact, connections !== undefined && { connections })
+}
+
+async function once<Connection extends Mysql2PoolConnection, Result>(
+  pool: Mysql2Pool<Connection>,
+  work: (connection: Connection) => Result | Promise<Result>,
+  enter: (phase: Phase) => void,
+): Promise<Result> {
+  const connection = await pool.getConnection().catch(rethrow)
+  enter('working')
+  let sent = false
+  let broken = false
+  try {
+    await connection.query('set transaction isolation level read committed').catch(rethrow)
+    await connection.query('start transaction').catch(rethrow)
+    const result = await work(connection)
+    enter('committing')
+    sent = true
+    await connection.query('commit').catch(rethrow)
+    return result
+  } catch (error) {
+    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
+    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
+      broken = true
+      throw error
+    }
+    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
+    await connection.query('rollback').catch(() => (broken = true))
+    if (broken && !sent) enter('lost')
+    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken = true
+    throw error
+  } finally {
+    if (broken) connection.destroy()
+    else connection.release()
+  }
+}
+
+/** Whether a transaction that failed in this phase certainly left nothing, and may succeed the next time. */
+function isRepeatable(error: unknown, phase: Phase): boolean {
+  const known = named(error)
+  // The server's own word that it rolled back, or that nothing was done.
+  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
+  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
+  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
+}
+
+/** Errors of `work`'s own statements come as the driver threw them. */
+function named(error: unknown): unknown {
+  return classifyMysqlError(error) ?? error
+}
+
+function rethrow(error: unknown): never {
+  throw named(error)
+}

@@ -1,0 +1,89 @@
+/** A real MariaDB, as Debian's package installs it: one throw-away server per call, listening on loopback. */
+import { execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
+
+export interface MariaDbServer extends AsyncDisposable {
+  readonly url: string
+  readonly version: string
+  readonly pid: number
+  /** Kills the server by SIGKILL and starts it again on the same data, as after a power cut of the process. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface MariaDbServerOptions {
+  /** `false` (default) for tests that do not crash the server: no fsync. `true` keeps every durability setting on. */
+  readonly durable?: boolean
+  /** More settings, as on the command line. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts a server in a temporary folder; some three seconds. Ends with the process that started it, at the latest at the next start.
+ *
+ * @throws Error if the package is not installed
+ */
+export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<MariaDbServer> {
+  const program = find('mariadbd')
+  const folder = makeFolder('taskstream-mariadb-')
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  for (const path of [data, folder]) if (identity.uid !== undefined) chownSync(path, identity.uid, identity.gid!)
+  execFileSync(
+    find('mariadb-install-db'),
+    ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
+    { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  const port = await freePort()
+  const settings: Record<string, string> = {
+    port: String(port),
+    'bind-address': '127.0.0.1',
+    socket: join(folder, 'socket'),
+    'max-connections': '500',
+    // The longest input that is allowed, in the widest characters.
+    'max-allowed-packet': '256M',
+    ...(options.durable ? {} : { 'innodb-flush-log-at-trx-commit': '0', 'innodb-doublewrite': '0' }),
+    ...options.settings,
+  }
+  const launch = async (): Promise<ChildProcess> => {
+    const flags = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
+    const launched = spawn(program, ['--no-defaults', `--datadir=${data}`, ...flags], {
+      ...identity,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    noteServer(folder, launched)
+    await ready(launched, 'MariaDB', 'ready for connections')
+    return launched
+  }
+  let server = await launch()
+  const stop = async (): Promise<void> => {
+    // Nothing of it is to stay: there is no need to go in order.
+    await end(server, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return {
+    url: `mysql://root@127.0.0.1:${port}/`,
+    version: /Ver ([\d.]+)/.exec(execFileSync(program, ['--no-defaults', '--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown',
+    get pid() {
+      return server.pid ?? 0
+    },
+    crash: async () => {
+      await end(server, 'SIGKILL')
+      server = await launch()
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** Debian puts the server where a user's path does not lead. */
+function find(name: string): string {
+  const folders = ['/usr/sbin', ...(process.env['PATH'] ?? '').split(':')]
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
+  if (!found) throw new Error(`${name} is not on this machine: apt-get install mariadb-server`)
+  return found
+}

@@ -1,0 +1,80 @@
+/** Every driver and library for MariaDB and MySQL. */
+import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql/drizzle'
+import { fromKyselyMysql, kyselyMysqlTransactions } from '@taskstream/task-sql/kysely'
+import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { sql as drizzleSql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/mysql2'
+import { mysqlTable, text } from 'drizzle-orm/mysql-core'
+import { CamelCasePlugin, Kysely, MysqlDialect, sql as kyselySql } from 'kysely'
+import { createPool as createCallbackPool } from 'mysql2'
+import { createPool } from 'mysql2/promise'
+import type { PoolConnection } from 'mysql2/promise'
+import { subjectName } from '../subject.ts'
+import { takeAsync } from './driver.ts'
+import type { Driver, OpenDriver } from './driver.ts'
+
+const dialect = subjectName === 'mysql' ? mysql() : mariadb()
+const invoice = mysqlTable('invoice', { id: text('id') })
+
+async function openMysql2(uri: string): Promise<OpenDriver> {
+  const pool = createPool({ uri, connectionLimit: 4 })
+  return {
+    dialect,
+    adapter: fromMysql2,
+    transactions: mysql2Transactions(pool, { retries: 0 }),
+    transact: async (steps) => {
+      const connection = await pool.getConnection()
+      try {
+        await connection.beginTransaction()
+        await takeAsync(steps(connection))
+        await connection.commit()
+      } catch (error) {
+        await connection.rollback()
+        throw error
+      } finally {
+        connection.release()
+      }
+    },
+    insertInvoice: (connection: PoolConnection, id) => connection.execute('insert into invoice values (?)', [id]),
+    invoices: async () => ((await pool.query('select id from invoice order by id'))[0] as { id: string }[]).map(({ id }) => id),
+    close: () => pool.end(),
+  }
+}
+
+interface Tables {
+  invoice: { id: string }
+}
+
+async function openKysely(uri: string, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
+  const db = new Kysely<Tables>({ dialect: new MysqlDialect({ pool: createCallbackPool({ uri, connectionLimit: 4 }) }), plugins })
+  return {
+    dialect,
+    adapter: fromKyselyMysql(kyselySql),
+    transactions: kyselyMysqlTransactions(db),
+    transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
+    insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
+    invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
+    close: () => db.destroy(),
+  }
+}
+
+async function openDrizzle(uri: string): Promise<OpenDriver> {
+  const pool = createPool({ uri, connectionLimit: 4 })
+  const db = drizzle(pool)
+  return {
+    dialect,
+    adapter: fromDrizzleMysql(drizzleSql),
+    transactions: drizzleMysqlTransactions(db as never),
+    transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
+    insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
+    invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),
+    close: () => pool.end(),
+  }
+}
+
+export const mysqlDrivers: readonly Driver[] = [
+  { name: 'mysql2', open: openMysql2 },
+  { name: 'Kysely on mysql2', open: openKysely },
+  { name: 'Kysely on mysql2 with camel case', open: (uri) => openKysely(uri, [new CamelCasePlugin()]) },
+  { name: 'Drizzle on mysql2', open: openDrizzle },
+]
