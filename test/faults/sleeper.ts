@@ -3,13 +3,11 @@ import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
-import { openPostgres, openSqlite } from '../subject.ts'
+import { reopenSubject } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 
 const location = JSON.parse(process.argv[2] ?? '{}') as Subject['location']
-const subject = location.subject.startsWith('postgres')
-  ? await openPostgres(location.at)
-  : await openSqlite(location.subject, location.at)
+const subject = await reopenSubject(location)
 const tasks = subject.tasks()
 const batch = await subject.transactions<HeldTask[]>(async (transaction) => {
   await tasks.register(transaction)

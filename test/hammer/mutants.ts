@@ -6,7 +6,7 @@ import type { AnyTransaction, Subject } from '../subject.ts'
 export interface Mutant {
   readonly name: string
   readonly from: string | RegExp
-  readonly to: string
+  readonly to: string | ((text: string) => string)
   /** Engines on which the guard is part of a statement. */
   readonly engines: readonly Subject['engine'][]
 }
@@ -15,8 +15,9 @@ export const mutants: readonly Mutant[] = [
   { name: 'lanes are read, not locked', from: /for update skip locked(?=\) free)/, to: '', engines: ['postgres'] },
   {
     name: 'lanes are read, not locked',
-    from: /(task_lane l [\s\S]*limit \S+) for update skip locked/,
-    to: '$1',
+    from: /^[\s\S]*task_lane l [\s\S]*$/,
+    // Counting them locks them too.
+    to: (text) => text.replace('for update skip locked', '').replace('set l.polled = l.polled + 1', '$& where 1 = 0'),
     engines: ['mariadb'],
   },
   {
@@ -48,9 +49,9 @@ export function mutated(adapter: SqlAdapter<AnyTransaction>, { from, to }: Mutan
 }
 
 /** Values keep their places: a mark stands for each while the text is changed. */
-function change(statement: Statement, from: string | RegExp, to: string): Statement {
+function change(statement: Statement, from: Mutant['from'], to: Mutant['to']): Statement {
   const texts = render(statement, () => '\u0001')
-    .replace(from, to)
+    .replace(from, to as string)
     .split('\u0001')
   return texts.length === statement.texts.length ? { texts, values: statement.values } : statement
 }

@@ -66,7 +66,7 @@ export interface Change {
 }
 
 /** Rows of one topic that are to be deleted, by their keys. */
-export interface Removal {
+interface Removal {
   readonly table: Statement
   readonly key: string
   readonly topic: string
@@ -86,6 +86,7 @@ export interface TaskInsertion {
   readonly values: Statement
   readonly from: Statement
   readonly where?: Statement
+  /** The order in which the rows of `from` stand, said where that is not taken for granted. */
   readonly orderBy?: Statement
 }
 
@@ -172,8 +173,13 @@ export interface Dialect {
   at(topic: Statement, sequence: Statement): Statement
   /** The task table as `t`, and its rows of these sequences, found one by one: what stands between `from` and the rest of a condition. */
   tasksAt(topic: string, sequences: readonly number[]): Statement
-  /** Selects and locks `sequence` of the rows `t` of these identifiers of a keyed topic that meet a condition. */
-  lockIdentified(topic: string, identifiers: readonly string[], which: Statement, locked: Change['locked']): Statement
+  /** Locks the rows `t` of these identifiers of a keyed topic that meet a condition. @returns their sequences, ascending */
+  lockIdentified(
+    topic: string,
+    identifiers: readonly string[],
+    which: Statement,
+    locked: Change['locked'],
+  ): Verb<readonly number[]>
   /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
   lock(table: string, mode: Change['locked']): Statement
   /** Ends a select that is to see what was committed last, whatever else its transaction sees. */

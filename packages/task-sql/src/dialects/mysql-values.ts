@@ -5,16 +5,22 @@ import type { Statement } from '../statement.ts'
 
 const types = { text: 'longtext character set utf8mb4', integer: 'bigint' }
 
-/** Rows as a table of this name. */
+/** Rows to be inserted, as a table `r`: of one there is nothing to take apart. */
+export function rows(columns: readonly RowColumn[]): Statement {
+  if (columns[0]?.values.length !== 1) return table('r', columns)
+  const list = columns.map(({ name, values }) => sql`${values[0] ?? null} as ${raw(name)}`)
+  return sql`(select ${join(list, ', ')}) r`
+}
+
+/**
+ * Rows as a table of this name. One is as many: a single constant row makes the task that it names a constant too, which is locked before it is
+ * known whether it is wanted, and stays locked.
+ */
 export function table(alias: string, columns: readonly RowColumn[]): Statement {
   const count = columns[0]?.values.length ?? 0
-  if (count === 1) {
-    const list = columns.map(({ name, values }) => sql`${values[0] ?? null} as ${raw(name)}`)
-    return sql`(select ${join(list, ', ')}) ${raw(alias)}`
-  }
-  const rows = Array.from({ length: count }, (_, index) => columns.map(({ values }) => values[index] ?? null))
+  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
   const list = columns.map(({ name, type }, index) => `${name} ${types[type]} path '$[${index}]'`).join(', ')
-  return sql`json_table(${JSON.stringify(rows)}, '$[*]' columns (${raw(list)})) ${raw(alias)}`
+  return sql`json_table(${JSON.stringify(values)}, '$[*]' columns (${raw(list)})) ${raw(alias)}`
 }
 
 /** Keys as the column `wanted` of a table `w`. */

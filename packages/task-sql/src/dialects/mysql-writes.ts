@@ -1,18 +1,19 @@
 /** Writing where statements tell only how many rows they have touched: rows are locked first, and then changed by their keys. */
 import { randomInt } from 'node:crypto'
-import type { Dialect, HeldRequest, HeldValues, TaskInsertion } from '../dialect.ts'
+import type { Change, Dialect, HeldRequest, HeldValues, TaskInsertion } from '../dialect.ts'
 import { attemptOf } from '../repository/lease.ts'
-import { toNumber } from '../repository/row.ts'
+import { sequencesOf, toNumber } from '../repository/row.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { keysOf, lock, table } from './mysql-values.ts'
+import { keysOf, lock, table, textsOf } from './mysql-values.ts'
 import { valuesOf } from './returning.ts'
 
 type Writes = Pick<
   Dialect,
   | 'beginPush'
+  | 'lockIdentified'
   | 'change'
   | 'changeHeld'
   | 'inserted'
@@ -26,6 +27,18 @@ type Writes = Pick<
   | 'touched'
 >
 
+/** Looks at so many more rows than are asked for: others may be working on the first. */
+const spareRows = 1_000
+
+/**
+ * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
+ * locked, and with it whoever holds the task would have to wait for us.
+ */
+const noSequence = 0
+
+/** MySQL numbers rows itself, and does not tell: its rows bear the connection that has inserted them. */
+const mark = [raw('mark'), raw('connection_id()')] as const
+
 /** Names which statement has written a row, where it must be told apart from what others have written. */
 const markBelow = 2 ** 47
 
@@ -33,21 +46,24 @@ export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes 
   const { task } = tables
   /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
   const byKey = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
-    sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
+    sql`${keysOf([...keys, noSequence])} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
   const held = ({ topic, owner, tasks, columns }: HeldRequest): { readonly from: Statement; readonly fence: Statement } => ({
     from: sql`${table('w', [
-      { name: 'wanted', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
+      { name: 'wanted', type: 'integer', values: [...tasks.map(({ sequence }) => sequence), noSequence] },
       { name: 'given_attempt', type: 'integer', values: tasks.map(attemptOf) },
       ...columns.map((column) => ({ ...column, name: `given_${column.name}` })),
     ])} straight_join ${task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted`,
     fence: sql`t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`,
   })
   const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
-  const insert = ({ columns, values: given, topic, from, where, orderBy }: TaskInsertion, ignore: Statement): Statement => sql`
-    insert ${ignore} into ${task} (${columns}${raw(name === 'mysql' ? ', mark' : '')})
-    select ${given}${raw(name === 'mysql' ? ', connection_id()' : '')}
+  // MariaDB draws numbers in the statement: as a column's default they crash the server when a prepared insert is run again.
+  const [numbered, number] = name === 'mariadb' ? [raw('sequence'), sql`next value for ${tables.sequence}`] : mark
+  // Read one after the other as they stand there, and so in order: sorted, rows would be numbered before they are.
+  const insert = ({ columns, values: given, topic, from, where }: TaskInsertion, ignore: Statement): Statement => sql`
+    insert ${ignore} into ${task} (${numbered}, ${columns})
+    select straight_join ${number}, ${given}
       from ${tables.topic} p, ${from}
-     where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
+     where p.topic = ${topic}${where ? sql` and ${where}` : nothing}`
   const returning = (columns: string): Statement => raw(name === 'mariadb' ? `returning ${columns}` : '')
   /** What an insertion has inserted. MySQL does not tell: its rows come after the first of them, and bear the connection's mark. */
   function* insertedRows(told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]> {
@@ -61,13 +77,28 @@ export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes 
        order by t.sequence
        limit ${Number(affectedRows)}`
   }
+  /**
+   * Locks rows that were found by a plain read before, in the order given: a read that locks would lock what it passes too, and one that reads
+   * backwards the row beyond.
+   */
+  function* lockByKey(
+    topic: string,
+    keys: readonly number[],
+    which: Statement,
+    locked: Change['locked'],
+    limit?: number,
+  ): Verb<readonly number[]> {
+    const most = limit === undefined ? nothing : sql` limit ${limit}`
+    const rows = yield sql`select t.sequence from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
+    return rows.map(toSequence)
+  }
   return {
     beginPush: () => ({ with: nothing, from: nothing }),
     tasksAt: (topic, sequences) => sql`${byKey(topic, sequences)} where true`,
     insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
     inserted: function* (insertion, topic) {
       const rows = yield* insertedRows(yield insertion, topic, 'sequence')
-      return rows.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+      return sequencesOf(rows)
     },
     // What it ignores besides is checked before: nothing is too long, and nothing is missing.
     insertNew: function* (insertion) {
@@ -75,32 +106,40 @@ export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes 
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
     },
     change: function* ({ topic, sequences, from, which = raw('true'), first, locked, set, returning: told }) {
-      const order = first ? sql` order by ${first.orderBy} limit ${first.limit}` : nothing
-      const asked = sequences
-        ? sql`${byKey(topic, sequences)} where ${which}${order}`
-        : sql`${from ?? sql`${task} t`} where t.topic = ${topic} and ${which}${order}`
-      const found = yield sql`select t.sequence from ${asked} ${lock('t', locked)}`
+      const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+      const keys =
+        sequences ??
+        (yield sql`select t.sequence from ${from ?? sql`${task} t`} where t.topic = ${topic} and ${which}${order}`).map(
+          toSequence,
+        )
+      const found = keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
       if (found.length === 0) return []
-      const rows = byKey(
-        topic,
-        found.map(({ sequence }) => toNumber(sequence)),
-      )
+      const rows = byKey(topic, found)
       yield sql`update ${rows} set ${set}`
-      return told ? yield sql`select ${told} from ${rows}` : found
+      return told ? yield sql`select ${told} from ${rows}` : found.map((sequence) => ({ sequence }))
+    },
+    lockIdentified: function* (topic, identifiers, which, locked) {
+      const found = yield sql`
+        select t.sequence
+          from ${textsOf(identifiers)}
+          straight_join ${task} t force index (task_identifier)
+            on t.topic = ${topic} and t.identifier = w.wanted and t.stage is not null
+         where ${which}`
+      return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
     },
     changeHeld: function* (request, set) {
       const { from, fence } = held(request)
-      const mark = randomInt(markBelow)
-      const [told] = yield sql`update ${from} set ${set(values)}, mark = ${mark} where ${fence}`
+      const own = randomInt(markBelow)
+      const [told] = yield sql`update ${from} set ${set(values)}, mark = ${own} where ${fence}`
       const sequences = request.tasks.map(({ sequence }) => sequence)
       if (Number(told?.['affectedRows']) === sequences.length) return new Set(sequences)
-      const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${mark}`
-      return new Set(touched.map(({ sequence }) => toNumber(sequence)))
+      const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${own}`
+      return new Set(touched.map(toSequence))
     },
     lockHeld: function* (request) {
       const { from, fence } = held(request)
       const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
-      return new Set(rows.map(({ sequence }) => toNumber(sequence)))
+      return new Set(rows.map(toSequence))
     },
     remove: function* ({ table: from, key, topic, keys, returning: told }) {
       const rows = byKey(topic, keys, from, key)
@@ -117,4 +156,8 @@ export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes 
     // A locking read is a current one.
     latest: raw('lock in share mode'),
   }
+}
+
+function toSequence({ sequence }: Row): number {
+  return toNumber(sequence)
 }

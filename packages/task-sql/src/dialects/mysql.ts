@@ -10,7 +10,7 @@ import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
-import { lock, table, textsOf } from './mysql-values.ts'
+import { lock, rows, table, textsOf } from './mysql-values.ts'
 import { mysqlWrites } from './mysql-writes.ts'
 
 export interface MysqlOptions {
@@ -64,17 +64,10 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     jsonArray: (values) => sql`cast(json_array(${values}) as char)`,
     true: raw('1'),
     false: raw('0'),
-    rows: (columns) => table('r', columns),
+    rows,
     at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
     lock,
     ...mysqlWrites(tables, flavor),
-    lockIdentified: (topic, identifiers, which, locked) => sql`
-      select t.sequence
-        from ${textsOf(identifiers)}
-        straight_join ${tables.task} t force index (task_identifier)
-          on t.topic = ${topic} and t.identifier = w.wanted and t.stage is not null
-       where ${which}
-       ${lock('t', locked)}`,
     ready: raw('t.state = 1'),
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
       sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
@@ -139,15 +132,15 @@ const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority
 
 /** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
 function* claimPlain(tables: MysqlTables, { topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
-  const rows = yield sql`
+  const found = yield sql`
     select ${columns}
       from ${tables.task} t force index (task_open)
      where t.topic = ${topic} and t.state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
      order by t.sequence
      limit ${size}
      ${lock('t', 'skip')}`
-  if (rows.length === 0) return { rows, ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
-  const keys = table('w', [{ name: 'wanted', type: 'integer', values: rows.map(({ sequence }) => toNumber(sequence)) }])
+  if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
+  const keys = table('w', [{ name: 'wanted', type: 'integer', values: found.map(({ sequence }) => toNumber(sequence)) }])
   yield sql`
     update ${keys} straight_join ${tables.task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted
        set t.state = 0,
@@ -155,7 +148,7 @@ function* claimPlain(tables: MysqlTables, { topic, owner, size, now, columns }: 
            t.attempt = t.attempt + 1,
            t.tries = t.tries + 1,
            t.started = ${now === null ? nowMs : sql`${now}`}`
-  const taken = rows.map((row) => ({ ...row, attempt: toNumber(row['attempt']) + 1, tries: toNumber(row['tries']) + 1 }))
+  const taken = found.map((row) => ({ ...row, attempt: toNumber(row['attempt']) + 1, tries: toNumber(row['tries']) + 1 }))
   return { rows: taken, polling: plainPolling, ownerKnown: true }
 }
 

@@ -6,7 +6,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { attemptOf } from '../repository/lease.ts'
-import { toNumber } from '../repository/row.ts'
+import { sequencesOf, toNumber } from '../repository/row.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
@@ -77,15 +77,18 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     at,
     beginPush,
     ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
-    // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
-    lockIdentified: (topic, identifiers, which, locked) => sql`
-      select t.sequence
-        from unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
-             lateral (select t.sequence
-                        from ${tables.task} t
-                       where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
-                      offset 0
-                         for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`,
+    lockIdentified: function* (topic, identifiers, which, locked) {
+      // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
+      const rows = yield sql`
+        select t.sequence
+          from unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
+               lateral (select t.sequence
+                          from ${tables.task} t
+                         where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
+                        offset 0
+                           for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
+      return sequencesOf(rows)
+    },
     lock,
     inserted: (insertion, _topic, count) => inserted(insertion, count),
     ready,
@@ -201,7 +204,7 @@ const manyRows = 20
 
 /** Sequences that follow each other, as they do unless somebody else pushes at the same moment, are told by the first and the last. */
 function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
-  if (count < manyRows) return (yield insert).map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+  if (count < manyRows) return sequencesOf(yield insert)
   const [row] = yield {
     ...sql`
     with inserted as (${insert})

@@ -3,6 +3,7 @@ import type { Claim, ClaimRequest, Dialect, HeldRequest, RowColumn, Tables } fro
 import { anyScale } from './any-scale.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
+import { sequencesOf } from '../repository/row.ts'
 import { orderByTopic, returningWrites } from './returning.ts'
 import type { HeldRows } from './returning.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
@@ -50,17 +51,19 @@ export function sqlite(): Dialect {
     at,
     beginPush,
     ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
-    lockIdentified: (topic, identifiers, which) => sql`
-      select t.sequence
-        from ${tables.task} t indexed by task_identifier
-       where t.topic = ${topic}
-         and t.stage is not null
-         and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
-         and ${which}`,
+    lockIdentified: function* (topic, identifiers, which) {
+      const rows = yield sql`
+        select t.sequence
+          from ${tables.task} t indexed by task_identifier
+         where t.topic = ${topic}
+           and t.stage is not null
+           and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
+           and ${which}`
+      return sequencesOf(rows)
+    },
     lock,
     inserted: function* (insert) {
-      const rows = yield insert
-      return rows.map(({ sequence }) => Number(sequence)).toSorted((left, right) => left - right)
+      return sequencesOf(yield insert)
     },
     // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
     ready: raw('t.state = 1'),

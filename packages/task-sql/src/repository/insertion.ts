@@ -2,7 +2,6 @@ import type { Insertion } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { toNumber } from './row.ts'
 import { noteDeleted, noteTurns, removeRows, setStage } from './turns.ts'
 
 /** The states of older rows that each insertion is about (requirement 04 §17). Active rows never are. */
@@ -22,9 +21,8 @@ export function* removeOlder(
   const { dialect } = context
   // The sum keeps the planner from reading all that is older instead of looking up each identifier.
   const which = sql`t.sequence + 0 < ${first} and t.state between ${raw(statesOf[insertion])}`
-  const older = yield dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
-  if (older.length === 0) return new Map()
-  const sequences = older.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+  const sequences = yield* dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
+  if (sequences.length === 0) return new Map()
   const rows =
     insertion === 'delete'
       ? yield* removeRows(dialect, topic, sequences)

@@ -3,7 +3,6 @@ import type { Junction } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
 import { setStage } from './turns.ts'
 
@@ -34,11 +33,11 @@ export function* junction(
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
   // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
-  const found = yield dialect.lockIdentified(topic, [...complete], raw('t.state = 4 and t.due is null'), 'wait')
+  const found = yield* dialect.lockIdentified(topic, [...complete], raw('t.state = 4 and t.due is null'), 'wait')
   if (found.length === 0) return new Set()
   const started = yield* dialect.change({
     topic,
-    sequences: found.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right),
+    sequences: found,
     locked: 'wait',
     set: sql`state = 1, listed = ${dialect.true}, completed = null, ${setStage('open')}`,
     returning: raw('identifier'),

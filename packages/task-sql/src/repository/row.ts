@@ -106,6 +106,11 @@ export function toNumber(value: unknown): number {
   return number
 }
 
+/** The column `sequence` of rows, ascending. */
+export function sequencesOf(rows: readonly Row[]): number[] {
+  return rows.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+}
+
 export function toState(value: unknown): TaskState {
   return taskStates[toNumber(value)] ?? 'redundant'
 }

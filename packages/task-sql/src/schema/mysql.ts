@@ -45,7 +45,7 @@ export function mysqlTables(database?: string): MysqlTables {
 export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlFlavor): readonly MigrationStep[] {
   const storage = raw(`engine = InnoDB row_format = dynamic default charset = utf8mb4 collate = ${collation}`)
   // MariaDB's sequences take no lock; MySQL has none, and wants an index that begins with the column.
-  const number = name === 'mariadb' ? sql`default (next value for ${tables.sequence})` : raw('auto_increment')
+  const number = raw(name === 'mariadb' ? '' : 'auto_increment')
   return [
     {
       version: 1,
