@@ -3,9 +3,9 @@ import type { Dialect } from '../dialect.ts'
 import { toNumber } from '../repository/row.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
-import type { MysqlTables } from '../schema/mysql.ts'
+import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { keysOf, lock } from './mysql-values.ts'
+import { keysOf, lockOn } from './mysql-values.ts'
 
 /** A power of two. Identifiers that share a lane delay each other for as long as a poll's transaction lasts, and no more. */
 const laneCount = 1024
@@ -14,7 +14,8 @@ const laneCount = 1024
  * Lanes as rows of a table. Whoever has locked a lane counts it: at REPEATABLE READ, the default of this server, a transaction's plain reads may
  * be older than its locks, and the count that it reads then is not the one that it has locked.
  */
-export function mysqlLanes({ lane: lanes }: MysqlTables): Pick<Dialect, 'lockLanes' | 'meet'> {
+export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): Pick<Dialect, 'lockLanes' | 'meet'> {
+  const lock = lockOn(flavor)
   const at = (topic: string, keys: readonly number[]): Statement =>
     sql`${keysOf(keys)} straight_join ${lanes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`
 

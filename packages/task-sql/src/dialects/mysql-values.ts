@@ -1,5 +1,6 @@
 /** Values that travel as one text of JSON, and locks, as MariaDB and MySQL say them. */
-import type { Change, RowColumn } from '../dialect.ts'
+import type { Dialect, RowColumn } from '../dialect.ts'
+import type { MysqlFlavor } from '../schema/mysql.ts'
 import { join, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 
@@ -33,7 +34,7 @@ export function textsOf(texts: readonly string[]): Statement {
   return sql`json_table(${JSON.stringify(texts)}, '$[*]' columns (wanted varchar(500) character set utf8mb4 path '$')) w`
 }
 
-/** Whatever else a select reads, only rows of tables are locked. */
-export function lock(_table: string, mode: Change['locked']): Statement {
-  return raw(mode === 'skip' ? 'for update skip locked' : 'for update')
+/** MySQL would lock what is not a table too, and refuses; MariaDB locks tables only, and cannot be told which. */
+export function lockOn({ name }: MysqlFlavor): Dialect['lock'] {
+  return (alias, mode) => raw(`for update${name === 'mysql' ? ` of ${alias}` : ''}${mode === 'skip' ? ' skip locked' : ''}`)
 }

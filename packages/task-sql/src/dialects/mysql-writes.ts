@@ -7,7 +7,7 @@ import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { keysOf, lock, table, textsOf } from './mysql-values.ts'
+import { keysOf, lockOn, table, textsOf } from './mysql-values.ts'
 import { valuesOf } from './returning.ts'
 
 type Writes = Pick<
@@ -42,8 +42,10 @@ const mark = [raw('mark'), raw('connection_id()')] as const
 /** Names which statement has written a row, where it must be told apart from what others have written. */
 const markBelow = 2 ** 47
 
-export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes {
+export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
   const { task } = tables
+  const { name } = flavor
+  const lock = lockOn(flavor)
   /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
   const byKey = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
     sql`${keysOf([...keys, noSequence])} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
@@ -154,7 +156,7 @@ export function mysqlWrites(tables: MysqlTables, { name }: MysqlFlavor): Writes 
       return Number(told?.['affectedRows'] ?? 0)
     },
     // A locking read is a current one.
-    latest: raw('lock in share mode'),
+    latest: raw(name === 'mysql' ? 'for share of t' : 'lock in share mode'),
   }
 }
 

@@ -10,7 +10,7 @@ import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
-import { lock, rows, table, textsOf } from './mysql-values.ts'
+import { lockOn, rows, table, textsOf } from './mysql-values.ts'
 import { mysqlWrites } from './mysql-writes.ts'
 
 export interface MysqlOptions {
@@ -61,12 +61,13 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     json: (text) => text,
     text: (value) => value,
     condition: raw('`condition`'),
-    jsonArray: (values) => sql`cast(json_array(${values}) as char)`,
+    jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
     true: raw('1'),
     false: raw('0'),
-    rows,
+    // MySQL cuts a value that stands for itself to 64 kB.
+    rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
     at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
-    lock,
+    lock: lockOn(flavor),
     ...mysqlWrites(tables, flavor),
     ready: raw('t.state = 1'),
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
@@ -79,11 +80,11 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
       typeof values[0] === 'string'
         ? sql`${column} in (select w.wanted from ${textsOf(values as readonly string[])})`
         : sql`${column} in (select w.wanted from json_table(${JSON.stringify(values)}, '$[*]' columns (wanted bigint path '$')) w)`,
-    claimPlain: (request) => claimPlain(tables, request),
+    claimPlain: (request) => claimPlain(tables, lockOn(flavor), request),
     noteHeld: function* () {
       // The index of active rows is exact.
     },
-    ...mysqlLanes(tables),
+    ...mysqlLanes(tables, flavor),
     openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     tellActivation: () => [],
@@ -131,7 +132,11 @@ function* findTables(schema: Statement): Verb<boolean> {
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
 
 /** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
-function* claimPlain(tables: MysqlTables, { topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
+function* claimPlain(
+  tables: MysqlTables,
+  lock: Dialect['lock'],
+  { topic, owner, size, now, columns }: ClaimRequest,
+): Verb<Claim> {
   const found = yield sql`
     select ${columns}
       from ${tables.task} t force index (task_open)
