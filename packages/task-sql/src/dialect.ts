@@ -48,8 +48,8 @@ export interface Change {
   readonly topic: string
   /** Only these. */
   readonly sequences?: readonly number[]
-  /** The task table as `t`, where it is to be read in a certain way. */
-  readonly from?: Statement
+  /** The task table as `t`, where it is to be read in a certain way; and what says which topic it is, said so too. */
+  readonly read?: { readonly from: Statement; readonly topic: Statement }
   /** Only those, as `t`, that meet this. */
   readonly which?: Statement
   /** Only the first of them. */

@@ -107,11 +107,12 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
     },
-    change: function* ({ topic, sequences, from, which = raw('true'), first, locked, set, returning: told }) {
+    change: function* ({ topic, sequences, read, which = raw('true'), first, locked, set, returning: told }) {
       const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+      const from = read?.from ?? sql`${task} t`
       const keys =
         sequences ??
-        (yield sql`select t.sequence from ${from ?? sql`${task} t`} where t.topic = ${topic} and ${which}${order}`).map(
+        (yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`).map(
           toSequence,
         )
       const found = keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)

@@ -60,15 +60,15 @@ export function returningWrites({ tables, among, at, lock, beginPush, held, affe
         anyScale: true,
       }
     },
-    change: function* ({ topic, sequences, from, which, first, locked, set, returning = raw('sequence') }) {
-      const asked = sql`${sequences ? keyed(topic, sequences) : sql`t.topic = ${topic}`}${which ? sql` and ${which}` : nothing}`
+    change: function* ({ topic, sequences, read, which, first, locked, set, returning = raw('sequence') }) {
+      const asked = sql`${sequences ? keyed(topic, sequences) : (read?.topic ?? sql`t.topic = ${topic}`)}${which ? sql` and ${which}` : nothing}`
       if (locked === 'wait' && !first)
         return yield sql`update ${tables.task} as t set ${set} where ${asked} returning ${returning}`
       const order = first ? sql` order by ${first.orderBy} limit ${first.limit}` : nothing
       return yield sql`
         with free (free_topic, free_sequence) as (
           select topic, sequence
-            from (select t.topic, t.sequence from ${from ?? sql`${tables.task} t`} where ${asked}${order} ${lock('t', locked)}) first)
+            from (select t.topic, t.sequence from ${read?.from ?? sql`${tables.task} t`} where ${asked}${order} ${lock('t', locked)}) first)
         update ${tables.task} as t
            set ${set}
           from free

@@ -6,10 +6,10 @@ import { claimStatus, mayClaim } from './polling.ts'
 import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
 
-/** What a listed ready row `t` is, for an index of them in the topic's order; `topic` says how the topic is asked for. */
-export function listedReady(dialect: Dialect, topic: Statement, { order }: Polling): Statement {
+/** What a listed ready row `t` is, for an index of them in the topic's order; goes with what says which topic it is. */
+export function isListed(dialect: Dialect, { order }: Polling): Statement {
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.true}` : raw('')
-  return sql`${topic} and t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
+  return sql`t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
 }
 
 /** What taking a task assigns. */
@@ -22,8 +22,8 @@ export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: 
   const { topic, owner, size, columns } = request
   const rows = yield* dialect.change({
     topic,
-    from: dialect.taskListed(polling.order),
-    which: sql`${listedReady(dialect, dialect.inTopic(topic), polling)} and ${mayClaim(dialect, topic, owner, polling)}`,
+    read: { from: dialect.taskListed(polling.order), topic: dialect.inTopic(topic) },
+    which: sql`${isListed(dialect, polling)} and ${mayClaim(dialect, topic, owner, polling)}`,
     first: { orderBy: dialect.orderBy(polling.order), limit: size },
     locked: 'skip',
     set: taken(dialect, request),

@@ -16,7 +16,7 @@ import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { listedReady, taken } from './claim-ordered.ts'
+import { isListed, taken } from './claim-ordered.ts'
 import { claimStatus, isSamePolling } from './polling.ts'
 import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
@@ -45,7 +45,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   const some = yield sql`
     select 1 as some
       from ${dialect.taskListed(polling.order)}
-     where ${listedReady(dialect, sql`t.topic = ${topic}`, polling)}
+     where t.topic = ${topic} and ${isListed(dialect, polling)}
      order by ${dialect.orderBy(polling.order)}
      limit 1`
   if (some.length === 0) return { rows: [], polling, ownerKnown: true }
@@ -57,7 +57,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
         from ${dialect.taskListed(polling.order)}
-       where ${listedReady(dialect, sql`t.topic = ${topic}`, polling)}
+       where t.topic = ${topic} and ${isListed(dialect, polling)}
        order by ${dialect.orderBy(polling.order)}
        limit ${limit}`
     const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
