@@ -34,7 +34,7 @@ const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts']
 /** What only MariaDB and MySQL are asked. */
-const mysqlOnly = ['test/conformance/server.test.ts', 'test/conformance/locks.test.ts']
+const mysqlOnly = ['test/conformance/server.test.ts', 'test/conformance/locks.test.ts', 'test/faults/mysql.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']
 const oneConnection = [
   ...oneWriter,

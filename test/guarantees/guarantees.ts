@@ -44,7 +44,11 @@ export const guarantees: readonly Guarantee[] = [
   { promise: 'A process that sleeps through its lease writes nothing when it wakes', tests: ['faults/sleep'] },
   {
     promise: 'A crash of the server loses no task, and what it takes back is found again',
-    tests: ['faults/server-crash#loses no task', 'faults/server-crash#takes back what it had not written'],
+    tests: [
+      'faults/server-crash#loses no task',
+      'faults/server-crash#takes back what it had not written',
+      'faults/mysql#has what was committed',
+    ],
   },
   {
     promise: 'A connection that is lost at any statement leaves nothing half done; an unknown commit can be repeated',
@@ -52,6 +56,7 @@ export const guarantees: readonly Guarantee[] = [
       'faults/connection-loss#leave no trace',
       'faults/connection-loss#without doubling it',
       'faults/connection-loss#without a second effect',
+      'faults/mysql#is ended between two statements',
     ],
   },
   {

@@ -13,6 +13,8 @@ export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2Pool
 export interface Mysql2PoolConnection extends Mysql2Connection {
   release(): void
   destroy(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
 }
 
 export interface Mysql2TransactionsOptions {
@@ -74,11 +76,16 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
   const connection = await pool.getConnection().catch(rethrow)
   enter('working')
   let sent = false
-  let broken = false
+  let broken: Error | undefined
+  // A connection that is lost between two statements says so by an event.
+  const onError = (error: Error): void => void (broken = error)
+  connection.on('error', onError)
   try {
     await connection.query('set transaction isolation level read committed').catch(rethrow)
     await connection.query('start transaction').catch(rethrow)
     const result = await work(connection)
+    // What is known to be lost was not committed; a commit that is sent may have been.
+    if (broken) rethrow(broken)
     enter('committing')
     sent = true
     await connection.query('commit').catch(rethrow)
@@ -86,15 +93,16 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
   } catch (error) {
     // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
     if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
-      broken = true
+      broken = error
       throw error
     }
     // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-    await connection.query('rollback').catch(() => (broken = true))
+    await connection.query('rollback').catch((cause: Error) => (broken = cause))
     if (broken && !sent) enter('lost')
-    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken = true
+    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error
   } finally {
+    connection.off('error', onError)
     if (broken) connection.destroy()
     else connection.release()
   }
