@@ -160,8 +160,8 @@ export interface Dialect {
   json(text: Statement): Statement
   /** A value as text. */
   text(value: Statement): Statement
-  /** The column `condition` of a topic's row: a reserved word in some databases. */
-  readonly condition: Statement
+  /** The name of the column `condition` of a topic's row: a reserved word in some databases. */
+  readonly condition: string
   /** Values as the text of a JSON array. */
   jsonArray(values: Statement): Statement
   readonly true: Statement

@@ -146,7 +146,8 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     },
     remove: function* ({ table: from, key, topic, keys, returning: told }) {
       const rows = byKey(topic, keys, from, key)
-      const found = told ? yield sql`select ${told} from ${rows}` : []
+      // As they are, and not as an older view has them.
+      const found = told ? yield sql`select ${told} from ${rows} ${lock('t', 'wait')}` : []
       yield sql`delete t from ${rows}`
       return found
     },

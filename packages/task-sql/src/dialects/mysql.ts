@@ -60,7 +60,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     epochMs: (column) => column,
     json: (text) => text,
     text: (value) => value,
-    condition: raw('`condition`'),
+    condition: '`condition`',
     jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
     true: raw('1'),
     false: raw('0'),

@@ -69,7 +69,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
     json: (text) => sql`${text}::json`,
     text: (value) => sql`cast(${value} as text)`,
-    condition: raw('condition'),
+    condition: 'condition',
     jsonArray: (values) => sql`json_build_array(${values})::text`,
     true: raw('true'),
     false: raw('false'),

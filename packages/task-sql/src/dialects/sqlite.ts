@@ -43,7 +43,7 @@ export function sqlite(): Dialect {
     epochMs: (column) => column,
     json: (text) => text,
     text: (value) => sql`cast(${value} as text)`,
-    condition: raw('condition'),
+    condition: 'condition',
     jsonArray: (values) => sql`json_array(${values})`,
     true: raw('1'),
     false: raw('0'),

@@ -23,7 +23,7 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
     {
       topic,
       ordering: orderNumber(order),
-      [dialect.condition.texts[0]!]: conditionNumber(condition),
+      [dialect.condition]: conditionNumber(condition),
       listing: boolean(order !== 'fifo' || condition !== 'none'),
       ranking: boolean(order === 'priority'),
       stage: keyed ? stage : null,
