@@ -185,7 +185,7 @@ export interface Dialect {
   /** Ends a select that is to see what was committed last, whatever else its transaction sees. */
   readonly latest: Statement
 
-  /** Inserts tasks. The statement goes with `inserted` or `insertedNew`; it may be kept and filled in. */
+  /** Inserts tasks. The statement goes with `inserted`; it may be kept and filled in. */
   insertion(insertion: TaskInsertion): Statement
   /** Runs an insertion of so many rows. @returns their sequences, ascending */
   inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>

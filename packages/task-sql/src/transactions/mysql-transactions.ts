@@ -36,7 +36,8 @@ type Phase = 'connecting' | 'working' | 'committing' | 'lost'
  * the gaps between rows too, and pushes wait for it.
  *
  * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
- * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
+ * server: `work` must let that error through, as what it does after it would be committed by itself.
  *
  * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
  * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
