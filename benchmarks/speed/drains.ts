@@ -10,9 +10,11 @@ const peers = ['pg-boss', 'graphile-worker'] as const
 export function drain(processes: number, mode: 'leased' | 'transactional' = 'leased'): Measures {
   return {
     taskstream: async (connection, scale) => {
-      await pushBatch['taskstream']!(connection, scale)
+      // Several times as fast as its peers: what takes them seconds is over before it says anything.
+      const count = 2 * scale.batched
+      await pushBatch['taskstream']!(connection, { ...scale, batched: count })
       const orders = Array.from({ length: processes }, () => ({ connection, size: 1000, mode }))
-      return race('product-worker.ts', orders, scale.batched)
+      return race('product-worker.ts', orders, count)
     },
     ...Object.fromEntries(
       peers.map((peer): [string, Measures[string]] => [

@@ -1,6 +1,7 @@
 /**
  * A drain in a table with a long history, beside a drain in a table without one: a tenth of it is in the drained topic, before its backlog,
- * the rest in a thousand others. Both tables are made once; each round pushes a backlog of its own and drains it.
+ * the rest in a thousand others. Both tables are made once; each round pushes a backlog of its own into each and drains both at the same
+ * time, by a process each.
  */
 import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/postgres'
@@ -9,11 +10,10 @@ import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'
 import { repository } from '../hot-path/product.ts'
-import { race } from '../hot-path/workers.ts'
+import { compare, race } from '../hot-path/workers.ts'
 import { copyRow, tend } from './copies.ts'
 import { openDatabase } from './databases.ts'
-import type { Prepare, Scenario } from './scenario.ts'
-import { ratioOf } from './scenario.ts'
+import type { Prepare, Scale, Scenario } from './scenario.ts'
 
 const topics = 1000
 const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`
@@ -27,7 +27,10 @@ interface Subject {
   /** Ends one task, and copies it. */
   readonly finish: (connection: Connection, count: number) => Promise<void>
   readonly push: (connection: Connection, count: number) => Promise<void>
-  readonly drain: (connection: Connection, count: number) => Promise<number>
+  readonly worker: string
+  readonly order: (connection: Connection) => object
+  /** How many it drains in a round. */
+  readonly tasks: (scale: Scale) => number
 }
 
 const taskstream: Subject = {
@@ -64,7 +67,9 @@ const taskstream: Subject = {
     }
     await pool.end()
   },
-  drain: (connection, count) => race('product-worker.ts', [{ connection, size: 1000 }], count),
+  worker: 'product-worker.ts',
+  order: (connection) => ({ connection, size: 1000 }),
+  tasks: ({ beside }) => beside / 2,
 }
 
 const pgBoss: Subject = {
@@ -91,32 +96,32 @@ const pgBoss: Subject = {
       )
     await boss.stop({ graceful: false })
   },
-  drain: (connection, count) => race('peer-worker.ts', [{ connection, peer: 'pg-boss' }], count),
+  worker: 'peer-worker.ts',
+  order: (connection) => ({ connection, peer: 'pg-boss' }),
+  tasks: ({ drained }) => drained / 2,
 }
 
 /** graphile-worker keeps no history: a job that has ended is deleted. */
 export const historyGrowth: Scenario['subjects'] = { taskstream: growth(taskstream), 'pg-boss': growth(pgBoss) }
 
-function growth({ install, finish, push, drain }: Subject): Prepare {
+function growth({ install, finish, push, worker, order, tasks }: Subject): Prepare {
   return async ({ server, scale }) => {
     const empty = await openDatabase(server)
     const grown = await openDatabase(server)
-    const rate = async ({ connection }: typeof empty, count: number): Promise<number> => {
-      await push(connection, count)
-      return drain(connection, count)
-    }
     for (const { connection } of [empty, grown]) await install(connection)
     await finish(grown.connection, scale.history)
     // Whoever has made this history has also polled it.
-    for (const database of [empty, grown]) {
-      await rate(database, warmUp)
-      await tend(database.connection)
+    for (const { connection } of [empty, grown]) {
+      await push(connection, warmUp)
+      await race(worker, [order(connection)], warmUp)
+      await tend(connection)
     }
+    const count = tasks(scale)
     return {
-      measure: ratioOf(
-        () => rate(grown, scale.drained),
-        () => rate(empty, scale.drained),
-      ),
+      measure: async () => {
+        for (const { connection } of [empty, grown]) await push(connection, count)
+        return compare(worker, [order(grown.connection), order(empty.connection)], count)
+      },
       [Symbol.asyncDispose]: async () => {
         for (const database of [empty, grown]) await database[Symbol.asyncDispose]()
       },

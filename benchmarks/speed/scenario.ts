@@ -84,14 +84,3 @@ export async function rateOf(count: number, work: () => Promise<unknown>): Promi
   await work()
   return (count / (performance.now() - started)) * 1000
 }
-
-/** The one figure by the other. Which of them is taken first changes every time, so that being first is no advantage. */
-export function ratioOf(dividend: () => Promise<number>, divisor: () => Promise<number>): () => Promise<number> {
-  let dividendFirst = false
-  return async () => {
-    dividendFirst = !dividendFirst
-    const early = dividendFirst ? await dividend() : undefined
-    const base = await divisor()
-    return (early ?? (await dividend())) / base
-  }
-}
