@@ -9,7 +9,7 @@ import { blocked, identifiers } from './identifiers.ts'
 import { latencyInProcesses } from './latency.ts'
 import { memory, memoryByDefault } from './memory.ts'
 import { payloads } from './payloads.ts'
-import { pushBatch, pushSingle, pushTen } from './pushes.ts'
+import { pushBatches, pushSingle, pushTen } from './pushes.ts'
 import type { Groups, Measures, Scenario } from './scenario.ts'
 import { fresh } from './scenario.ts'
 import { heldSnapshot } from './snapshot.ts'
@@ -24,7 +24,7 @@ function ratio(name: string, better: Scenario['better'], subjects: Scenario['sub
 }
 
 export const groups: Groups = {
-  push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatch)],
+  push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatches)],
   drain: [
     throughput('drain-1', drain(1)),
     throughput('drain-2', drain(2)),
