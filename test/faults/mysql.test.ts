@@ -83,6 +83,39 @@ describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
     expect(names(await it.page())).toEqual(retries > 0 ? ['run 2'] : [])
   })
 
+  test('that ignores a deadlock writes nothing, and says so', async () => {
+    const rival = await it.subject.session()
+    let rivalDone: Promise<unknown> = Promise.resolve()
+    const codes: unknown[] = []
+    let connection: AnyTransaction
+    const outcome = await codeOf(() =>
+      mysql2Transactions(pool)(async (transaction: AnyTransaction) => {
+        connection = transaction
+        await it.tasks.push(transaction, it.topic, 'before the deadlock')
+        await add(transaction, 'a')
+        await rival.begin()
+        await it.tasks.push(
+          rival.transaction,
+          it.topic,
+          Array.from({ length: 50 }, (_, index) => `rival ${index}`),
+        )
+        await add(rival.transaction, 'b')
+        rivalDone = add(rival.transaction, 'a').then(() => rival.rollback())
+        codes.push(await codeOf(() => add(transaction, 'b')))
+        codes.push(await codeOf(() => it.tasks.push(transaction, it.topic, 'after the deadlock')))
+        codes.push(await codeOf(() => add(transaction, 'b')))
+      }),
+    )
+    await rivalDone
+    expect(codes).toEqual(['ER_LOCK_DEADLOCK', 'TRANSACTION_CLOSED', 'TRANSACTION_CLOSED'])
+    expect(outcome).toBe('TRANSACTION_CLOSED')
+    expect(names(await it.page())).toEqual([])
+    // The connection is as it was, for whoever is given it next.
+    expect(Object.keys(connection as object)).not.toContain('query')
+    await transactions((transaction) => it.tasks.push(transaction, it.topic, 'next'))
+    expect(names(await it.page())).toEqual(['next'])
+  })
+
   test('whose connection is ended between two statements, or before its commit, is run again', async () => {
     for (const moment of ['between', 'before the commit']) {
       let runs = 0

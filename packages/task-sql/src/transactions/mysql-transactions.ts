@@ -1,8 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { checkInteger, isTaskError } from '@taskstream/task-api'
+import { isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from '../adapters/from-mysql2.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { closed, guard } from './mysql-guard.ts'
+import { checkRetries, isRepeatable, repeat } from './repeat.ts'
+import type { Phase, RepeatOptions } from './repeat.ts'
 
 /** What we need of a pool of `mysql2/promise`. */
 export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2PoolConnection> {
@@ -17,19 +19,7 @@ export interface Mysql2PoolConnection extends Mysql2Connection {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-export interface Mysql2TransactionsOptions {
-  /**
-   * How often `work` is run again when nothing of it can have been committed, 0 to 100. Default 3. Each time after a longer pause, of
-   * at most a second. What `work` does outside its transaction then happens again: 0 for work that cannot bear it.
-   */
-  readonly retries?: number
-}
-
-const firstPauseMs = 20
-const longestPauseMs = 1_000
-
-/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
-type Phase = 'connecting' | 'working' | 'committing' | 'lost'
+export type Mysql2TransactionsOptions = RepeatOptions
 
 /**
  * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is: a poll at REPEATABLE READ locks
@@ -37,7 +27,7 @@ type Phase = 'connecting' | 'working' | 'committing' | 'lost'
  *
  * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
  * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
- * server: `work` must let that error through, as what it does after it would be committed by itself.
+ * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED.
  *
  * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
  * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
@@ -52,19 +42,13 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   pool: Mysql2Pool<Connection>,
   options: Mysql2TransactionsOptions = {},
 ): TransactionSource<Connection> {
-  const { retries = 3 } = options
-  checkInteger('retries', retries, 0, 100)
-  const transact: TransactionSource<Connection> = async (work) => {
-    for (let count = 0; ; count++) {
-      let phase: Phase = 'connecting'
-      try {
-        return await once(pool, work, (next) => (phase = next))
-      } catch (error) {
-        if (count >= retries || !isRepeatable(error, phase)) throw error
-        await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
-      }
-    }
-  }
+  const retries = checkRetries(options)
+  const transact: TransactionSource<Connection> = (work) =>
+    repeat(
+      retries,
+      (enter) => once(pool, work, enter),
+      (error, phase) => isRepeatable(named(error), phase),
+    )
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(transact, connections !== undefined && { connections })
 }
@@ -84,7 +68,9 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
   try {
     await connection.query('set transaction isolation level read committed').catch(rethrow)
     await connection.query('start transaction').catch(rethrow)
+    using watch = guard(connection)
     const result = await work(connection)
+    if (watch.rolledBack) throw closed(watch.rolledBack)
     // What is known to be lost was not committed; a commit that is sent may have been.
     if (broken) rethrow(broken)
     enter('committing')
@@ -107,15 +93,6 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
     if (broken) connection.destroy()
     else connection.release()
   }
-}
-
-/** Whether a transaction that failed in this phase certainly left nothing, and may succeed the next time. */
-function isRepeatable(error: unknown, phase: Phase): boolean {
-  const known = named(error)
-  // The server's own word that it rolled back, or that nothing was done.
-  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
-  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
-  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
 }
 
 /** Errors of `work`'s own statements come as the driver threw them. */

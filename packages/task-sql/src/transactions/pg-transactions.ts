@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { autocommit, notReadCommitted } from './pg-autocommit.ts'
+import { checkRetries, isRepeatable, repeat } from './repeat.ts'
+import type { Phase, RepeatOptions } from './repeat.ts'
 import { WritableServer } from './writable-server.ts'
 
 /** What we need of a `pg.Pool`. */
@@ -18,19 +19,7 @@ export interface PgPoolClient extends PgClient {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-export interface PgTransactionsOptions {
-  /**
-   * How often `work` is run again when nothing of it can have been committed, 0 to 100. Default 3. Each time after a longer pause, of
-   * at most a second. What `work` does outside its transaction then happens again: 0 for work that cannot bear it.
-   */
-  readonly retries?: number
-}
-
-const firstPauseMs = 20
-const longestPauseMs = 1_000
-
-/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
-type Phase = 'connecting' | 'working' | 'committing' | 'lost'
+export type PgTransactionsOptions = RepeatOptions
 
 /**
  * Transactions on connections of a pool, at READ COMMITTED whatever the server's default is.
@@ -56,24 +45,26 @@ export function pgTransactions<Client extends PgPoolClient>(
   pools: PgPool<Client> | readonly PgPool<Client>[],
   options: PgTransactionsOptions = {},
 ): TransactionSource<Client> {
-  const { retries = 3 } = options
-  checkInteger('retries', retries, 0, 100)
+  const retries = checkRetries(options)
   const servers = [pools].flat() as PgPool<Client>[]
   checkInteger('the number of pools', servers.length, 1, 100)
   const server = new WritableServer(servers)
-  const transact: TransactionSource<Client> = async (work) => {
-    for (let count = 0; ; count++) {
-      let phase: Phase = 'connecting'
-      const pool = await server.find()
-      try {
-        return await once(pool, work, (next) => (phase = next))
-      } catch (error) {
+  const transact: TransactionSource<Client> = (work) => {
+    let pool: PgPool<Client> | undefined
+    return repeat(
+      retries,
+      async (enter) => {
+        pool = undefined
+        pool = await server.find()
+        return once(pool, work, enter)
+      },
+      (error, phase) => {
+        if (!pool) return false
         // Nothing was sent to a server that could not be reached, and there may be another.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
-        if (count >= retries || !(elsewhere || isRepeatable(error, phase))) throw error
-        await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
-      }
-    }
+        return elsewhere || isRepeatable(named(error), phase)
+      },
+    )
   }
   const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work) => {
     for (let count = 0; ; count++) {
@@ -134,15 +125,6 @@ async function once<Client extends PgPoolClient, Result>(
     client.off('error', onError)
     client.release(broken)
   }
-}
-
-/** Whether a transaction that failed in this phase certainly left nothing, and may succeed the next time. */
-function isRepeatable(error: unknown, phase: Phase): boolean {
-  const known = named(error)
-  // The server's own word that it rolled back, also in answer to a commit.
-  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
-  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
-  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
 }
 
 /** Whether another server, or the same at another time, may do better. */
