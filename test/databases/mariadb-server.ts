@@ -30,8 +30,9 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
   const program = find('mariadbd')
   const folder = makeFolder('taskstream-mariadb-')
   const data = join(folder, 'data')
-  mkdirSync(data, { mode: 0o700 })
-  for (const path of [data, folder]) if (identity.uid !== undefined) chownSync(path, identity.uid, identity.gid!)
+  const temporary = join(folder, 'tmp')
+  for (const path of [data, temporary]) mkdirSync(path, { mode: 0o700 })
+  for (const path of [data, temporary, folder]) if (identity.uid !== undefined) chownSync(path, identity.uid, identity.gid!)
   execFileSync(
     find('mariadb-install-db'),
     ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
@@ -42,6 +43,8 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
     port: String(port),
     'bind-address': '127.0.0.1',
     socket: join(folder, 'socket'),
+    // A server that starts deletes what it takes for its own leavings: those of another that is running, in a folder of both.
+    tmpdir: temporary,
     'max-connections': '500',
     // The longest input that is allowed, in the widest characters.
     'max-allowed-packet': '256M',
