@@ -107,7 +107,7 @@ describe('taskstream timer next', () => {
     expect((await next(['--help'])).out).toMatch(/Examples:\n {2}taskstream timer next/)
   })
 
-  test('does what the guide to timers shows', async () => {
+  test('does what the guides show', async () => {
     const guide = readFileSync(join(root, 'docs', 'guides', 'timers.md'), 'utf8')
     const shown = [...guide.matchAll(/^\$ taskstream timer next (.+)\n((?:(?!^(?:\$|```)).*\n)+)/gm)]
     expect(shown.length).toBeGreaterThan(1)
@@ -116,5 +116,8 @@ describe('taskstream timer next', () => {
       const { out, err } = await next(args)
       expect([command, out + err]).toEqual([command, output])
     }
+    const lines = readFileSync(join(root, 'docs', 'guides', 'command-line.md'), 'utf8')
+    const [, question = '', answer] = /^\$ echo '(.*)' \| taskstream timer next --stdin --json\n(.*\n)/m.exec(lines) ?? []
+    expect((await next(['--stdin', '--json'], question)).out).toBe(answer)
   })
 })
