@@ -1,8 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from '../adapters/from-mysql2.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { retrying } from './retrying.ts'
+import type { Phase } from './retrying.ts'
 
 /** What we need of a pool of `mysql2/promise`. */
 export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2PoolConnection> {
@@ -24,12 +25,6 @@ export interface Mysql2TransactionsOptions {
    */
   readonly retries?: number
 }
-
-const firstPauseMs = 20
-const longestPauseMs = 1_000
-
-/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
-type Phase = 'connecting' | 'working' | 'committing' | 'lost'
 
 /**
  * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is: a poll at REPEATABLE READ locks
@@ -54,17 +49,8 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
 ): TransactionSource<Connection> {
   const { retries = 3 } = options
   checkInteger('retries', retries, 0, 100)
-  const transact: TransactionSource<Connection> = async (work) => {
-    for (let count = 0; ; count++) {
-      let phase: Phase = 'connecting'
-      try {
-        return await once(pool, work, (next) => (phase = next))
-      } catch (error) {
-        if (count >= retries || !isRepeatable(error, phase)) throw error
-        await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
-      }
-    }
-  }
+  const transact: TransactionSource<Connection> = (work) =>
+    retrying(retries, classifyMysqlError, (enter) => once(pool, work, enter))
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(transact, connections !== undefined && { connections })
 }
@@ -107,15 +93,6 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
     if (broken) connection.destroy()
     else connection.release()
   }
-}
-
-/** Whether a transaction that failed in this phase certainly left nothing, and may succeed the next time. */
-function isRepeatable(error: unknown, phase: Phase): boolean {
-  const known = named(error)
-  // The server's own word that it rolled back, or that nothing was done.
-  if (isTaskError(known, 'TRANSACTION_CONFLICT')) return true
-  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
-  return phase === 'lost' || (phase === 'working' && isTaskError(known, 'DATABASE_READ_ONLY'))
 }
 
 /** Errors of `work`'s own statements come as the driver threw them. */
