@@ -27,12 +27,12 @@ export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Dialect, 'l
   return {
     lockLanes: function* (topic, candidates, limit) {
       const wanted = yield sql`
-        select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place
+        select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as nearest
           from (${candidates}) c
          group by ${laneOf(raw('c.identifier'))}
-         order by place`
+         order by nearest`
       if (wanted.length === 0) return undefined
-      const placeOf = new Map(wanted.map((row) => [toLane(row), row['place']]))
+      const placeOf = new Map(wanted.map((row) => [toLane(row), row['nearest']]))
       const lanes = yield* lock(topic, [...placeOf.keys()], 'skip', limit)
       if (lanes.length === 0) return undefined
       const last = Math.max(...lanes.map((lane) => Number(placeOf.get(lane))))
