@@ -13,6 +13,7 @@ const subjects = [
   'mariadb',
   // A server of the user's own: nothing installs one.
   ...(process.env['TASKSTREAM_MYSQL_URL'] ? ['mysql'] : []),
+  ...(process.env['TASKSTREAM_ORACLE_URL'] || process.env['TASKSTREAM_ORACLE_DOCKER'] ? ['oracle'] : []),
 ]
 
 /** What an engine cannot be asked: SQLite has one writer and no server; in memory it has one connection, and so one process. */
@@ -60,6 +61,8 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   pgbouncer: [...manyWriters, ...direct],
   mariadb: withoutNotices,
   mysql: withoutNotices,
+  // One driver, which is the one that everything else is run on.
+  oracle: [...withoutNotices, 'test/conformance/drivers.test.ts'],
 }
 
 /** The packages' sources, without a build. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Execution, TransactionSource } from '@taskstream/task-api'
-import { sqlTaskRepository } from '@taskstream/task-sql'
+import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOptions, Statement } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
@@ -14,6 +14,7 @@ import { testTasks } from '@taskstream/task-testing'
 import { createConnection, createPool } from 'mysql2/promise'
 import type { Connection, PoolConnection } from 'mysql2/promise'
 import pg from 'pg'
+import { createOracle, openOracle } from './databases/oracle-subject.ts'
 
 /** A transaction of whatever driver: the suite never looks inside. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where a suite is kept from knowing its driver
@@ -37,7 +38,7 @@ export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransacti
 }
 
 export interface Subject extends AsyncDisposable {
-  readonly engine: 'postgres' | 'sqlite' | 'mariadb'
+  readonly engine: 'postgres' | 'sqlite' | 'mariadb' | 'oracle'
   /** How another process opens the same database. */
   readonly location: { readonly subject: string; readonly at: string }
   /** How many transactions can write at the same time: 1 on SQLite. */
@@ -60,23 +61,33 @@ export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-
 const pooled = subjectName === 'pgbouncer'
 export const isPostgres: boolean = pooled || subjectName.startsWith('postgres')
 export const isMysql: boolean = subjectName === 'mariadb' || subjectName === 'mysql'
+export const isOracle: boolean = subjectName === 'oracle'
+/** The type of a column of text, in tables that a suite makes for itself. */
+export const textColumn: Statement = raw(isOracle ? 'varchar2(1000)' : 'text')
 const servers: Readonly<Record<string, string>> = {
   'postgres-15': 'TASKSTREAM_POSTGRES_15_SERVER',
   mariadb: 'TASKSTREAM_MARIADB_SERVER',
   mysql: 'TASKSTREAM_MYSQL_URL',
+  oracle: 'TASKSTREAM_ORACLE_SERVER',
 }
 const server = process.env[servers[subjectName] ?? 'TASKSTREAM_POSTGRES_SERVER']
 const pooler = process.env['TASKSTREAM_PGBOUNCER']
 
 /** Whether this project's engine can run here; where it cannot, the global setup says why. */
-export const canRun: boolean = !(isPostgres || isMysql) || (server !== undefined && (!pooled || pooler !== undefined))
+export const canRun: boolean = !(isPostgres || isMysql || isOracle) || (server !== undefined && (!pooled || pooler !== undefined))
 
 /** An empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
   if (subjectName === 'testing') return openTesting()
-  const subject = await (isPostgres ? createPostgres() : isMysql ? createMysql(server ?? '') : createSqlite())
+  const subject = await create(server ?? '')
   await subject.tasks().migrate(subject.transactions)
   return subject
+}
+
+function create(direct: string): Promise<Subject> {
+  if (isPostgres) return createPostgres()
+  if (isMysql) return createMysql(direct)
+  return isOracle ? createOracle(direct, repositories) : createSqlite()
 }
 
 async function createPostgres(): Promise<Subject> {
@@ -232,6 +243,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
 /** A database that is there, as another process or thread opens it. */
 export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
   if (subject === 'mariadb' || subject === 'mysql') return openMysql(subject, at)
+  if (subject === 'oracle') return openOracle(at, repositories)
   return subject.startsWith('postgres') ? openPostgres(at) : openSqlite(subject, at)
 }
 
@@ -266,6 +278,9 @@ async function openTesting(): Promise<Subject> {
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
+
+/** Makes repositories of one dialect and adapter. */
+export type Repositories = typeof repositories
 
 function repositories<E extends Execution>(dialect: Dialect, adapter: SqlAdapter<AnyTransaction, E>): Subject['tasks'] {
   return ({ adapt = (same: SqlAdapter<AnyTransaction>) => same, ...options }: TasksOptions = {}) =>

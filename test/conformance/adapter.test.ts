@@ -3,7 +3,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun, openSubject, textColumn } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { AnyTransaction, Session, Subject, Tasks } from '../subject.ts'
 
@@ -18,7 +18,7 @@ describe.skipIf(!canRun)('a transaction of the caller', () => {
     await subject.transactions(async (transaction) => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'mail')
-      await subject.execute(transaction, sql`create table invoice (id text)`)
+      await subject.execute(transaction, sql`create table invoice (id ${textColumn})`)
     })
   })
   afterAll(() => subject[Symbol.asyncDispose]())

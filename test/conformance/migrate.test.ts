@@ -7,16 +7,17 @@ import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import type { MigrationStep } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { mariadb } from '@taskstream/task-sql/mysql'
+import { oracle } from '@taskstream/task-sql/oracle'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { canRun, isMysql, openSubject } from '../subject.ts'
+import { canRun, isMysql, isOracle, openSubject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { codeOf } from './fixture.ts'
 
 /** A family of engines has its own steps. */
-const latest = (isMysql ? mariadb() : sqlite()).migrations.at(-1)?.version ?? 0
+const latest = (isMysql ? mariadb() : isOracle ? oracle() : sqlite()).migrations.at(-1)?.version ?? 0
 
 describe.skipIf(!canRun)('migrate', () => {
   test('does nothing the second time', async () => {

@@ -1,6 +1,7 @@
 /** One PostgreSQL for a whole run, and a word at the end on which engines ran. */
 import type { TestProject } from 'vitest/node'
 import { startMariaDb } from './mariadb-server.ts'
+import { startOracle } from './oracle-server.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 import { startPostgres } from './postgres-server.ts'
 
@@ -16,7 +17,6 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const chosen = new Set(vitest.projects.map(({ name }) => name))
   const ran = Object.keys(sqliteEngines).flatMap((name) => (chosen.has(name) ? (sqliteEngines[name] ?? []) : []))
   const skipped = [
-    'Oracle: not supported yet, there is nothing to run',
     'PostgreSQL 16 and 17: TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
   ]
   let stop = async (): Promise<void> => {}
@@ -74,6 +74,29 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   }
   if (chosen.has('mysql')) ran.push('MySQL at TASKSTREAM_MYSQL_URL')
   else skipped.push('MySQL: TASKSTREAM_MYSQL_URL=mysql://… npm test runs the suite on a server of yours, in databases of its own')
+  if (chosen.has('oracle')) {
+    try {
+      const given = process.env['TASKSTREAM_ORACLE_URL']
+      const oracle = given ? undefined : await startOracle()
+      process.env['TASKSTREAM_ORACLE_SERVER'] = given ?? oracle?.url
+      ran.push(oracle ? `Oracle in a container, ${oracle.version}` : 'Oracle at TASKSTREAM_ORACLE_URL')
+      const stopOthers = stop
+      stop = async () => {
+        await oracle?.stop()
+        await stopOthers()
+      }
+    } catch (error) {
+      if (process.env['REQUIRE_ORACLE']) {
+        await stop()
+        throw error
+      }
+      skipped.push(`Oracle: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  } else {
+    skipped.push(
+      'Oracle: its statements are checked, and nothing is run; TASKSTREAM_ORACLE_URL=oracle://… npm test runs the suite on a server of yours, in users of its own; TASKSTREAM_ORACLE_DOCKER=1 in a container',
+    )
+  }
   if (chosen.has('mariadb') || chosen.has('unit')) {
     try {
       const mariadb = await startMariaDb()

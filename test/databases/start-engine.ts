@@ -9,7 +9,7 @@ interface Settings {
 
 /**
  * Starts a server where the engine has one, and says so to `openSubject`, which is to be loaded afterwards. With TASKSTREAM_MYSQL_URL `mysql` is
- * a server of yours.
+ * a server of yours, with TASKSTREAM_ORACLE_URL `oracle`.
  *
  * @throws Error if there is no such engine
  */
@@ -35,7 +35,13 @@ export async function startEngine(engine: string, settings: Settings = {}): Prom
         throw new Error('mysql needs a server: TASKSTREAM_MYSQL_URL=mysql://user@host:port/')
       process.env['TASKSTREAM_SUBJECT'] = 'mysql'
       return new AsyncDisposableStack()
+    case 'oracle':
+      if (!process.env['TASKSTREAM_ORACLE_URL'])
+        throw new Error('oracle needs a server: TASKSTREAM_ORACLE_URL=oracle://user:password@host:port/service')
+      process.env['TASKSTREAM_SUBJECT'] = 'oracle'
+      process.env['TASKSTREAM_ORACLE_SERVER'] = process.env['TASKSTREAM_ORACLE_URL']
+      return new AsyncDisposableStack()
     default:
-      throw new Error(`--engine must be postgres, sqlite, mariadb or mysql, and is ${engine}`)
+      throw new Error(`--engine must be postgres, sqlite, mariadb, mysql or oracle, and is ${engine}`)
   }
 }

@@ -4,7 +4,7 @@ import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task
 import type { TaskListener } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { openNodeFixture } from './fixture.ts'
 import type { NodeFixture } from './fixture.ts'
@@ -15,7 +15,7 @@ describe.skipIf(!canRun)('a node', () => {
   beforeAll(async () => {
     fixture = await openNodeFixture('node')
     const { subject } = fixture
-    await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier text)`))
+    await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier ${textColumn})`))
   })
   afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {

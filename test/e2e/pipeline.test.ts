@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { gate } from '../composite.ts'
 import { openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
+import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 
 describe.skipIf(!canRun)('the contexts of a composite', () => {
@@ -22,7 +22,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
   beforeEach(async () => {
     await it.nextTopic({ keyed: true })
     table = raw(`written_${count++}`)
-    await it.commit((transaction) => it.subject.execute(transaction, sql`create table ${table} (identifier text)`))
+    await it.commit((transaction) => it.subject.execute(transaction, sql`create table ${table} (identifier ${textColumn})`))
   })
 
   const handle = (

@@ -4,7 +4,7 @@ import { eachTask } from '@taskstream/task-processor'
 import type { HandlerContext, ProcessOptions } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { openNodeFixture } from './fixture.ts'
 import type { NodeFixture } from './fixture.ts'
@@ -18,7 +18,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
     fixture = await openNodeFixture('transactional')
     const { subject } = fixture
     await subject.transactions((transaction) =>
-      subject.execute(transaction, sql`create table effect (topic text, identifier text)`),
+      subject.execute(transaction, sql`create table effect (topic ${textColumn}, identifier ${textColumn})`),
     )
   })
   afterAll(() => fixture[Symbol.asyncDispose]())

@@ -6,7 +6,7 @@ import type { TaskCount, TaskState } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canRun, openSubject, subjectName } from '../subject.ts'
+import { canRun, openSubject, subjectName, textColumn } from '../subject.ts'
 import type { Subject, Tasks } from '../subject.ts'
 import { moments } from './orders.ts'
 import type { Moment, Orders } from './orders.ts'
@@ -23,7 +23,7 @@ describe.skipIf(!canRun)(`workers killed at drawn moments (${kills} times, seed 
     await subject.transactions(async (transaction) => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'work')
-      await subject.execute(transaction, sql`create table effect (identifier text, attempt integer)`)
+      await subject.execute(transaction, sql`create table effect (identifier ${textColumn}, attempt integer)`)
     })
     const deaths = drawDeaths()
     const pushed: string[] = []

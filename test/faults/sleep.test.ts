@@ -5,7 +5,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun, openSubject, textColumn } from '../subject.ts'
 
 describe.skipIf(!canRun)('a worker that sleeps through its lease', () => {
   test('finds that its tasks are no longer its own, and writes nothing', async () => {
@@ -15,7 +15,7 @@ describe.skipIf(!canRun)('a worker that sleeps through its lease', () => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'work')
       await tasks.push(transaction, 'work', ['a', 'b'])
-      await subject.execute(transaction, sql`create table effect (identifier text)`)
+      await subject.execute(transaction, sql`create table effect (identifier ${textColumn})`)
     })
     const sleeper = fork(new URL('sleeper.ts', import.meta.url), [JSON.stringify(subject.location)], {
       execArgv: ['--conditions=@taskstream/source'],

@@ -100,14 +100,16 @@ const ids = {
   postgres: raw('bigserial primary key'),
   sqlite: raw('integer primary key autoincrement'),
   mariadb: raw('bigint auto_increment primary key'),
+  oracle: raw('number generated always as identity primary key'),
 }
 
 async function prepare(subject: Subject, tasks: Tasks): Promise<void> {
   await subject.transactions(async (transaction) => {
     const id = ids[subject.engine]
+    const [text, number] = subject.engine === 'oracle' ? [raw('varchar2(1000)'), raw('number(16)')] : [raw('text'), raw('bigint')]
     await subject.execute(
       transaction,
-      sql`create table effect (id ${id}, topic text, identifier text, sequence bigint, attempt integer)`,
+      sql`create table effect (id ${id}, topic ${text}, identifier ${text}, sequence ${number}, attempt integer)`,
     )
     for (const { name, options } of topics) await tasks.initialize(transaction, name, options)
   })

@@ -18,9 +18,9 @@ const subject = await reopenSubject(location)
 const database = subject.engine === 'sqlite' ? await openBetterSqlite3(location.at) : undefined
 const notifier: TaskNotifier | undefined = database
   ? sqliteListener(database)
-  : subject.engine === 'mariadb'
-    ? undefined
-    : pgListener(() => new pg.Client({ connectionString: location.at, application_name: 'listener' }), { pingMs: 1_000 })
+  : subject.engine === 'postgres'
+    ? pgListener(() => new pg.Client({ connectionString: location.at, application_name: 'listener' }), { pingMs: 1_000 })
+    : undefined
 let handled = 0
 let lost = 0
 let stuck = 0

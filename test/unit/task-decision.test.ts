@@ -32,6 +32,14 @@ describe('a decision', () => {
     expect(success('a').include('a').include(undefined).include('').include('b').explanations).toEqual(['a', 'b'])
   })
 
+  test('has an error as its message also where the stack was taken away', () => {
+    const error = new RangeError('too far')
+    error.stack = ''
+    expect(failure(error).toMessage()).toBe('RangeError: too far')
+    delete error.stack
+    expect(failure(error).toMessage()).toBe('RangeError: too far')
+  })
+
   test('merged or added to leaves the ones it came of as they were', () => {
     const [one, other] = [success('a'), filter('b')]
     expect(one.merge(other).merge(one.merge(other)).explanations).toEqual(['a', 'b'])

@@ -174,7 +174,8 @@ function explain(explanation: unknown): TaskExplanation[] {
 
 function describe(explanation: TaskExplanation): string {
   const text =
-    typeof explanation === 'string' ? explanation : (explanation.stack ?? `${explanation.name}: ${explanation.message}`)
+    // A stack may have been emptied: what is stored is never empty, which to Oracle would be nothing.
+    typeof explanation === 'string' ? explanation : explanation.stack || `${explanation.name}: ${explanation.message}`
   // What a handler says must never be the reason that its decision cannot be stored.
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

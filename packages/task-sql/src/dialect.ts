@@ -43,8 +43,8 @@ export interface HeldRequest {
   readonly now: number | null
 }
 
-/** Rows of one topic that are to be changed. */
-export interface Change {
+/** Rows of one topic that are to be locked. */
+export interface Selection {
   readonly topic: string
   /** Only these. */
   readonly sequences?: readonly number[]
@@ -56,6 +56,10 @@ export interface Change {
   readonly first?: { readonly orderBy: Statement; readonly limit: number }
   /** What others have locked is waited for, or passed over. */
   readonly locked: 'wait' | 'skip'
+}
+
+/** Rows of one topic that are to be changed. */
+export interface Change extends Selection {
   /**
    * Assignments to the columns of `t`. What is derived from a column stands before what is assigned to that column: not every database goes
    * by the row as it was.
@@ -88,6 +92,8 @@ export interface TaskInsertion {
   readonly where?: Statement
   /** The order in which the rows of `from` stand, said where that is not taken for granted. */
   readonly orderBy?: Statement
+  /** How many rows `from` has. */
+  readonly count: number
 }
 
 /** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
@@ -138,8 +144,10 @@ export interface Dialect {
   readonly tables: Tables
   readonly migrations: readonly MigrationStep[]
 
-  /** Statements that make concurrent migrations wait for each other, and make room for the tables, until the transaction ends. */
-  readonly lockForMigration: readonly Statement[]
+  /** Statements that make concurrent migrations wait for each other, until the transaction ends, and make the table that notes them. */
+  readonly beginMigration: readonly Statement[]
+  /** Statements as one text, to be read or run by hand. */
+  script(statements: readonly string[]): string
 
   /**
    * Whether there are tables of ours, of whatever version.
@@ -173,15 +181,17 @@ export interface Dialect {
   at(topic: Statement, sequence: Statement): Statement
   /** The task table as `t`, and its rows of these sequences, found one by one: what stands between `from` and the rest of a condition. */
   tasksAt(topic: string, sequences: readonly number[]): Statement
+  /** Ends a select of which so many rows are wanted: the first, where it has an order. */
+  limit(count: Statement): Statement
+  /** Locks rows `t` until the transaction ends. @returns these columns of each, as they are then, in the order asked for or by sequence */
+  lockTasks(selection: Selection, columns: Statement): Verb<readonly Row[]>
   /** Locks the rows `t` of these identifiers of a keyed topic that meet a condition. @returns their sequences, ascending */
   lockIdentified(
     topic: string,
     identifiers: readonly string[],
     which: Statement,
-    locked: Change['locked'],
+    locked: Selection['locked'],
   ): Verb<readonly number[]>
-  /** Ends a select whose rows are to be locked until the transaction ends: waiting for others, or passing over what they hold. */
-  lock(table: string, mode: Change['locked']): Statement
   /** Ends a select that is to see what was committed last, whatever else its transaction sees. */
   readonly latest: Statement
 

@@ -10,6 +10,8 @@ export interface Statement {
   readonly anyScale?: boolean
   /** Its texts are the same array every time: what is made of them may be kept. */
   readonly reused?: boolean
+  /** At most so many of its rows are wanted, and none beyond may be fetched: to fetch a row is what locks it. */
+  readonly fetch?: number
 }
 
 /**

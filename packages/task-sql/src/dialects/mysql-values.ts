@@ -1,5 +1,5 @@
 /** Values that travel as one text of JSON, and locks, as MariaDB and MySQL say them. */
-import type { Dialect, RowColumn } from '../dialect.ts'
+import type { RowColumn, Selection } from '../dialect.ts'
 import type { MysqlFlavor } from '../schema/mysql.ts'
 import { join, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -35,6 +35,6 @@ export function textsOf(texts: readonly string[]): Statement {
 }
 
 /** MySQL would lock what is not a table too, and refuses; MariaDB locks tables only, and cannot be told which. */
-export function lockOn({ name }: MysqlFlavor): Dialect['lock'] {
+export function lockOn({ name }: MysqlFlavor): (alias: string, mode: Selection['locked']) => Statement {
   return (alias, mode) => raw(`for update${name === 'mysql' ? ` of ${alias}` : ''}${mode === 'skip' ? ' skip locked' : ''}`)
 }

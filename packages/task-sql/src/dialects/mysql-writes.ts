@@ -1,12 +1,13 @@
-/** Writing where statements tell only how many rows they have touched: rows are locked first, and then changed by their keys. */
 import { randomInt } from 'node:crypto'
-import type { Change, Dialect, HeldRequest, HeldValues, TaskInsertion } from '../dialect.ts'
+import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../dialect.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { sequencesOf, toNumber } from '../repository/row.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import type { Row, Verb } from '../transaction.ts'
+import { everyRow, keyedWrites } from './keyed-writes.ts'
+import { limitedLocks } from './limited-locks.ts'
 import { keysOf, lockOn, table, textsOf } from './mysql-values.ts'
 import { valuesOf } from './returning.ts'
 
@@ -14,6 +15,7 @@ type Writes = Pick<
   Dialect,
   | 'beginPush'
   | 'lockIdentified'
+  | 'lockTasks'
   | 'change'
   | 'changeHeld'
   | 'inserted'
@@ -21,11 +23,12 @@ type Writes = Pick<
   | 'insertNew'
   | 'insertUnlessThere'
   | 'latest'
+  | 'limit'
   | 'lockHeld'
   | 'remove'
   | 'tasksAt'
   | 'touched'
->
+> & { update(topic: string, keys: readonly number[], set: Statement): Statement }
 
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
@@ -47,8 +50,9 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
   const { name } = flavor
   const lock = lockOn(flavor)
   /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
-  const byKey = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
-    sql`${keysOf([...keys, noSequence])} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
+  const rowsOf = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
+    sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
+  const byKey: typeof rowsOf = (topic, keys, from, key) => rowsOf(topic, [...keys, noSequence], from, key)
   const held = ({ topic, owner, tasks, columns }: HeldRequest): { readonly from: Statement; readonly fence: Statement } => ({
     from: sql`${table('w', [
       { name: 'wanted', type: 'integer', values: [...tasks.map(({ sequence }) => sequence), noSequence] },
@@ -87,16 +91,40 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     topic: string,
     keys: readonly number[],
     which: Statement,
-    locked: Change['locked'],
+    locked: Selection['locked'],
     limit?: number,
   ): Verb<readonly number[]> {
     const most = limit === undefined ? nothing : sql` limit ${limit}`
     const rows = yield sql`select t.sequence from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
     return rows.map(toSequence)
   }
+  // They are locked, and wanted.
+  const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
+    sql`update ${rowsOf(topic, keys)} set ${set}`
+  // A locking read is a current one.
+  const latest = raw(name === 'mysql' ? 'for share of t' : 'lock in share mode')
+  const writes = keyedWrites({
+    at: (topic, keys, from, key) => sql`${byKey(topic, keys, from, key)} where ${everyRow}`,
+    lockRows: function* ({ topic, sequences, read, which = everyRow, first, locked }) {
+      const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+      const from = read?.from ?? sql`${task} t`
+      const keys =
+        sequences ??
+        (yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`).map(
+          toSequence,
+        )
+      return keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
+    },
+    update,
+    remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)}`,
+    latest,
+  })
   return {
+    ...writes,
+    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
+    latest,
+    update,
     beginPush: () => ({ with: nothing, from: nothing }),
-    tasksAt: (topic, sequences) => sql`${byKey(topic, sequences)} where true`,
     insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
     inserted: function* (insertion, topic) {
       const rows = yield* insertedRows(yield insertion, topic, 'sequence')
@@ -106,20 +134,6 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     insertNew: function* (insertion) {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
-    },
-    change: function* ({ topic, sequences, read, which = raw('true'), first, locked, set, returning: told }) {
-      const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
-      const from = read?.from ?? sql`${task} t`
-      const keys =
-        sequences ??
-        (yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`).map(
-          toSequence,
-        )
-      const found = keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
-      if (found.length === 0) return []
-      const rows = byKey(topic, found)
-      yield sql`update ${rows} set ${set}`
-      return told ? yield sql`select ${told} from ${rows}` : found.map((sequence) => ({ sequence }))
     },
     lockIdentified: function* (topic, identifiers, which, locked) {
       const found = yield sql`
@@ -144,21 +158,8 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
       return new Set(rows.map(toSequence))
     },
-    remove: function* ({ table: from, key, topic, keys, returning: told }) {
-      const rows = byKey(topic, keys, from, key)
-      // As they are, and not as an older view has them.
-      const found = told ? yield sql`select ${told} from ${rows} ${lock('t', 'wait')}` : []
-      yield sql`delete t from ${rows}`
-      return found
-    },
     insertUnlessThere: (into, row) => sql`
       insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
-    touched: function* (write) {
-      const [told] = yield write
-      return Number(told?.['affectedRows'] ?? 0)
-    },
-    // A locking read is a current one.
-    latest: raw(name === 'mysql' ? 'for share of t' : 'lock in share mode'),
   }
 }
 

@@ -1,16 +1,16 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
-import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
-import { toNumber } from '../repository/row.ts'
+import type { Dialect } from '../dialect.ts'
 import { mysqlMigrations, mysqlTables } from '../schema/mysql.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
+import { transactionScript } from '../schema/script.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
+import { claimByKey } from './claim-by-key.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
-import { lockOn, rows, table, textsOf } from './mysql-values.ts'
+import { rows, table, textsOf } from './mysql-values.ts'
 import { mysqlWrites } from './mysql-writes.ts'
 
 export interface MysqlOptions {
@@ -41,20 +41,23 @@ export function mysql(options: MysqlOptions = {}): Dialect {
 }
 
 const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
+const now = (clock: number | null): Statement => (clock === null ? nowMs : sql`${clock}`)
 
 function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
   const tables = mysqlTables(database)
   const schema = database === undefined ? raw('database()') : sql`${database}`
+  const { update, ...writes } = mysqlWrites(tables, flavor)
   return {
     name: flavor.name,
     tables,
     migrations: mysqlMigrations(tables, flavor),
     // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
-    lockForMigration: [
+    beginMigration: [
       sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
     ],
+    script: transactionScript,
     findTables: () => findTables(schema),
-    now: (clock) => (clock === null ? nowMs : sql`${clock}`),
+    now,
     instant: (epochMs) => epochMs,
     plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
     epochMs: (column) => column,
@@ -67,8 +70,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     // MySQL cuts a value that stands for itself to 64 kB.
     rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
     at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
-    lock: lockOn(flavor),
-    ...mysqlWrites(tables, flavor),
+    ...writes,
     ready: raw('t.state = 1'),
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
       sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
@@ -80,7 +82,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
       typeof values[0] === 'string'
         ? sql`${column} in (select w.wanted from ${textsOf(values as readonly string[])})`
         : sql`${column} in (select w.wanted from json_table(${JSON.stringify(values)}, '$[*]' columns (wanted bigint path '$')) w)`,
-    claimPlain: (request) => claimPlain(tables, lockOn(flavor), request),
+    claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
     noteHeld: function* () {
       // The index of active rows is exact.
     },
@@ -130,32 +132,6 @@ function* findTables(schema: Statement): Verb<boolean> {
 }
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
-
-/** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
-function* claimPlain(
-  tables: MysqlTables,
-  lock: Dialect['lock'],
-  { topic, owner, size, now, columns }: ClaimRequest,
-): Verb<Claim> {
-  const found = yield sql`
-    select ${columns}
-      from ${tables.task} t force index (task_open)
-     where t.topic = ${topic} and t.state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
-     order by t.sequence
-     limit ${size}
-     ${lock('t', 'skip')}`
-  if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
-  const keys = table('w', [{ name: 'wanted', type: 'integer', values: found.map(({ sequence }) => toNumber(sequence)) }])
-  yield sql`
-    update ${keys} straight_join ${tables.task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted
-       set t.state = 0,
-           t.owner = ${owner},
-           t.attempt = t.attempt + 1,
-           t.tries = t.tries + 1,
-           t.started = ${now === null ? nowMs : sql`${now}`}`
-  const taken = found.map((row) => ({ ...row, attempt: toNumber(row['attempt']) + 1, tries: toNumber(row['tries']) + 1 }))
-  return { rows: taken, polling: plainPolling, ownerKnown: true }
-}
 
 /** A derived table cannot ask for the topic of the row outside it: counted is what lies before the one that is too many. */
 function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'waiting', limit: number): Statement {

@@ -1,12 +1,15 @@
-import type { Change, Dialect, HeldRequest, RowColumn } from '../dialect.ts'
+import type { Dialect, HeldRequest, RowColumn, Selection } from '../dialect.ts'
+import { migrationTable } from '../schema/migration-table.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { quote, tablesOf } from '../schema/postgres-tables.ts'
+import { transactionScript } from '../schema/script.ts'
 import { join, nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { classifyPostgresError } from './postgres-errors.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { sequencesOf, toNumber } from '../repository/row.ts'
+import { limitedLocks } from './limited-locks.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresClaim } from './postgres-claim.ts'
@@ -48,16 +51,19 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
+  const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
   return {
     name: 'postgres',
     tables,
     migrations: postgresMigrations(tables),
-    lockForMigration: [
+    beginMigration: [
       sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
       // takes the schema to be missing that was committed meanwhile. It is there then.
       raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
+      migrationTable(tables.migration),
     ],
+    script: transactionScript,
     findTables: function* () {
       const there = yield sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
       return there.length > 0
@@ -76,7 +82,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     rows: unnest,
     at,
     beginPush,
-    ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
+    ...writes,
+    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
     lockIdentified: function* (topic, identifiers, which, locked) {
       // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
       const rows = yield sql`
@@ -89,7 +96,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
                            for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
       return sequencesOf(rows)
     },
-    lock,
     inserted: (insertion, _topic, count) => inserted(insertion, count),
     ready,
     inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
@@ -127,7 +133,7 @@ function at(topic: Statement, sequence: Statement): Statement {
   return sql`t.topic = ${topic} and t.sequence = ${sequence}`
 }
 
-function lock(table: string, mode: Change['locked']): Statement {
+function lock(table: string, mode: Selection['locked']): Statement {
   return raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`)
 }
 

@@ -1,6 +1,6 @@
 /** Writing where statements return the rows that they have touched: one statement does, whatever it is to tell. */
 import type { PollOrder } from '@taskstream/task-api'
-import type { Dialect, HeldRequest, HeldValues, TaskInsertion } from '../dialect.ts'
+import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../dialect.ts'
 import { join, nothing, raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -15,7 +15,9 @@ export interface HeldRows extends HeldValues {
   readonly where: Statement
 }
 
-interface Parts extends Pick<Dialect, 'tables' | 'among' | 'at' | 'lock' | 'beginPush'> {
+interface Parts extends Pick<Dialect, 'tables' | 'among' | 'at' | 'beginPush'> {
+  /** Ends a select whose rows are to be locked until the transaction ends. */
+  lock(table: string, mode: Selection['locked']): Statement
   /** Found one by one by their keys, whatever the statistics say. */
   held(request: HeldRequest): HeldRows
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. */

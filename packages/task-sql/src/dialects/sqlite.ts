@@ -6,6 +6,9 @@ import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
 import { sequencesOf } from '../repository/row.ts'
 import { orderByTopic, returningWrites } from './returning.ts'
 import type { HeldRows } from './returning.ts'
+import { limitedLocks } from './limited-locks.ts'
+import { migrationTable } from '../schema/migration-table.ts'
+import { transactionScript } from '../schema/script.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -20,6 +23,8 @@ const tables: Tables = {
   activation: raw('task_activation'),
 }
 
+const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
+
 /**
  * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
  * ready and active rows is all that polling needs.
@@ -33,7 +38,8 @@ export function sqlite(): Dialect {
     tables,
     migrations: sqliteMigrations,
     // The transaction is immediate: it has the only write lock already.
-    lockForMigration: [],
+    beginMigration: [migrationTable(tables.migration)],
+    script: transactionScript,
     findTables: function* () {
       return (yield raw(`select 1 as there from sqlite_master where name = 'task_migration'`)).length > 0
     },
@@ -50,7 +56,8 @@ export function sqlite(): Dialect {
     rows,
     at,
     beginPush,
-    ...returningWrites({ tables, among, at, lock, beginPush, held, affected }),
+    ...writes,
+    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
     lockIdentified: function* (topic, identifiers, which) {
       const rows = yield sql`
         select t.sequence
@@ -61,7 +68,6 @@ export function sqlite(): Dialect {
            and ${which}`
       return sequencesOf(rows)
     },
-    lock,
     inserted: function* (insert) {
       return sequencesOf(yield insert)
     },

@@ -43,11 +43,11 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   yield* takeUpNotes(dialect, topic, polling, size)
   // Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them.
   const some = yield sql`
-    select 1 as some
+    select 1 as found
       from ${dialect.taskListed(polling.order)}
      where t.topic = ${topic} and ${isListed(dialect, polling)}
      order by ${dialect.orderBy(polling.order)}
-     limit 1`
+     ${dialect.limit(raw('1'))}`
   if (some.length === 0) return { rows: [], polling, ownerKnown: true }
   const claimed: Row[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
@@ -59,7 +59,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
         from ${dialect.taskListed(polling.order)}
        where t.topic = ${topic} and ${isListed(dialect, polling)}
        order by ${dialect.orderBy(polling.order)}
-       limit ${limit}`
+       ${dialect.limit(sql`${limit}`)}`
     const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
     if (!lanes) break
     const rows = yield sql`
@@ -68,7 +68,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
                 from (${first}) c
                where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
                order by c.place
-               limit ${room + spareRows}) c
+               ${dialect.limit(sql`${room + spareRows}`)}) c
        order by c.place`
     if (rows.length === 0) break
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
@@ -90,7 +90,7 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
       from ${turn} n
      where n.topic = ${topic}
      order by n.turn
-     limit ${limit}`
+     ${dialect.limit(sql`${limit}`)}`
   const lanes = yield* dialect.lockLanes(topic, first, limit)
   if (!lanes) return
   const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
@@ -102,7 +102,7 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
               from ${task} t
              where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
              order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
-             limit 1) as sequence
+             ${dialect.limit(raw('1'))}) as sequence
       from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
@@ -139,8 +139,8 @@ function obstacleStages(condition: PollCondition): number[] {
 }
 
 /** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
-function stands({ tables }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
-  return sql`(select 1 from ${tables.task} b where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} limit 1)`
+function stands({ tables, limit }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
+  return sql`(select 1 from ${tables.task} b where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
 }
 
 function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {

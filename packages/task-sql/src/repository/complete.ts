@@ -57,7 +57,7 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
 /** What a completion assigns. */
 function outcomeOf({ dialect, now }: Context, tasks: readonly HeldTask[], rows: HeldValues, retries: boolean): Statement {
   const delay = retries ? rows.value('delay') : nothing
-  const exhausted = sql`coalesce(${rows.tries} >= t.max_tries, ${dialect.false})`
+  const exhausted = sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)`
   const outcome = retries
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,

@@ -49,7 +49,7 @@ function markExpired({ dialect }: Context): Statement {
 }
 
 function makeReady({ dialect, now }: Context): Statement {
-  const exhausted = sql`coalesce(t.tries >= t.max_tries, ${dialect.false})`
+  const exhausted = raw('(t.max_tries is not null and t.tries >= t.max_tries)')
   return sql`
            state = case when ${exhausted} then 3 else 1 end,
            listed = case when ${exhausted} then ${dialect.false} else ${dialect.true} end,

@@ -37,6 +37,6 @@ export function* page({ dialect }: Context, topic: string, options: PageOptions 
       from ${dialect.taskInOrder}
      where ${before === undefined ? dialect.inTopic(topic, after ?? 0) : dialect.inTopic(topic, 0, before)}${meets(dialect, filter)}
      order by ${dialect.orderBy(before === undefined ? 'fifo' : 'lifo')}
-     limit ${size}`
+     ${dialect.limit(sql`${size}`)}`
   return rows.map((row) => toTaskInfo(topic, row))
 }

@@ -1,6 +1,6 @@
 import { checkDuration, checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
 import type { PurgeOptions, TaskState } from '@taskstream/task-api'
-import { nothing, sql } from '../statement.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
@@ -19,13 +19,16 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   const before = dialect.plusMs(dialect.now(now()), sql`${-(olderThanMs ?? 0)}`)
   const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
   const { from = 0, to } = filter
-  const found = yield sql`
-    select t.sequence
-      from ${dialect.taskInOrder}
-     where ${inRange(dialect, topic, from, to)}${meets(dialect, { ...filter, states })}${old}
-     order by ${dialect.orderBy('fifo')}
-     limit ${limit}
-     ${dialect.lock('t', 'skip')}`
+  const found = yield* dialect.lockTasks(
+    {
+      topic,
+      read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, from, to) },
+      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
+      first: { orderBy: dialect.orderBy('fifo'), limit },
+      locked: 'skip',
+    },
+    raw('t.sequence'),
+  )
   if (found.length === 0) return 0
   const rows = yield* removeRows(
     dialect,

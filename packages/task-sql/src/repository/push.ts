@@ -1,6 +1,6 @@
 import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
 import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
-import type { RowColumn, TaskInsertion } from '../dialect.ts'
+import type { Dialect, RowColumn, TaskInsertion } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
@@ -102,8 +102,9 @@ function writePlain(
     topic,
     wake: true,
     columns: raw('topic, identifier, input, created, listed, ranked, stage'),
-    values: sql`p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(heads)}, p.ranking, p.stage`,
+    values: sql`p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage`,
     from: dialect.rows(columns),
+    count: creations.length,
   })
 }
 
@@ -153,9 +154,10 @@ function anyInsertion(
     values: sql`
            p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
-           case when r.state = 1 then ${listing(heads)} else ${dialect.false} end, p.ranking,
+           case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.false} end, p.ranking,
            case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end`,
     from: dialect.rows(columns),
+    count: creations.length,
   }
 }
 
@@ -185,10 +187,11 @@ function headColumn(values: readonly number[] | undefined): RowColumn[] {
 }
 
 /** Whether a row is listed when it is pushed ready. */
-function listing(values: readonly number[] | undefined): Statement {
+function listing(dialect: Dialect, values: readonly number[] | undefined): Statement {
   if (!values) return raw('p.listing')
   const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
-  return raw(`(p.listing and (p.condition = ${conditionNumber('none')} or (r.head & ${head}) > 0))`)
+  const isHead = raw(`(p.condition = ${conditionNumber('none')} or r.head in (${head}, ${headOf.first | headOf.last}))`)
+  return sql`case when p.listing = ${dialect.true} and ${isHead} then ${dialect.true} else ${dialect.false} end`
 }
 
 function isReady(creation: CheckedCreation): boolean {

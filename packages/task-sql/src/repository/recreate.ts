@@ -8,7 +8,9 @@ import type {
   Revivification,
   Task,
 } from '@taskstream/task-api'
+import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
@@ -19,6 +21,9 @@ import { noteTurns, setStage } from './turns.ts'
 
 const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
+
+/** What is asked of tasks that are to be revived. */
+const givenColumns = raw('t.sequence, t.identifier, t.state, t.external_id')
 
 export function* recreate(
   context: Context,
@@ -51,13 +56,16 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   checkRevivable('states', states)
   const { dialect } = context
-  const matching = sql`
-    select t.sequence
-      from ${dialect.taskInOrder}
-     where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states })}
-     order by ${dialect.orderBy('fifo')}
-     limit ${limit}`
-  const rows = yield dryRun ? matching : sql`${matching} ${dialect.lock('t', 'skip')}`
+  const range = inRange(dialect, topic, filter.from, filter.to)
+  const matching = meets(dialect, { ...filter, states })
+  const rows = dryRun
+    ? yield sql`
+        select t.sequence
+          from ${dialect.taskInOrder}
+         where ${range}${matching}
+         order by ${dialect.orderBy('fifo')}
+         ${dialect.limit(sql`${limit}`)}`
+    : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
   const sequences = rows.map(toSequence)
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
@@ -79,11 +87,10 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     bySequence.set(task.sequence, task)
   }
   if (given.length === 0) return []
-  const rows = yield sql`
-    select t.sequence, t.identifier, t.state, t.external_id
-      from ${dialect.tasksAt(topic, [...bySequence.keys()].toSorted(ascending))} and t.state between 2 and 6
-     order by t.sequence
-     ${dialect.lock('t', 'wait')}`
+  const rows = yield* dialect.lockTasks(
+    { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
+    givenColumns,
+  )
   const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
   const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
   if (wrong.length > 0) {
@@ -100,14 +107,30 @@ function* lockSelected({ dialect }: Context, topic: string, selection: RecreateS
   const { state, size = 1, ...filter } = selection
   checkInteger('size', size, 1, taskLimits.batchSize)
   checkRevivable('state', [state])
-  const rows = yield sql`
-    select t.sequence, t.identifier, t.state, t.external_id
-      from ${dialect.taskInOrder}
-     where ${inRange(dialect, topic, filter.from, filter.to)}${meets(dialect, { ...filter, states: [state] })}
-     order by ${dialect.orderBy('fifo')}
-     limit ${size}
-     ${dialect.lock('t', 'skip')}`
-  return [...rows]
+  const range = inRange(dialect, topic, filter.from, filter.to)
+  const matching = meets(dialect, { ...filter, states: [state] })
+  return [...(yield* lockFirst(dialect, topic, range, matching, size, givenColumns))]
+}
+
+/** Passes over what others are working on. */
+function lockFirst(
+  dialect: Dialect,
+  topic: string,
+  range: Statement,
+  matching: Statement,
+  limit: number,
+  columns: Statement,
+): Verb<readonly Row[]> {
+  return dialect.lockTasks(
+    {
+      topic,
+      read: { from: dialect.taskInOrder, topic: range },
+      which: sql`1 = 1${matching}`,
+      first: { orderBy: dialect.orderBy('fifo'), limit },
+      locked: 'skip',
+    },
+    columns,
+  )
 }
 
 /** Ready again, as if it had only just been pushed to its old place. Its attempts go on: a late completion must not win. */
@@ -159,6 +182,7 @@ function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<read
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),
+    count: rows.length,
   })
   const created = yield* dialect.inserted(insertion, topic, rows.length)
   yield* noteTurns(context, topic, left)

@@ -32,6 +32,6 @@ function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb
       from ${dialect.tables.task} t
      where t.topic = ${topic} and t.due is not null
      order by t.due
-     limit 1`
+     ${dialect.limit(raw('1'))}`
   return next && Math.max(0, toNumber(next['due']) - toNumber(next['now']))
 }

@@ -31,9 +31,9 @@ import { resolve, results } from './results.ts'
 import { destroy, initialize, refresh, topics } from './topics.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
-  /** What the database says: `postgres()`, `sqlite()`, `mariadb()` or `mysql()`. */
+  /** What the database says: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
   readonly dialect: Dialect
-  /** How a transaction is handed a statement: `fromPg`, `fromBetterSqlite3`, `fromMysql2`, `fromKysely(sql)` and others, or your own. */
+  /** How a transaction is handed a statement: `fromPg`, `fromBetterSqlite3`, `fromMysql2`, `fromOracledb(oracledb)`, `fromKysely(sql)` and others, or your own. */
   readonly adapter: SqlAdapter<Transaction, E>
   /** The owner's name, 1 to 200 characters; its incarnation is added. Default: host and process id. */
   readonly owner?: string

@@ -34,7 +34,7 @@ export function* migrate(dialect: Dialect): Verb<Migration> {
   // Where nothing is to be done no lock is taken, and no right to create anything is needed.
   const before = yield* schemaStatus(dialect)
   if (before.found >= before.known) return unchanged(before)
-  for (const statement of prepare(dialect)) yield statement
+  for (const statement of dialect.beginMigration) yield statement
   const status = yield* schemaStatus(dialect)
   const { found, known } = status
   if (found > known) return unchanged(status)
@@ -52,8 +52,8 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
   const { found, known, works } = yield* schemaStatus(dialect)
   if (found > known && !works) throw newer(found, known)
   if (found >= known) return { from: found, to: found, text: '' }
-  const statements = [...prepare(dialect), ...stepsFrom(dialect, found)].map((statement) => `${toText(statement)};`)
-  return { from: found, to: known, text: ['begin;', ...statements, 'commit;', ''].join('\n\n') }
+  const statements = [...dialect.beginMigration, ...stepsFrom(dialect, found)]
+  return { from: found, to: known, text: dialect.script(statements.map(toText)) }
 }
 
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
@@ -78,14 +78,6 @@ export function* checkSchema(dialect: Dialect): Verb<void> {
     })
   }
   if (!works) throw newer(found, known)
-}
-
-function prepare(dialect: Dialect): Statement[] {
-  const { migration } = dialect.tables
-  return [
-    ...dialect.lockForMigration,
-    sql`create table if not exists ${migration} (version integer primary key, name text not null, applied text not null)`,
-  ]
 }
 
 function stepsFrom(dialect: Dialect, from: number): Statement[] {

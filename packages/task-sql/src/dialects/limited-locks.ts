@@ -1,0 +1,27 @@
+/** Locking where a select may be limited and locks what it returns, as that is then: one statement does. */
+import type { Dialect, Selection } from '../dialect.ts'
+import { nothing, raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
+
+interface Parts extends Pick<Dialect, 'tables' | 'tasksAt'> {
+  /** Ends a select whose rows are to be locked until the transaction ends. */
+  lock(table: string, mode: Selection['locked']): Statement
+}
+
+export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'limit' | 'lockTasks'> {
+  const limit = (count: Statement): Statement => sql`limit ${count}`
+  return {
+    limit,
+    lockTasks: function* ({ topic, sequences, read, which, first, locked }, columns) {
+      const rows = sequences
+        ? tasksAt(topic, sequences)
+        : sql`${read?.from ?? sql`${tables.task} t`} where ${read?.topic ?? sql`t.topic = ${topic}`}`
+      return yield sql`
+        select ${columns}
+          from ${rows}${which ? sql` and ${which}` : nothing}
+         order by ${first?.orderBy ?? raw('t.sequence')}
+         ${first ? limit(sql`${first.limit}`) : nothing}
+         ${lock('t', locked)}`
+    },
+  }
+}

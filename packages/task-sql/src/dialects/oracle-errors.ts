@@ -1,0 +1,128 @@
+import { TaskError } from '@taskstream/task-api'
+
+/** There never was a connection. */
+const unreachableCodes = new Set([
+  'ORA-01033', // initialization or shutdown in progress
+  'ORA-01034', // not available
+  'ORA-12170', // connect timeout
+  'ORA-12514', // the listener does not know the service
+  'ORA-12518', // the listener could not hand off the connection
+  'ORA-12528', // all instances block new connections
+  'ORA-12541', // no listener
+  'ORA-12543', // host unreachable
+  'ORA-12545', // host or object does not exist
+  'NJS-503', // could not be established
+  'NJS-510', // timed out
+  'NJS-511', // refused
+  'NJS-518', // the service is not registered with the listener
+  'NJS-519', // nor the SID
+])
+
+const connectionCodes = new Set([
+  'ORA-00028', // session killed
+  'ORA-01012', // not logged on
+  'ORA-01089', // immediate shutdown
+  'ORA-01090', // shutdown in progress
+  'ORA-01092', // instance terminated
+  'ORA-02396', // exceeded maximum idle time
+  'ORA-03113', // end-of-file on communication channel
+  'ORA-03114', // not connected
+  'ORA-03135', // lost contact
+  'ORA-03136', // inbound connection timed out
+  'ORA-12152', // unable to send break
+  'ORA-12153', // not connected
+  'ORA-12537', // connection closed
+  'ORA-12547', // lost contact
+  'ORA-12570', // packet reader failure
+  'ORA-12571', // packet writer failure
+  'ORA-25402', // transaction must roll back
+  'ORA-25408', // cannot safely replay call
+  'ORA-25409', // failover happened during the call
+  'NJS-500', // broken
+  'NJS-501', // terminated unexpectedly
+  'NJS-513', // told by an in-band notification
+  'NJS-521', // end-of-file
+])
+
+const conflictCodes = new Set([
+  'ORA-00054', // resource busy: a definition that others are in the way of
+  'ORA-00060', // deadlock: only the statement is undone, what it was about is not
+  'ORA-02049', // distributed transaction waiting for lock
+  'ORA-04021', // timeout while waiting to lock an object
+  'ORA-08177', // cannot serialize access
+  'ORA-30006', // wait for a row timed out
+])
+
+const readOnlyCodes = new Set([
+  'ORA-01456', // in a read only transaction
+  'ORA-16000', // opened for read only, as a standby is
+])
+
+/** What a statement of ours says where a value is not one that its column takes. */
+const valueCodes = new Set([
+  'ORA-01400', // null
+  'ORA-01438', // number too large
+  'ORA-12899', // text too large
+  'ORA-40478', // text in JSON too large
+])
+
+/** Oracle's and oracledb's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+export function classifyOracleError(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  return classify(error) ?? classifyOracleError(error.cause)
+}
+
+function classify(error: Error): TaskError | undefined {
+  // https://node-oracledb.readthedocs.io/en/latest/user_guide/exception_handling.html
+  const code = String((error as { code?: unknown }).code ?? '')
+  const because = { cause: error }
+  if (conflictCodes.has(code)) {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
+      { code },
+      because,
+    )
+  }
+  if (readOnlyCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_READ_ONLY',
+      `This server or transaction takes no writes: go to the primary (${error.message})`,
+      {},
+      because,
+    )
+  }
+  // A table or view does not exist, a sequence does not exist. 19c does not say which.
+  if (code === 'ORA-00942' || code === 'ORA-02289') {
+    return new TaskError(
+      'SCHEMA_MISSING',
+      'The tables of taskstream are not in this schema, or this user may not use them: run migrate',
+      {},
+      because,
+    )
+  }
+  if (valueCodes.has(code)) {
+    return new TaskError('ARGUMENT_INVALID', `A value is not one that its column takes (${error.message})`, { code }, because)
+  }
+  // Invalid or closed connection; pool closing, closed.
+  if (code === 'NJS-003' || code === 'NJS-064' || code === 'NJS-065' || code === 'DPI-1010') {
+    return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
+  }
+  if (unreachableCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database cannot be reached, and nothing was sent to it: does it run, and is its address right? (${error.message})`,
+      {},
+      because,
+    )
+  }
+  if (connectionCodes.has(code) || code === 'DPI-1080') {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database went away: what the transaction wrote is gone unless its commit was under way (${error.message})`,
+      {},
+      because,
+    )
+  }
+  return undefined
+}

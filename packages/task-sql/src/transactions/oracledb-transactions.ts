@@ -1,0 +1,92 @@
+import { isTaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import type { OracledbConnection } from '../adapters/from-oracledb.ts'
+import { classifyOracleError } from '../dialects/oracle-errors.ts'
+import { checkRetries, isRepeatable, repeat } from './repeat.ts'
+import type { Phase, RepeatOptions } from './repeat.ts'
+
+/** What we need of a pool of `oracledb`. */
+export interface OracledbPool<Connection extends OracledbPoolConnection = OracledbPoolConnection> {
+  getConnection(): Promise<Connection>
+  readonly poolMax?: number | undefined
+}
+
+export interface OracledbPoolConnection extends OracledbConnection {
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  close(options: { drop: boolean }): Promise<void>
+}
+
+export type OracledbTransactionsOptions = RepeatOptions
+
+/**
+ * Transactions on connections of a pool of `oracledb`, at READ COMMITTED unless a session was altered.
+ *
+ * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
+ * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ *
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
+ * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @example
+ * const transactions = oracledbTransactions(await oracledb.createPool({ user, password, connectString }))
+ * await transactions(async (connection) => {
+ *   await connection.execute('insert into invoice values (:1)', ['inv-1'])
+ *   await tasks.push(connection, 'invoices', 'inv-1')
+ * })
+ */
+export function oracledbTransactions<Connection extends OracledbPoolConnection>(
+  pool: OracledbPool<Connection>,
+  options: OracledbTransactionsOptions = {},
+): TransactionSource<Connection> {
+  const retries = checkRetries(options)
+  const transact: TransactionSource<Connection> = (work) =>
+    repeat(
+      retries,
+      (enter) => once(pool, work, enter),
+      (error, phase) => isRepeatable(named(error), phase),
+    )
+  const connections = pool.poolMax
+  return Object.assign(transact, connections !== undefined && { connections })
+}
+
+async function once<Connection extends OracledbPoolConnection, Result>(
+  pool: OracledbPool<Connection>,
+  work: (connection: Connection) => Result | Promise<Result>,
+  enter: (phase: Phase) => void,
+): Promise<Result> {
+  const connection = await pool.getConnection().catch(rethrow)
+  enter('working')
+  let sent = false
+  let broken = false
+  try {
+    const result = await work(connection)
+    enter('committing')
+    sent = true
+    await connection.commit().catch(rethrow)
+    return result
+  } catch (error) {
+    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
+    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
+      broken = true
+      throw error
+    }
+    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
+    await connection.rollback().catch(() => (broken = true))
+    if (broken && !sent) enter('lost')
+    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken = true
+    throw error
+  } finally {
+    const closed = connection.close({ drop: broken }).catch(() => {})
+    // Where it is still in use, its end would be waited for.
+    if (!broken) await closed
+  }
+}
+
+/** Errors of `work`'s own statements come as the driver threw them. */
+function named(error: unknown): unknown {
+  return classifyOracleError(error) ?? error
+}
+
+function rethrow(error: unknown): never {
+  throw named(error)
+}

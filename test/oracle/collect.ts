@@ -1,0 +1,75 @@
+/** Every statement that the dialect can emit, and which of its functions and which verbs took part. */
+import { isTaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import type { Dialect } from '@taskstream/task-sql'
+import { fromOracledb, oracle } from '@taskstream/task-sql/oracle'
+import type { OracledbConnection } from '@taskstream/task-sql/oracle'
+import oracledb from 'oracledb'
+import { Recording } from './recording.ts'
+import type { Recorded } from './recording.ts'
+import { scenarios } from './scenarios.ts'
+
+export interface Collection {
+  readonly recorded: readonly Recorded[]
+  /** Functions of the dialect that were called. */
+  readonly called: ReadonlySet<string>
+  readonly functions: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** The database's clock and a given one; and what `migrate` and a topic's beginning are with options. */
+const variants = [
+  { dialect: oracle() },
+  { dialect: oracle(), clock: () => new Date(1_000) },
+  { dialect: oracle({ schema: 'tasks' }), verbs: ['migrate', 'initialize', 'release', 'purge'] },
+  { dialect: oracle({ partitioned: true }), verbs: ['migrate', 'plan'] },
+]
+
+/** @throws Error if a verb does not come to its end, or comes to another than was expected */
+export async function collect(): Promise<Collection> {
+  const recording = new Recording()
+  const called = new Set<string>()
+  const transactions: TransactionSource<OracledbConnection> = async (work) => work(recording)
+  let verbs: string[] = []
+  for (const { dialect, clock, verbs: only } of variants) {
+    const tasks = sqlTaskRepository({
+      dialect: watched(dialect, called),
+      adapter: fromOracledb(oracledb),
+      owner: 'o',
+      ...(clock && { clock }),
+    })
+    verbs = Object.keys(tasks).filter((name) => typeof tasks[name as keyof typeof tasks] === 'function')
+    for (const { verb, scene = {}, fails, run } of scenarios) {
+      if (only && !only.includes(verb)) continue
+      recording.verb = verb
+      recording.scene = scene
+      const code = await run(tasks, recording, transactions).then(
+        () => undefined,
+        (error: unknown) => {
+          if (!isTaskError(error)) throw error
+          return error.code
+        },
+      )
+      if (code !== fails) throw new Error(`${verb} ended with ${code ?? 'no error'}, and not with ${fails ?? 'none'}`)
+    }
+  }
+  const [{ dialect }] = variants as [{ dialect: Dialect }]
+  const functions = Object.keys(dialect).filter((name) => typeof dialect[name as keyof Dialect] === 'function')
+  return { recorded: recording.statements, called, functions, verbs }
+}
+
+/** The same dialect, which notes what it is asked. */
+function watched(dialect: Dialect, called: Set<string>): Dialect {
+  const entries = Object.entries(dialect).map(([name, value]) => {
+    if (typeof value !== 'function') return [name, value]
+    return [
+      name,
+      (...args: unknown[]): unknown => {
+        called.add(name)
+        return (value as (...args: unknown[]) => unknown)(...args)
+      },
+    ]
+  })
+  return Object.fromEntries(entries) as Dialect
+}

@@ -1,0 +1,2748 @@
+-- Every statement of the Oracle dialect, by verb, with the kinds of its values. Written by the tests.
+
+-- activate, deactivate
+--   text
+select a.active from task_topic p left join task_activation a on a.topic = p.topic where p.topic = :1
+
+-- activate
+--   text
+insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
+into task_activation (topic, active, changed)
+values (:1, 1, (select k.ms from task_clock k))
+
+-- activate
+--   text
+update task_activation set active = 1, changed = (select k.ms from task_clock k) where topic = :1 and active <> 1
+
+-- activate
+--   text, number
+insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
+into task_activation (topic, active, changed)
+values (:1, 1, :2)
+
+-- activate
+--   number, text
+update task_activation set active = 1, changed = :1 where topic = :2 and active <> 1
+
+-- activations
+select topic, case when active = 1 then 1 else 0 end as active, changed as changed
+from task_activation
+order by topic
+
+-- complete, handBack, hold, poll
+--   text, text, JSON
+--   text, text, JSON in a CLOB
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence from task t where
+t.topic = :1 and t.state = 0 and t.owner = :2
+and (t.sequence, t.attempt) in (
+  select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
+  from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
+order by t.sequence for update
+
+-- complete, expire, handBack, purge, push, reassign, reassignAll, reclaim, recreate
+--   JSON, text
+insert into task_turn (topic, identifier)
+select p.topic, r.identifier
+from task_topic p,
+json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where p.topic = :2
+
+-- complete
+--   JSON in a CLOB, text, text
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = w.given_state
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output clob path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = w.given_state
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, text
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_delay number path '$[4]' error on error, given_stage number path '$[5]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output clob path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_delay number path '$[4]' error on error, given_stage number path '$[5]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = (select k.ms from task_clock k),
+output = w.given_output,
+state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, number, text
+--   JSON, text, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = w.given_state
+where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output clob path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = w.given_state
+where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, number, number, text
+--   JSON, text, number, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_delay number path '$[4]' error on error, given_stage number path '$[5]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end
+where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON, text, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output clob path '$[3]' error on error, given_stage number path '$[4]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON, text, number, number, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error, given_state number path '$[2]' error on error, given_output varchar2(4000 byte) path '$[3]' error on error, given_delay number path '$[4]' error on error, given_stage number path '$[5]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+listed = 0,
+completed = :3,
+output = w.given_output,
+state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
+where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
+
+-- count
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where 1 = 1) t
+  where t.place = 1
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where t.topic = :1) t
+  where t.place = 1
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :2
+order by p.topic, c.state
+
+-- count
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where 1 = 1
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where t.topic = :1
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :2
+order by p.topic, c.state
+
+-- count
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where 1 = 1) t
+  where t.place = 1 and 1 = 0
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where t.topic = :1) t
+  where t.place = 1 and 1 = 0
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :2
+order by p.topic, c.state
+
+-- count
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where 1 = 1 and 1 = 0
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where t.topic = :1 and 1 = 0
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :2
+order by p.topic, c.state
+
+-- count
+--   text, text, number, number, number, number, number, number, number
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9) t
+  where t.place = 1 and case when t.state in (3, 6) then 1 else 0 end > 0
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text, text, number, number, number, number, number, number, number, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.sequence,
+    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+    from task t
+    where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10) t
+  where t.place = 1 and case when t.state in (3, 6) then 1 else 0 end > 0
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :11
+order by p.topic, c.state
+
+-- count
+--   text, text, number, number, number, number, number, number, number
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state in (3, 6) then 1 else 0 end > 0
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- count
+--   text, text, text, number, number, number, number, number, number, number, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state in (3, 6) then 1 else 0 end > 0
+  group by t.topic, t.state) c on c.topic = p.topic
+where p.topic = :11
+order by p.topic, c.state
+
+-- deactivate
+--   text
+insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
+into task_activation (topic, active, changed)
+values (:1, 0, (select k.ms from task_clock k))
+
+-- deactivate
+--   text
+update task_activation set active = 0, changed = (select k.ms from task_clock k) where topic = :1 and active <> 0
+
+-- deactivate
+--   text, number
+insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
+into task_activation (topic, active, changed)
+values (:1, 0, :2)
+
+-- deactivate
+--   number, text
+update task_activation set active = 0, changed = :1 where topic = :2 and active <> 0
+
+-- destroy, purgeAll
+--   text
+delete from task_turn where topic = :1
+
+-- destroy, initialize, purgeAll
+--   text
+delete from task where topic = :1
+
+-- destroy
+--   text
+delete from task_topic where topic = :1
+
+-- destroy
+--   text
+delete from task_activation where topic = :1
+
+-- destroy
+--   text
+delete from task_lane where topic = :1
+
+-- expire
+--   text, number, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where
+t.owner <> :1
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2))
+fetch first :3 rows only
+
+-- expire
+--   text, JSON, text, number
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 0 and
+t.owner <> :3
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= ((select k.ms from task_clock k) + :4))
+order by t.sequence
+for update skip locked
+
+-- expire
+--   JSON, text, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 0 and
+t.owner <> :3
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= ((select k.ms from task_clock k) + :4)) order by t.sequence
+
+-- expire
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 2, listed = 0, reason = 6, stage = case when t.stage < 9 then 2 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- expire
+--   JSON, text
+select topic, state, identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- expire
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = case when (t.max_tries is not null and t.tries >= t.max_tries) then 3 else 1 end,
+listed = case when (t.max_tries is not null and t.tries >= t.max_tries) then 0 else 1 end,
+reason = case when (t.max_tries is not null and t.tries >= t.max_tries) then 1 else 6 end,
+completed = case when (t.max_tries is not null and t.tries >= t.max_tries) then (select k.ms from task_clock k) end,
+owner = case when (t.max_tries is not null and t.tries >= t.max_tries) then t.owner end,
+stage = case when t.stage < 9 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- expire
+--   text, number, number, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where
+t.owner <> :1
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:2 + :3))
+fetch first :4 rows only
+
+-- expire
+--   text, JSON, text, number, number
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 0 and
+t.owner <> :3
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:4 + :5))
+order by t.sequence
+for update skip locked
+
+-- expire
+--   JSON, text, text, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 0 and
+t.owner <> :3
+and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:4 + :5)) order by t.sequence
+
+-- expire
+--   number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = case when (t.max_tries is not null and t.tries >= t.max_tries) then 3 else 1 end,
+listed = case when (t.max_tries is not null and t.tries >= t.max_tries) then 0 else 1 end,
+reason = case when (t.max_tries is not null and t.tries >= t.max_tries) then 1 else 6 end,
+completed = case when (t.max_tries is not null and t.tries >= t.max_tries) then :1 end,
+owner = case when (t.max_tries is not null and t.tries >= t.max_tries) then t.owner end,
+stage = case when t.stage < 9 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- handBack
+--   JSON in a CLOB, text, text
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- heartbeat
+--   text
+update task_owner set heartbeat = (select k.ms from task_clock k) where owner = :1
+
+-- heartbeat
+--   number, text
+update task_owner set heartbeat = :1 where owner = :2
+
+-- hold
+--   text, text, JSON
+--   text, text, JSON in a CLOB
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence from task t where
+t.topic = :1 and t.state = 0 and t.owner = :2
+and (t.sequence, t.attempt) in (
+  select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
+  from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
+order by t.sequence
+
+-- initialize, migrate, plan, register, schemaStatus
+select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
+(select s.value from nls_session_parameters s where s.parameter = 'NLS_COMP') as comparison,
+(select s.value from nls_session_parameters s where s.parameter = 'NLS_SORT') as sort,
+(select count(*) from all_tables a where a.owner = sys_context('userenv', 'current_schema') and a.table_name = 'TASK_MIGRATION') as found
+from dual
+
+-- initialize, register, schemaStatus
+select * from task_migration
+
+-- initialize
+--   text, number, number, null
+--   text, number, number, number
+insert /*+ ignore_row_on_dupkey_index(task_topic (topic)) */
+into task_topic (topic, ordering, condition, listing, ranking, stage)
+values (:1, :2, :3, 1, 1, :4)
+
+-- initialize
+--   text, number
+insert /*+ ignore_row_on_dupkey_index(task_lane (topic, lane)) */
+into task_lane (topic, lane)
+select :1, level - 1 from dual connect by level <= :2
+
+-- initialize
+--   text, number, number, number
+insert /*+ ignore_row_on_dupkey_index(task_topic (topic)) */
+into task_topic (topic, ordering, condition, listing, ranking, stage)
+values (:1, :2, :3, 0, 0, :4)
+
+-- initialize
+--   text
+select p.ordering, p.condition, p.stage from task_topic p where p.topic = :1
+
+-- initialize, migrate
+--   text
+select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
+(select s.value from nls_session_parameters s where s.parameter = 'NLS_COMP') as comparison,
+(select s.value from nls_session_parameters s where s.parameter = 'NLS_SORT') as sort,
+(select count(*) from all_tables a where a.owner = upper(:1) and a.table_name = 'TASK_MIGRATION') as found
+from dual
+
+-- initialize
+select * from tasks.task_migration
+
+-- initialize
+--   text, number, number, null
+--   text, number, number, number
+insert /*+ ignore_row_on_dupkey_index(task_topic (topic)) */
+into tasks.task_topic (topic, ordering, condition, listing, ranking, stage)
+values (:1, :2, :3, 1, 1, :4)
+
+-- initialize
+--   text
+delete from tasks.task where topic = :1
+
+-- initialize
+--   text, number
+insert /*+ ignore_row_on_dupkey_index(task_lane (topic, lane)) */
+into tasks.task_lane (topic, lane)
+select :1, level - 1 from dual connect by level <= :2
+
+-- initialize
+--   text, number, number, number
+insert /*+ ignore_row_on_dupkey_index(task_topic (topic)) */
+into tasks.task_topic (topic, ordering, condition, listing, ranking, stage)
+values (:1, :2, :3, 0, 0, :4)
+
+-- initialize
+--   text
+select p.ordering, p.condition, p.stage from tasks.task_topic p where p.topic = :1
+
+-- junction, poll
+--   text, JSON
+update task_lane l
+set polled = l.polled + 1
+where l.topic = :1 and l.lane in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- junction, push, recreate
+--   text
+select stage from task_topic where topic = :1
+
+-- junction
+--   JSON
+select distinct ora_hash(w.wanted, 1023) as lane from json_table(:1, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w
+
+-- junction
+--   text, number, number, text, number, text, text, number
+select /*+ index(l) */ l.lane
+from task_lane l
+where l.topic = :1 and l.lane between :2 and :3 and substr(:4, (l.lane - :5) * 3 + 1, 3) <> :6
+order by substr(:7, (l.lane - :8) * 3 + 1, 3)
+for update
+
+-- junction
+--   text, JSON
+select distinct t.identifier
+from task t
+where t.topic = :1
+and t.stage is not null
+and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
+and t.state = 4 and t.due is null
+
+-- junction
+--   text, JSON
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.state = 4 and t.due is null
+order by t.sequence
+for update
+
+-- junction
+--   JSON, text, JSON
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.state = 4 and t.due is null order by t.sequence
+
+-- junction
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, completed = null, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- junction
+--   JSON, text
+select identifier from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- junction
+--   text, JSON
+select distinct t.identifier
+from task t
+where t.topic = :1
+and t.stage is not null
+and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
+and t.state between 0 and 7
+
+-- migrate
+begin
+execute immediate 'create table task_migration (
+  version number(10) not null,
+  name varchar2(250 char) not null,
+  applied varchar2(100 char) not null,
+  works_from number(10),
+  constraint task_migration_key primary key (version)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create sequence task_sequence minvalue 1 maxvalue 9007199254740991 cache 1000 order';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  identifier varchar2(500 char) not null,
+  state number(1) default 1 not null,
+  descent number(1) default 1 not null,
+  reason number(5),
+  listed number(1) default 0 not null,
+  ranked number(1) default 0 not null,
+  stage number(1),
+  priority number(5) default 0 not null,
+  urgency number(5) generated always as (-priority) virtual,
+  attempt number(10) default 0 not null,
+  tries number(10) default 0 not null,
+  max_tries number(10),
+  created number(16) not null,
+  started number(16),
+  completed number(16),
+  due number(16),
+  deadline number(16),
+  owner varchar2(250 char),
+  reference varchar2(500 char),
+  external_id varchar2(500 char),
+  headers clob,
+  input clob,
+  output clob,
+  constraint task_key primary key (topic, sequence) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_open on task (topic, state, sequence) compress 2';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_listed on task (topic, listed, state, sequence) compress 3';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_ranked on task (topic, ranked, listed, state, urgency, sequence) compress 4';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_identifier on task (topic, identifier, stage, sequence) compress 1';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_due on task (topic, due) compress 1';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create unique index task_external_id
+on task (external_id, case when external_id is not null then topic end)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_topic (
+  topic varchar2(250 char) not null,
+  ordering number(5) default 0 not null,
+  condition number(5) default 0 not null,
+  listing number(1) default 0 not null,
+  ranking number(1) default 0 not null,
+  stage number(1),
+  constraint task_topic_key primary key (topic)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_owner (
+  owner varchar2(250 char) not null,
+  name varchar2(250 char) not null,
+  heartbeat number(16) not null,
+  constraint task_owner_key primary key (owner)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_turn (
+  topic varchar2(250 char) not null,
+  turn number(16) generated always as identity (cache 1000 order),
+  identifier varchar2(500 char) not null,
+  constraint task_turn_key primary key (topic, turn) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_lane (
+  topic varchar2(250 char) not null,
+  lane number(5) not null,
+  polled number(16) default 0 not null,
+  constraint task_lane_key primary key (topic, lane) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_activation (
+  topic varchar2(250 char) not null,
+  active number(1) not null,
+  changed number(16) not null,
+  constraint task_activation_key primary key (topic)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+create or replace view task_clock as
+select extract(day from i.since) * 86400000
++ extract(hour from i.since) * 3600000
++ extract(minute from i.since) * 60000
++ trunc(extract(second from i.since) * 1000) as ms
+from (select sys_extract_utc(systimestamp) - timestamp '1970-01-01 00:00:00' as since from dual) i
+
+-- migrate
+create or replace view task_pretty as
+select topic, sequence, identifier,
+case case state when 7 then descent else state end when 0 then 'active' when 1 then 'ready' when 2 then 'expired' when 3 then 'failed' when 4 then 'suspended' when 5 then 'filtered' when 6 then 'succeeded' when 7 then 'recreated' when 8 then 'redundant' end as state,
+case state when 7 then 'yes' else 'no' end as recreated,
+case reason when 0 then 'deadline' when 1 then 'tries' when 2 then 'terminated' when 3 then 'unreachable' when 4 then 'cancelled' when 5 then 'timeout' when 6 then 'lease' end as reason,
+owner, attempt, tries, max_tries, priority, reference, external_id,
+timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(created / 1000, 'second') as created, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(started / 1000, 'second') as started, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(completed / 1000, 'second') as completed, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(due / 1000, 'second') as due, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(deadline / 1000, 'second') as deadline,
+headers, input, output
+from task
+
+-- migrate
+--   number, text
+insert /*+ ignore_row_on_dupkey_index(task_migration (version)) */
+into task_migration (version, name, applied)
+values (:1, :2, current_timestamp)
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_migration (
+  version number(10) not null,
+  name varchar2(250 char) not null,
+  applied varchar2(100 char) not null,
+  works_from number(10),
+  constraint task_migration_key primary key (version)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create sequence tasks.task_sequence minvalue 1 maxvalue 9007199254740991 cache 1000 order';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  identifier varchar2(500 char) not null,
+  state number(1) default 1 not null,
+  descent number(1) default 1 not null,
+  reason number(5),
+  listed number(1) default 0 not null,
+  ranked number(1) default 0 not null,
+  stage number(1),
+  priority number(5) default 0 not null,
+  urgency number(5) generated always as (-priority) virtual,
+  attempt number(10) default 0 not null,
+  tries number(10) default 0 not null,
+  max_tries number(10),
+  created number(16) not null,
+  started number(16),
+  completed number(16),
+  due number(16),
+  deadline number(16),
+  owner varchar2(250 char),
+  reference varchar2(500 char),
+  external_id varchar2(500 char),
+  headers clob,
+  input clob,
+  output clob,
+  constraint task_key primary key (topic, sequence) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_open on tasks.task (topic, state, sequence) compress 2';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_listed on tasks.task (topic, listed, state, sequence) compress 3';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_ranked on tasks.task (topic, ranked, listed, state, urgency, sequence) compress 4';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_identifier on tasks.task (topic, identifier, stage, sequence) compress 1';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_due on tasks.task (topic, due) compress 1';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create unique index tasks.task_external_id
+on tasks.task (external_id, case when external_id is not null then topic end)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_topic (
+  topic varchar2(250 char) not null,
+  ordering number(5) default 0 not null,
+  condition number(5) default 0 not null,
+  listing number(1) default 0 not null,
+  ranking number(1) default 0 not null,
+  stage number(1),
+  constraint task_topic_key primary key (topic)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_owner (
+  owner varchar2(250 char) not null,
+  name varchar2(250 char) not null,
+  heartbeat number(16) not null,
+  constraint task_owner_key primary key (owner)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_turn (
+  topic varchar2(250 char) not null,
+  turn number(16) generated always as identity (cache 1000 order),
+  identifier varchar2(500 char) not null,
+  constraint task_turn_key primary key (topic, turn) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_lane (
+  topic varchar2(250 char) not null,
+  lane number(5) not null,
+  polled number(16) default 0 not null,
+  constraint task_lane_key primary key (topic, lane) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_activation (
+  topic varchar2(250 char) not null,
+  active number(1) not null,
+  changed number(16) not null,
+  constraint task_activation_key primary key (topic)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+create or replace view tasks.task_clock as
+select extract(day from i.since) * 86400000
++ extract(hour from i.since) * 3600000
++ extract(minute from i.since) * 60000
++ trunc(extract(second from i.since) * 1000) as ms
+from (select sys_extract_utc(systimestamp) - timestamp '1970-01-01 00:00:00' as since from dual) i
+
+-- migrate
+create or replace view tasks.task_pretty as
+select topic, sequence, identifier,
+case case state when 7 then descent else state end when 0 then 'active' when 1 then 'ready' when 2 then 'expired' when 3 then 'failed' when 4 then 'suspended' when 5 then 'filtered' when 6 then 'succeeded' when 7 then 'recreated' when 8 then 'redundant' end as state,
+case state when 7 then 'yes' else 'no' end as recreated,
+case reason when 0 then 'deadline' when 1 then 'tries' when 2 then 'terminated' when 3 then 'unreachable' when 4 then 'cancelled' when 5 then 'timeout' when 6 then 'lease' end as reason,
+owner, attempt, tries, max_tries, priority, reference, external_id,
+timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(created / 1000, 'second') as created, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(started / 1000, 'second') as started, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(completed / 1000, 'second') as completed, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(due / 1000, 'second') as due, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(deadline / 1000, 'second') as deadline,
+headers, input, output
+from tasks.task
+
+-- migrate
+--   number, text
+insert /*+ ignore_row_on_dupkey_index(task_migration (version)) */
+into tasks.task_migration (version, name, applied)
+values (:1, :2, current_timestamp)
+
+-- migrate
+begin
+execute immediate 'create table task (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  identifier varchar2(500 char) not null,
+  state number(1) default 1 not null,
+  descent number(1) default 1 not null,
+  reason number(5),
+  listed number(1) default 0 not null,
+  ranked number(1) default 0 not null,
+  stage number(1),
+  priority number(5) default 0 not null,
+  urgency number(5) generated always as (-priority) virtual,
+  attempt number(10) default 0 not null,
+  tries number(10) default 0 not null,
+  max_tries number(10),
+  created number(16) not null,
+  started number(16),
+  completed number(16),
+  due number(16),
+  deadline number(16),
+  owner varchar2(250 char),
+  reference varchar2(500 char),
+  external_id varchar2(500 char),
+  headers clob,
+  input clob,
+  output clob,
+  constraint task_key primary key (topic, sequence) using index compress 1 local
+) partition by list (topic) automatic (partition task_first values (''taskstream''))';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_open on task (topic, state, sequence) compress 2 local';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_listed on task (topic, listed, state, sequence) compress 3 local';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_ranked on task (topic, ranked, listed, state, urgency, sequence) compress 4 local';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_identifier on task (topic, identifier, stage, sequence) compress 1 local';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_due on task (topic, due) compress 1 local';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- overview
+--   number, number, number
+select p.topic, p.ordering, p.condition, p.stage,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
+(select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
+(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as waiting,
+(select k.ms from task_clock k) -
+(select t.created
+  from task t
+  where t.topic = p.topic and t.state = 1
+  order by t.sequence
+  fetch first 1 rows only) as oldest
+from task_topic p
+order by p.topic
+
+-- overview
+--   number, number, number, number
+select p.topic, p.ordering, p.condition, p.stage,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
+(select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
+(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as waiting,
+:4 -
+(select t.created
+  from task t
+  where t.topic = p.topic and t.state = 1
+  order by t.sequence
+  fetch first 1 rows only) as oldest
+from task_topic p
+order by p.topic
+
+-- owners
+--   text, number
+select owner, heartbeat as heartbeat
+from task_owner
+where owner <> :1
+and heartbeat >= ((select k.ms from task_clock k) + :2)
+order by owner
+
+-- owners
+--   text, number, number
+select owner, heartbeat as heartbeat
+from task_owner
+where owner <> :1
+and heartbeat >= (:2 + :3)
+order by owner
+
+-- page
+--   text, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3
+order by t.sequence
+fetch first :4 rows only
+
+-- page
+--   text, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3
+order by t.sequence desc
+fetch first :4 rows only
+
+-- page
+--   text, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 0
+order by t.sequence
+fetch first :4 rows only
+
+-- page
+--   text, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 0
+order by t.sequence desc
+fetch first :4 rows only
+
+-- page
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence
+fetch first :13 rows only
+
+-- page
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence desc
+fetch first :13 rows only
+
+-- poll; so many rows are fetched as are wanted
+--   text, text, number, number, text
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :2
+  and p.ordering = :3
+  and p.condition = :4)
+and exists (select 1 from task_owner o where o.owner = :5)
+order by t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text, text, number, number, text
+select sequence, identifier, attempt, tries, input,
+case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+or headers is not null or deadline is not null
+then json_array(priority, max_tries, reference, external_id, headers, deadline,
+  case when deadline <= (select k.ms from task_clock k) then 1 end null on null returning clob) end as extras from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6) order by t.sequence
+
+-- poll
+--   text, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 0,
+owner = :1,
+attempt = t.attempt + 1,
+tries = t.tries + 1,
+started = (select k.ms from task_clock k) where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, text
+select p.ordering, p.condition, (select 1 from task_owner o where o.owner = :1) as registered, 0 as extent
+from task_topic p
+where p.topic = :2
+
+-- poll
+--   JSON, text, text
+merge /*+ leading(w) use_nl(t) index(t) */ into task t
+using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w) w
+on (t.topic = :2 and t.sequence = w.wanted)
+when matched then
+update set
+state = 5,
+listed = 0,
+reason = 0,
+completed = (select k.ms from task_clock k),
+stage = case when t.stage < 9 then 4 else t.stage end
+where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- poll
+--   text, number
+select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+from (
+  select n.turn, n.identifier, n.turn as place
+  from task_turn n
+  where n.topic = :1
+  order by n.turn
+  fetch first :2 rows only) c
+group by ora_hash(c.identifier, 1023)
+order by nearest
+
+-- poll; so many rows are fetched as are wanted
+--   text, number, number, text, number, text, text, number
+select /*+ index(l) */ l.lane
+from task_lane l
+where l.topic = :1 and l.lane between :2 and :3 and substr(:4, (l.lane - :5) * 3 + 1, 3) <> :6
+order by substr(:7, (l.lane - :8) * 3 + 1, 3)
+for update skip locked
+
+-- poll
+--   text, number, text
+select c.turn, c.identifier from (
+  select n.turn, n.identifier, n.turn as place
+  from task_turn n
+  where n.topic = :1
+  order by n.turn
+  fetch first :2 rows only) c where substr(:3, ora_hash(c.identifier, 1023) + 1, 1) = '1'
+
+-- poll
+--   text, JSON, text
+select r.identifier,
+(select t.sequence
+  from task t
+  where t.topic = :1 and t.identifier = r.identifier and t.stage = 1
+  order by t.sequence asc
+  fetch first 1 rows only) as sequence
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier and b.stage = 0 fetch first 1 rows only) is null
+
+-- poll
+--   JSON, text
+select t.sequence, t.identifier
+from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and t.listed = 0
+
+-- poll
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
+order by t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 order by t.sequence
+
+-- poll
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set listed = 1 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_turn t where t.topic = :1 and t.turn in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1
+order by t.sequence
+fetch first 1 rows only
+
+-- poll
+--   text, number
+select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+from (
+  select t.sequence, t.identifier, t.sequence as place
+  from task t
+  where t.topic = :1 and t.listed = 1 and t.state = 1
+  order by t.sequence
+  fetch first :2 rows only) c
+group by ora_hash(c.identifier, 1023)
+order by nearest
+
+-- poll
+--   text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :6 rows only) c
+order by c.place
+
+-- poll
+--   text, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k), stage = 0 where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   JSON, text
+select sequence, identifier, attempt, tries, input,
+case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+or headers is not null or deadline is not null
+then json_array(priority, max_tries, reference, external_id, headers, deadline,
+  case when deadline <= (select k.ms from task_clock k) then 1 end null on null returning clob) end as extras from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- poll
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set listed = 0 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1
+    order by t.sequence
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
+  order by c.place
+  fetch first :9 rows only) c
+order by c.place
+
+-- poll; so many rows are fetched as are wanted
+--   text, number, number, text, number, number, text
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.listed = 1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :4
+  and p.ordering = :5
+  and p.condition = :6)
+and exists (select 1 from task_owner o where o.owner = :7)
+order by t.sequence desc
+for update skip locked
+
+-- poll
+--   JSON, text, text, number, number, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.listed = 1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6) order by t.sequence desc
+
+-- poll
+--   text, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k) where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, JSON, text
+select r.identifier,
+(select t.sequence
+  from task t
+  where t.topic = :1 and t.identifier = r.identifier and t.stage = 1
+  order by t.sequence desc
+  fetch first 1 rows only) as sequence
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier and b.stage = 0 fetch first 1 rows only) is null
+
+-- poll
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1
+order by t.sequence desc
+fetch first 1 rows only
+
+-- poll
+--   text, number
+select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+from (
+  select t.sequence, t.identifier, - t.sequence as place
+  from task t
+  where t.topic = :1 and t.listed = 1 and t.state = 1
+  order by t.sequence desc
+  fetch first :2 rows only) c
+group by ora_hash(c.identifier, 1023)
+order by nearest
+
+-- poll
+--   text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :6 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, - t.sequence as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1
+    order by t.sequence desc
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
+  order by c.place
+  fetch first :9 rows only) c
+order by c.place
+
+-- poll; so many rows are fetched as are wanted
+--   text, number, number, text, number, number, text
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.listed = 1 and t.state = 1 and t.ranked = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :4
+  and p.ordering = :5
+  and p.condition = :6)
+and exists (select 1 from task_owner o where o.owner = :7)
+order by t.urgency, t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text, text, number, number, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.listed = 1 and t.state = 1 and t.ranked = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6) order by t.urgency, t.sequence
+
+-- poll
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1 and t.ranked = 1
+order by t.urgency, t.sequence
+fetch first 1 rows only
+
+-- poll
+--   text, number
+select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+from (
+  select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+  from task t
+  where t.topic = :1 and t.listed = 1 and t.state = 1 and t.ranked = 1
+  order by t.urgency, t.sequence
+  fetch first :2 rows only) c
+group by ora_hash(c.identifier, 1023)
+order by nearest
+
+-- poll
+--   text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :6 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :3 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :4 rows only) c
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :7 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :4 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :5 rows only) c
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  order by c.place
+  fetch first :8 rows only) c
+order by c.place
+
+-- poll
+--   text, text, text, text, text, number, text, number, number
+select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
+from (select c.sequence, c.identifier, c.place
+  from (
+    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    from task t
+    where t.topic = :5 and t.listed = 1 and t.state = 1 and t.ranked = 1
+    order by t.urgency, t.sequence
+    fetch first :6 rows only) c
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
+  order by c.place
+  fetch first :9 rows only) c
+order by c.place
+
+-- poll
+--   number, JSON, text, text, number, number, text
+select sequence, identifier, attempt, tries, input,
+case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+or headers is not null or deadline is not null
+then json_array(priority, max_tries, reference, external_id, headers, deadline,
+  case when deadline <= :1 then 1 end null on null returning clob) end as extras from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :3 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :4
+  and p.ordering = :5
+  and p.condition = :6)
+and exists (select 1 from task_owner o where o.owner = :7) order by t.sequence
+
+-- poll
+--   text, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 0,
+owner = :1,
+attempt = t.attempt + 1,
+tries = t.tries + 1,
+started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2, stage = 0 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   number, JSON, text
+select sequence, identifier, attempt, tries, input,
+case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+or headers is not null or deadline is not null
+then json_array(priority, max_tries, reference, external_id, headers, deadline,
+  case when deadline <= :1 then 1 end null on null returning clob) end as extras from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :3 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- poll
+--   text, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge, push, reassign, reassignAll, recreate
+--   JSON, text
+select identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- purge, push
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and 1 = 0 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:4 + :5)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 order by t.sequence
+
+-- purge
+--   JSON, text
+select identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- purge
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge
+--   JSON, text
+insert into tasks.task_turn (topic, identifier)
+select p.topic, r.identifier
+from tasks.task_topic p,
+json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where p.topic = :2
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and 1 = 0 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13)
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0 order by t.sequence
+
+-- purgeAll
+--   text
+select count(*) as count from task where topic = :1
+
+-- purgeOwners
+--   text, number
+delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task_clock k) + :2)
+
+-- purgeOwners
+--   text, number, number
+delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
+
+-- push, recreate
+--   number
+select task_sequence.nextval as sequence from dual connect by level <= :1
+
+-- push
+--   JSON, JSON, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, (select k.ms from task_clock k), p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push, recreate
+--   text, JSON, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and t.state between 1 and 1
+order by t.sequence
+for update skip locked
+
+-- push, recreate
+--   JSON, text, JSON, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and t.state between 1 and 1 order by t.sequence
+
+-- push, recreate
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+descent = case when t.state > t.descent then t.state else t.descent end,
+state = 8,
+listed = 0,
+due = null,
+stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- push, recreate
+--   text, JSON, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and t.state between 1 and 6
+order by t.sequence
+for update skip locked
+
+-- push, recreate
+--   JSON, text, JSON, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and t.state between 1 and 6 order by t.sequence
+
+-- push
+--   text, JSON, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and t.state between 1 and 8
+order by t.sequence
+for update skip locked
+
+-- push
+--   JSON, text, JSON, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and t.state between 1 and 8 order by t.sequence
+
+-- push
+--   JSON, JSON, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, (select k.ms from task_clock k), case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end, p.ranking, p.stage
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, head number path '$[2]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push
+--   JSON, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
+case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push
+--   JSON, JSON in a CLOB, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, (select k.ms from task_clock k), p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push
+--   JSON, JSON in a CLOB, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
+case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push
+--   JSON, JSON in a CLOB, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- push
+--   JSON, text
+select t.sequence, t.external_id from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- push
+--   JSON, text
+select t.sequence, t.identifier, t.external_id
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
+join task t on t.external_id = r.external_id
+where t.topic = :2 and t.external_id is not null
+
+-- push
+--   JSON, number, JSON, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, :2, p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error)) r
+where p.topic = :4 and n.nth = r.nth
+
+-- push
+--   JSON, number, JSON, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, :2, case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end, p.ranking, p.stage
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, head number path '$[2]' error on error)) r
+where p.topic = :4 and n.nth = r.nth
+
+-- push
+--   JSON, number, number, number, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
+case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
+where p.topic = :6 and n.nth = r.nth
+
+-- push
+--   JSON, number, JSON in a CLOB, text
+insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, r.identifier, r.input, :2, p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error)) r
+where p.topic = :4 and n.nth = r.nth
+
+-- push
+--   JSON, number, number, number, JSON in a CLOB, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
+case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
+where p.topic = :6 and n.nth = r.nth
+
+-- push
+--   JSON, number, number, number, JSON in a CLOB, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :6 and n.nth = r.nth
+
+-- reassign, recreate
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state between 2 and 6
+order by t.sequence
+for update
+
+-- reassign, recreate
+--   JSON, text
+select t.sequence, t.identifier, t.state, t.external_id from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state between 2 and 6 order by t.sequence
+
+-- reassign, reassignAll
+--   number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+descent = case when t.state > t.descent then t.state else t.descent end,
+state = :1,
+due = null,
+reason = null,
+stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reassignAll
+--   text, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.state = :2 and t.sequence between :3 and :4
+order by t.sequence
+for update
+
+-- reassignAll
+--   JSON, text, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = :3 and t.sequence between :4 and :5 order by t.sequence
+
+-- reclaim
+--   text, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where t.owner = :1
+fetch first :2 rows only
+
+-- reclaim
+--   text, JSON, text
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 0 and t.owner = :3
+order by t.sequence
+for update
+
+-- reclaim
+--   JSON, text, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
+
+-- reclaim
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reclaim
+--   JSON, text
+select sequence, identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- recreate, redrive
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 1,
+listed = 1,
+tries = 0,
+owner = null,
+reason = null,
+output = null,
+started = null,
+completed = null,
+due = null,
+deadline = null,
+stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate, redrive; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence
+for update skip locked
+
+-- recreate
+--   JSON, text, text, text, number, number, number, number, number, number, number
+select t.sequence, t.identifier, t.state, t.external_id from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+
+-- recreate
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set descent = t.state, state = 7, due = null, external_id = null, stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate
+--   JSON, JSON, text, text, JSON
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
+(select k.ms from task_clock k), p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+where p.topic = :3 and n.nth = r.nth and t.topic = :4 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate
+--   JSON, number, JSON, text, text, JSON
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
+:2, p.listing, p.ranking, p.stage
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+where p.topic = :4 and n.nth = r.nth and t.topic = :5 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:6, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- redrive
+--   text, number, number, number
+select t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3) then 1 else 0 end > 0
+order by t.sequence
+fetch first :4 rows only
+
+-- redrive
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
+select t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+order by t.sequence
+fetch first :13 rows only
+
+-- redrive; so many rows are fetched as are wanted
+--   text, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
+-- redrive
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 order by t.sequence
+
+-- redrive
+--   JSON, text, text, text, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+
+-- register
+--   text, text
+delete from task_owner where name = :1 and owner <> :2
+
+-- register
+--   text, text
+insert /*+ ignore_row_on_dupkey_index(task_owner (owner)) */
+into task_owner (owner, name, heartbeat)
+values (:1, :2, (select k.ms from task_clock k))
+
+-- register
+--   text, text, number
+insert /*+ ignore_row_on_dupkey_index(task_owner (owner)) */
+into task_owner (owner, name, heartbeat)
+values (:1, :2, :3)
+
+-- release
+--   text
+select t.due as due, (select k.ms from task_clock k) as now
+from task t
+where t.topic = :1 and t.due is not null
+order by t.due
+fetch first 1 rows only
+
+-- release; so many rows are fetched as are wanted
+--   text
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.due <= (select k.ms from task_clock k) and t.state = 4
+order by t.due
+for update skip locked
+
+-- release
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order by t.due
+
+-- release
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- release
+--   number, text
+select t.due as due, :1 as now
+from task t
+where t.topic = :2 and t.due is not null
+order by t.due
+fetch first 1 rows only
+
+-- release; so many rows are fetched as are wanted
+--   text, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.due <= :2 and t.state = 4
+order by t.due
+for update skip locked
+
+-- release
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
+
+-- release
+--   text
+select t.due as due, (select k.ms from tasks.task_clock k) as now
+from tasks.task t
+where t.topic = :1 and t.due is not null
+order by t.due
+fetch first 1 rows only
+
+-- release; so many rows are fetched as are wanted
+--   text
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4
+order by t.due
+for update skip locked
+
+-- release
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 order by t.due
+
+-- release
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- resolve
+--   number
+select max(t.sequence) as sequence
+from task t
+where t.created <= :1
+
+-- resolve
+--   number
+select min(t.sequence) as sequence
+from task t
+where t.created >= :1
+
+-- results
+select p.topic, c.state, c.count
+from task_topic p
+left join (select t.topic, t.state, count(*) as count
+  from task t
+  where t.state between 3 and 6 and t.completed is not null
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- results
+--   number, number
+select p.topic, c.state, c.count
+from task_topic p
+left join (select t.topic, t.state, count(*) as count
+  from task t
+  where t.state between 3 and 6 and t.completed is not null and t.completed >= :1 and t.completed <= :2
+  group by t.topic, t.state) c on c.topic = p.topic
+order by p.topic, c.state
+
+-- task
+--   text, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.sequence = :2
+
+-- task
+--   text, text
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline
+from task t
+where t.topic = :1 and t.external_id = :2
+
+-- topics
+select topic from task_topic order by topic
+
+-- unregister
+--   text
+delete from task_owner where owner = :1
+
