@@ -24,6 +24,7 @@ const oneWriter = [
   'test/conformance/prepared.test.ts',
   'test/conformance/quiet.test.ts',
   'test/conformance/autocommit.test.ts',
+  'test/conformance/periodic-rivals.test.ts',
   'test/properties/late-commit.test.ts',
   'test/faults/connection-loss.test.ts',
   'test/faults/failover.test.ts',

@@ -258,14 +258,16 @@ async function openTesting(): Promise<Subject> {
     connections: 1,
     transactions,
     tasks: ({ owner, clock: given = () => new Date() } = {}) => {
-      const set = (verb: unknown): unknown =>
-        typeof verb === 'function'
-          ? (...args: readonly unknown[]): unknown => {
-              clock.set(given())
-              return verb(...args)
-            }
-          : verb
-      return Object.fromEntries(Object.entries(opened.owner(owner)).map(([name, verb]) => [name, set(verb)])) as unknown as Tasks
+      const set =
+        (verb: (...args: readonly unknown[]) => unknown): typeof verb =>
+        (...args) => {
+          clock.set(given())
+          return verb(...args)
+        }
+      const { verb, ...others } = opened.owner(owner) as unknown as Record<string, Parameters<typeof set>[0]>
+      const verbs = Object.entries(others).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each])
+      const own = (...args: readonly unknown[]): unknown => set(verb!(...args) as Parameters<typeof set>[0])
+      return { ...Object.fromEntries(verbs), verb: own } as unknown as Tasks
     },
     execute: async (transaction, statement) => fromNodeSqlite.execute(transaction, statement),
     session: async () => ({

@@ -3,6 +3,7 @@ import { TaskDecision, pollConditions, pollOrders } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskFilter, TaskState, TransactionSource } from '@taskstream/task-api'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { OracledbConnection } from '@taskstream/task-sql/oracle'
+import { periodicScenarios } from './periodic-scenarios.ts'
 import type { Scene } from './recording.ts'
 
 type Tasks = SqlTaskRepository<OracledbConnection>
@@ -231,4 +232,12 @@ function* keeping(): Generator<Scenario> {
   yield { verb: 'schemaStatus', run: (tasks, _tx, transactions) => tasks.schemaStatus(transactions) }
 }
 
-export const scenarios: readonly Scenario[] = [...polls(), ...pushes(), ...completions(), ...revivals(), ...looks(), ...keeping()]
+export const scenarios: readonly Scenario[] = [
+  ...polls(),
+  ...pushes(),
+  ...completions(),
+  ...revivals(),
+  ...looks(),
+  ...keeping(),
+  ...periodicScenarios(),
+]

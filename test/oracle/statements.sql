@@ -857,6 +857,58 @@ end if;
 end;
 
 -- migrate
+begin
+execute immediate 'create table task_periodic (
+  scope varchar2(250 char) not null,
+  id varchar2(250 char) not null,
+  name varchar2(250 char),
+  application varchar2(250 char),
+  status number(1) not null,
+  note varchar2(1000 char),
+  timer varchar2(1000 char) not null,
+  summary varchar2(500 char),
+  topic varchar2(250 char) not null,
+  identifier varchar2(500 char) not null,
+  input clob,
+  headers clob,
+  priority number(5) not null,
+  max_tries number(10),
+  misfire number(1) not null,
+  late_ms number(16),
+  overlap number(1) not null,
+  jitter_ms number(16) not null,
+  starts number(16),
+  ends number(16),
+  max_count number(16),
+  fired number(16) default 0 not null,
+  skipped number(16) default 0 not null,
+  occurrence number(16),
+  due number(16),
+  last_occurrence number(16),
+  last_topic varchar2(250 char),
+  last_sequence number(16),
+  created number(16) not null,
+  changed number(16) not null,
+  constraint task_periodic_key primary key (scope, id) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_periodic_due on task_periodic (due)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
 create or replace view task_clock as
 select extract(day from i.since) * 86400000
 + extract(hour from i.since) * 3600000
@@ -1076,6 +1128,58 @@ execute immediate 'create table tasks.task_activation (
   changed number(16) not null,
   constraint task_activation_key primary key (topic)
 )';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_periodic (
+  scope varchar2(250 char) not null,
+  id varchar2(250 char) not null,
+  name varchar2(250 char),
+  application varchar2(250 char),
+  status number(1) not null,
+  note varchar2(1000 char),
+  timer varchar2(1000 char) not null,
+  summary varchar2(500 char),
+  topic varchar2(250 char) not null,
+  identifier varchar2(500 char) not null,
+  input clob,
+  headers clob,
+  priority number(5) not null,
+  max_tries number(10),
+  misfire number(1) not null,
+  late_ms number(16),
+  overlap number(1) not null,
+  jitter_ms number(16) not null,
+  starts number(16),
+  ends number(16),
+  max_count number(16),
+  fired number(16) default 0 not null,
+  skipped number(16) default 0 not null,
+  occurrence number(16),
+  due number(16),
+  last_occurrence number(16),
+  last_topic varchar2(250 char),
+  last_sequence number(16),
+  created number(16) not null,
+  changed number(16) not null,
+  constraint task_periodic_key primary key (scope, id) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_periodic_due on tasks.task_periodic (due)';
 exception
 when others then
 if sqlcode <> -955 then
@@ -2212,7 +2316,7 @@ delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task
 --   text, number, number
 delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
 
--- push, recreate
+-- push, recreate, verb
 --   number
 select task_sequence.nextval as sequence from dual connect by level <= :1
 
@@ -2745,4 +2849,199 @@ select topic from task_topic order by topic
 -- unregister
 --   text
 delete from task_owner where owner = :1
+
+-- verb
+--   text, text
+select t.id from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id for update
+
+-- verb
+--   text
+select (select k.ms from task_clock k) as now from task_topic where topic = :1
+
+-- verb
+--   text, text, null, null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, number, null, number, number, number, number
+insert /*+ ignore_row_on_dupkey_index(task_periodic (scope, id)) */
+into task_periodic (scope, id, application, name, timer, summary, topic, identifier, input, headers, priority, max_tries, misfire, late_ms, overlap, jitter_ms, starts, ends, max_count, status, note, occurrence, due, created, changed)
+values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, :15, :16, :17, :18, :19, :20, :21, :22, :23, :24, :25)
+
+-- verb
+--   text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id
+
+-- verb
+--   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, null, number, number, null, number, number, text, text
+--   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, text, number, number, null, number, number, text, text
+update task_periodic set name = :1, timer = :2, summary = :3, topic = :4, identifier = :5, input = :6, headers = :7, priority = :8, max_tries = :9, misfire = :10, late_ms = :11, overlap = :12, jitter_ms = :13, starts = :14, ends = :15, max_count = :16, application = :17, changed = :18, status = :19, note = :20, occurrence = :21, due = :22 where scope = :23 and id = :24
+
+-- verb
+--   text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2
+
+-- verb
+--   text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1
+order by t.scope, t.id
+
+-- verb
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1
+order by t.scope, t.id
+
+-- verb
+--   text, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1 and t.name = :2 and t.application = :3
+order by t.scope, t.id
+
+-- verb
+--   text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.name = :1 and t.application = :2
+order by t.scope, t.id
+
+-- verb
+--   number, null, null, null, number, text, text
+--   number, null, number, number, number, text, text
+update task_periodic
+set status = :1, note = :2, occurrence = :3, due = :4, changed = :5
+where scope = :6 and id = :7
+
+-- verb
+--   text, number
+select t.id from task_periodic t where t.scope = :1 and t.status = :2 order by t.scope, t.id for update
+
+-- verb
+--   text, number
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.status = :2 order by t.scope, t.id
+
+-- verb
+--   text, text
+delete from task_periodic where scope = :1 and id = :2
+
+-- verb
+--   text, number
+select t.state from task t where t.topic = :1 and t.sequence = :2
+
+-- verb
+--   JSON, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- verb
+--   text, number, null, text, text
+update task_periodic
+set last_topic = :1, last_sequence = :2, last_occurrence = :3
+where scope = :4 and id = :5
+
+-- verb
+--   text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1 and t.application = :2
+order by t.scope, t.id
+
+-- verb
+--   number
+select t.scope, t.id, t.due as due, (select k.ms from task_clock k) as now
+from task_periodic t
+where t.due is not null
+order by t.due
+fetch first :1 rows only
+
+-- verb
+--   text, text
+select t.id from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= (select k.ms from task_clock k) order by t.scope, t.id for update skip locked
+
+-- verb
+--   text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= (select k.ms from task_clock k) order by t.scope, t.id
+
+-- verb
+--   number, null, number, number, number, number, text, number, text, text
+update task_periodic
+set status = :1, note = :2, occurrence = :3, due = :4, fired = :5, last_occurrence = :6, last_topic = :7, last_sequence = :8
+where scope = :9 and id = :10
+
+-- verb
+--   number, null, number, number, number, text, text
+update task_periodic
+set status = :1, note = :2, occurrence = :3, due = :4, skipped = :5
+where scope = :6 and id = :7
+
+-- verb
+--   number, text
+select :1 as now from task_topic where topic = :2
+
+-- verb
+--   number, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3 order by t.scope, t.id
+
+-- verb
+--   number, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3
+
+-- verb
+--   number, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2
+order by t.scope, t.id
+
+-- verb
+--   number
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1
+order by t.scope, t.id
+
+-- verb
+--   number, text, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2 and t.name = :3 and t.application = :4
+order by t.scope, t.id
+
+-- verb
+--   number, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.name = :2 and t.application = :3
+order by t.scope, t.id
+
+-- verb
+--   number, text, number
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.status = :3 order by t.scope, t.id
+
+-- verb
+--   JSON, number, number, number, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage else p.stage end
+from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :6 and n.nth = r.nth
+
+-- verb
+--   number, text, text
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2 and t.application = :3
+order by t.scope, t.id
+
+-- verb
+--   number, number
+select t.scope, t.id, t.due as due, :1 as now
+from task_periodic t
+where t.due is not null
+order by t.due
+fetch first :2 rows only
+
+-- verb
+--   text, text, number
+select t.id from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= :3 order by t.scope, t.id for update skip locked
+
+-- verb
+--   number, text, text, number
+select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3 and t.due is not null and t.due <= :4 order by t.scope, t.id
 

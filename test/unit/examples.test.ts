@@ -42,6 +42,11 @@ test('the code of the guide to pipelines is examples/pipeline.ts, which draws it
   expect(stdout).toMatch(/\d+ to be reviewed\n$/)
 })
 
+test('housekeeping is done each time the clock has submitted it', async () => {
+  const { stdout } = await run('examples/housekeeping.ts')
+  expect(stdout).toBe('invitations: 2 forgotten\ninvitations: 0 forgotten\n')
+})
+
 describe.each([
   ['sqlite', []],
   ['postgres', ['--postgres']],

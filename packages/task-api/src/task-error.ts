@@ -14,6 +14,14 @@ export const taskErrorCodes = {
   PARTITION_DETACHING: 'PARTITION_DETACHING',
   /** The verb finds tasks by identifier, and the topic was not initialised with `keyed`: `data.topic`. */
   TOPIC_NOT_KEYED: 'TOPIC_NOT_KEYED',
+  /** There is no timer of this id in this scope: `data.scope`, `data.id`. */
+  TIMER_UNKNOWN: 'TIMER_UNKNOWN',
+  /** There is a timer of this id in this scope already: `data.scope`, `data.id`. */
+  TIMER_DUPLICATE: 'TIMER_DUPLICATE',
+  /** One timer was asked for, and there are several: `data.scope`, `data.name`. */
+  TIMER_AMBIGUOUS: 'TIMER_AMBIGUOUS',
+  /** An input is not as its schema says, or is no JSON: `data.name`, `data.issues`. */
+  INPUT_INVALID: 'INPUT_INVALID',
   /** A task is not in a state that the verb takes: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
   /** The transaction's isolation level is one under which the verb cannot keep its promise: `data.found`, `data.needed`. */

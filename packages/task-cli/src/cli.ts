@@ -6,6 +6,7 @@ import { addActivation } from './commands/activation.ts'
 import { addCount } from './commands/count.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
+import { addPeriodic } from './commands/periodic.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
 import { addTimer } from './commands/timer.ts'
@@ -28,7 +29,8 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
   )
-for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation, addTimer]) add(program)
+for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation, addPeriodic, addTimer])
+  add(program)
 
 // Whoever reads may have read enough: | head.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

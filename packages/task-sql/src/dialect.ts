@@ -13,6 +13,8 @@ export interface Tables {
   readonly turn: Statement
   /** Whether topics are meant to be processed. */
   readonly activation: Statement
+  /** Tasks that are pushed by the clock. */
+  readonly periodic: Statement
 }
 
 /** One column of rows that travel as values: `select … from ${dialect.rows(columns)}`. */
@@ -185,6 +187,10 @@ export interface Dialect {
   limit(count: Statement): Statement
   /** Locks rows `t` until the transaction ends. @returns these columns of each, as they are then, in the order asked for or by sequence */
   lockTasks(selection: Selection, columns: Statement): Verb<readonly Row[]>
+  /**
+   * Locks rows `t` of periodic tasks until the transaction ends. @returns these columns of each, as they are then, in order of their keys
+   */
+  lockPeriodic(which: Statement, locked: Selection['locked'], columns: Statement): Verb<readonly Row[]>
   /** Locks the rows `t` of these identifiers of a keyed topic that meet a condition. @returns their sequences, ascending */
   lockIdentified(
     topic: string,

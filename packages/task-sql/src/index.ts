@@ -1,6 +1,7 @@
 export type { Claim, ClaimRequest, Dialect, Lanes, MigrationStep, RowColumn, Tables } from './dialect.ts'
 export { sqlTaskRepository } from './repository/sql-task-repository.ts'
-export type { SqlTaskRepository, SqlTaskRepositoryOptions } from './repository/sql-task-repository.ts'
+export type { SqlTaskRepository, SqlTaskRepositoryOptions, VerbContext } from './repository/sql-task-repository.ts'
+export { checkSchema } from './schema/migrate.ts'
 export type { Migration, MigrationPlan, SchemaStatus } from './schema/migrate.ts'
 export { join, nothing, raw, render, sql } from './statement.ts'
 export type { SqlValue, Statement } from './statement.ts'

@@ -8,7 +8,7 @@ interface Parts extends Pick<Dialect, 'tables' | 'tasksAt'> {
   lock(table: string, mode: Selection['locked']): Statement
 }
 
-export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'limit' | 'lockTasks'> {
+export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'limit' | 'lockPeriodic' | 'lockTasks'> {
   const limit = (count: Statement): Statement => sql`limit ${count}`
   return {
     limit,
@@ -21,6 +21,14 @@ export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'l
           from ${rows}${which ? sql` and ${which}` : nothing}
          order by ${first?.orderBy ?? raw('t.sequence')}
          ${first ? limit(sql`${first.limit}`) : nothing}
+         ${lock('t', locked)}`
+    },
+    lockPeriodic: function* (which, locked, columns) {
+      return yield sql`
+        select ${columns}
+          from ${tables.periodic} t
+         where ${which}
+         order by t.scope, t.id
          ${lock('t', locked)}`
     },
   }

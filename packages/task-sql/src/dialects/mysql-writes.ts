@@ -15,6 +15,7 @@ type Writes = Pick<
   Dialect,
   | 'beginPush'
   | 'lockIdentified'
+  | 'lockPeriodic'
   | 'lockTasks'
   | 'change'
   | 'changeHeld'

@@ -5,12 +5,13 @@
  */
 import type { Dialect, Selection } from '../dialect.ts'
 import { toNumber } from '../repository/row.ts'
+import type { OracleTables } from '../schema/oracle.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { keysOf } from './oracle-values.ts'
 
-interface Locks extends Pick<Dialect, 'lockTasks'> {
+interface Locks extends Pick<Dialect, 'lockPeriodic' | 'lockTasks'> {
   /** Rows `t` looked up one by one: what stands between `from` and the rest of a condition. */
   at(topic: string, keys: readonly number[], table?: Statement, key?: string): Statement
   /** The same as a condition, for statements that lock and change: they take a table, and no join. */
@@ -20,7 +21,7 @@ interface Locks extends Pick<Dialect, 'lockTasks'> {
 /** Few keys are expected, whatever JSON_TABLE is taken for: each is looked up by the primary key. */
 export const byKeyHint = 'leading(w@keys t) use_nl(t) index(t)'
 
-export function oracleLocks(task: Statement): Locks {
+export function oracleLocks({ task, periodic }: OracleTables): Locks {
   const at: Locks['at'] = (topic, keys, table = task, key = 'sequence') => sql`
     (select /*+ leading(w t) use_nl(t) index(t) */ t.*
        from ${keysOf(keys)}, ${table} t
@@ -43,7 +44,11 @@ export function oracleLocks(task: Statement): Locks {
     const keys = found.map(({ sequence }) => toNumber(sequence))
     return yield sql`select ${columns} from ${at(topic, keys)}${asked} order by ${order}`
   }
-  return { at, keyed, lockTasks }
+  function* lockPeriodic(which: Statement, locked: Selection['locked'], columns: Statement): Verb<readonly Row[]> {
+    const found = yield sql`select t.id from ${periodic} t where ${which} order by t.scope, t.id ${lockOf(locked)}`
+    return found.length === 0 ? [] : yield sql`select ${columns} from ${periodic} t where ${which} order by t.scope, t.id`
+  }
+  return { at, keyed, lockPeriodic, lockTasks }
 }
 
 export function lockOf(mode: Selection['locked']): Statement {

@@ -23,6 +23,7 @@ type Writes = Pick<
   | 'latest'
   | 'lockHeld'
   | 'lockIdentified'
+  | 'lockPeriodic'
   | 'lockTasks'
   | 'remove'
   | 'tasksAt'
@@ -31,7 +32,7 @@ type Writes = Pick<
 
 export function oracleWrites(tables: OracleTables): Writes {
   const { task } = tables
-  const { at, keyed, lockTasks } = oracleLocks(task)
+  const { at, keyed, lockPeriodic, lockTasks } = oracleLocks(tables)
   const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
     sql`update /*+ ${raw(byKeyHint)} */ ${task} t set ${set} where ${keyed(topic, keys)}`
   const writes = keyedWrites({
@@ -76,6 +77,7 @@ export function oracleWrites(tables: OracleTables): Writes {
 
   return {
     ...writes,
+    lockPeriodic,
     lockTasks,
     update,
     latest: nothing,

@@ -21,6 +21,7 @@ const tables: Tables = {
   migration: raw('task_migration'),
   turn: raw('task_turn'),
   activation: raw('task_activation'),
+  periodic: raw('task_periodic'),
 }
 
 const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })

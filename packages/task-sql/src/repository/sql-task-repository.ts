@@ -1,7 +1,15 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
 import { checkText, invalid, taskLimits } from '@taskstream/task-api'
-import type { Execution, Outcome, TaskRepository, TransactionSource } from '@taskstream/task-api'
+import type {
+  Execution,
+  Outcome,
+  PushedTask,
+  PushOptions,
+  TaskCreation,
+  TaskRepository,
+  TransactionSource,
+} from '@taskstream/task-api'
 import { Templates } from '../templates.ts'
 import type { Dialect } from '../dialect.ts'
 import { run } from '../run.ts'
@@ -62,6 +70,31 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
   plan(transactions: TransactionSource<Transaction>): Promise<MigrationPlan>
   /** Which version the tables are of, and whether this release works on them. */
   schemaStatus(transactions: TransactionSource<Transaction>): Promise<SchemaStatus>
+  /**
+   * A verb of one's own, over the same tables, adapter and clock: what packages beside this one are made of.
+   *
+   * @example
+   * const ownerCount = tasks.verb(function* ({ dialect }) {
+   *   return Number((yield sql`select count(*) as owners from ${dialect.tables.owner}`)[0]?.['owners'])
+   * })
+   * await ownerCount(tx)
+   */
+  verb<Arguments extends readonly unknown[], Result>(
+    verb: (context: VerbContext, ...args: Arguments) => Verb<Result>,
+  ): (transaction: Transaction, ...args: Arguments) => Outcome<E, Result>
+}
+
+/** What a verb of one's own is given. */
+export interface VerbContext {
+  readonly dialect: Dialect
+  /** Epoch milliseconds of a test clock, or null for the database's own: what `dialect.now` takes. */
+  now(): number | null
+  /** Pushes, as the repository does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+  push(
+    topic: string,
+    creations: string | TaskCreation | readonly (string | TaskCreation)[],
+    options?: PushOptions,
+  ): Verb<PushedTask[]>
 }
 
 /**
@@ -103,6 +136,11 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       run(adapter, transaction, verb(context, ...args), running)
   const often = bindTo(frequent)
   const bind = bindTo(rare)
+  const verbContext: VerbContext = {
+    dialect,
+    now: context.now,
+    push: (topic, creations, options) => push(context, topic, creations, options),
+  }
   return {
     execution: adapter.execution,
     owner: context.owner,
@@ -145,5 +183,9 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), rare)),
     schemaStatus: (transactions) =>
       transactions(async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), rare)),
+    verb:
+      (verb) =>
+      (transaction, ...args) =>
+        run(adapter, transaction, verb(verbContext, ...args), rare),
   }
 }

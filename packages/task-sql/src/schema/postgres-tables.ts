@@ -39,6 +39,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     pretty: table('task_pretty'),
     turn: table('task_turn'),
     activation: table('task_activation'),
+    periodic: table('task_periodic'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
   }

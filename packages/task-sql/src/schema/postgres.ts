@@ -124,5 +124,48 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
           )`,
       ],
     },
+    {
+      version: 4,
+      name: 'periodic tasks',
+      // Code that does not know them submits none, and keeps nobody from it.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.periodic} (
+            created timestamptz not null,
+            changed timestamptz not null,
+            occurrence timestamptz,
+            due timestamptz,
+            starts timestamptz,
+            ends timestamptz,
+            last_occurrence timestamptz,
+            last_sequence bigint,
+            fired bigint not null default 0,
+            skipped bigint not null default 0,
+            max_count bigint,
+            late_ms bigint,
+            jitter_ms bigint not null,
+            max_tries integer,
+            priority smallint not null,
+            status smallint not null,
+            misfire smallint not null,
+            overlap smallint not null,
+            scope varchar(250) collate "C" not null,
+            id varchar(250) collate "C" not null,
+            name varchar(250) collate "C",
+            application varchar(250) collate "C",
+            topic varchar(250) collate "C" not null,
+            last_topic varchar(250) collate "C",
+            identifier varchar(500) collate "C" not null,
+            timer text not null,
+            summary text,
+            note text,
+            headers json,
+            input text,
+            primary key (scope, id)
+          ) with (fillfactor = 70)`,
+        sql`create index task_periodic_due on ${tables.periodic} (due) where due is not null`,
+      ],
+    },
   ]
 }

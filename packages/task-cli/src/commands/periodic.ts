@@ -1,0 +1,202 @@
+import { TaskError } from '@taskstream/task-api'
+import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
+import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import type { Database } from '../database.ts'
+import { integer, withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { printJson, printLine, printTable } from '../output.ts'
+
+interface ScopeOptions extends CommonOptions {
+  readonly scope?: string
+}
+
+interface AddOptions extends ScopeOptions {
+  readonly input?: string
+  readonly identifier?: string
+  readonly name?: string
+  readonly summary?: string
+  readonly priority?: number
+  readonly maxTries?: number
+  readonly misfire?: Misfire
+  readonly lateMs?: number
+  readonly whileUnfinished?: 'skip' | 'push'
+  readonly jitterMs?: number
+  readonly start?: string
+  readonly end?: string
+  readonly maxCount?: number
+  readonly paused?: true
+  readonly replace?: true
+}
+
+export function addPeriodic(program: Command): void {
+  const periodic = program.command('periodic').description('tasks that the clock submits')
+  addLs(periodic)
+  addAdd(periodic)
+  addPauses(periodic)
+  addRun(periodic)
+  addRm(periodic)
+}
+
+function withScope(command: Command): Command {
+  return withCommon(command).option('--scope <scope>', 'whose timers (default: system)')
+}
+
+function addLs(periodic: Command): void {
+  withScope(periodic.command('ls').description('list the timers, of every scope where none is named'))
+    .option('--name <name>', 'only those of this kind')
+    .addHelpText('after', '\nExample:\n  taskstream periodic ls --url sqlite:tasks.db')
+    .action(async ({ name, ...options }: ScopeOptions & { readonly name?: string }) => {
+      await using database = await openDatabase(options)
+      const filter = name === undefined ? {} : { name }
+      const list = options.scope === undefined ? allPeriodicTasks(database.tasks) : timersOf(database, options).list
+      const infos = await database.reading<PeriodicTaskInfo[]>((transaction) => list(transaction, filter))
+      if (options.json) {
+        for (const info of infos) printLine(info)
+        return
+      }
+      const row = ({ scope, id, timer, topic, status, note, next, fired, skipped, summary }: PeriodicTaskInfo): unknown[] => [
+        scope,
+        id,
+        timer,
+        topic,
+        note === undefined ? status : `${status}: ${note}`,
+        next,
+        fired,
+        skipped,
+        summary,
+      ]
+      printTable(['scope', 'id', 'timer', 'topic', 'status', 'next', 'fired', 'skipped', 'summary'], infos.map(row))
+    })
+}
+
+function addAdd(periodic: Command): void {
+  withScope(periodic.command('add').description('have the clock submit tasks to a topic'))
+    .argument('<id>')
+    .argument('<timer>', 'a calendar event, or what else `timer next` understands')
+    .argument('<topic>')
+    .option('--input <text>', 'the input of each task')
+    .option('--identifier <text>', 'the identifier of each task (default: the id)')
+    .option('--name <name>', 'what kind of task it is')
+    .option('--summary <text>', 'what it is for')
+    .option('--priority <number>', 'of each task', integer)
+    .option('--max-tries <count>', 'of each task', integer)
+    .addOption(
+      new Option('--misfire <policy>', 'what of missed occurrences is made up for').choices(['once', 'skip', 'catch-up']),
+    )
+    .option('--late-ms <ms>', 'an occurrence that is late by more is not submitted', integer)
+    .addOption(
+      new Option('--while-unfinished <policy>', 'what of an occurrence while the task before has not ended').choices([
+        'skip',
+        'push',
+      ]),
+    )
+    .option('--jitter-ms <ms>', 'submit each up to so much later', integer)
+    .option('--start <instant>', 'no occurrence before, as 2026-12-31T23:00:00Z')
+    .option('--end <instant>', 'no occurrence after')
+    .option('--max-count <count>', 'submit so many, and no more', integer)
+    .option('--paused', 'keep it, and submit nothing until it is resumed')
+    .option('--replace', 'change the one that is there')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream periodic add housekeeping 'Mon..Fri 02:30 Europe/Oslo' chores
+  taskstream periodic add invoices 'monthly' billing --input '{"run":"all"}' --misfire catch-up`,
+    )
+    .action(async (id: string, timer: string, topic: string, { replace, start, end, ...options }: AddOptions) => {
+      await using database = await openDatabase(options)
+      const timers = timersOf(database, options)
+      const { url: _url, schema: _schema, scope: _scope, json, ...given } = options
+      const task: PeriodicTask = {
+        id,
+        timer,
+        topic,
+        ...given,
+        ...(start !== undefined && { start: toInstant('--start', start) }),
+        ...(end !== undefined && { end: toInstant('--end', end) }),
+      }
+      const done = await database.transactions<string>(async (transaction) => {
+        if (replace) return await timers.schedule(transaction, task)
+        await timers.add(transaction, task)
+        return 'added'
+      })
+      const info = await database.transactions<PeriodicTaskInfo | undefined>((transaction) => timers.get(transaction, id))
+      if (json) return printJson({ done, ...info })
+      console.log(`${done}: ${id}, next ${info?.next?.toISOString() ?? 'when it is resumed'}`)
+    })
+}
+
+function addPauses(periodic: Command): void {
+  for (const [name, done, description] of [
+    ['pause', 'paused', 'submit nothing for timers until they are resumed'],
+    ['resume', 'resumed', 'submit tasks for timers again, from now on'],
+  ] as const) {
+    withScope(periodic.command(name).description(description))
+      .argument('[id...]')
+      .option('--all', 'every timer of the scope')
+      .addHelpText('after', `\nExamples:\n  taskstream periodic ${name} housekeeping\n  taskstream periodic ${name} --all`)
+      .action(async (ids: string[], options: ScopeOptions & { readonly all?: true }) => {
+        if (ids.length > 0 === (options.all === true))
+          throw new TaskError('ARGUMENT_INVALID', `Which timers? Give their ids, or --all`)
+        await using database = await openDatabase(options)
+        const timers = timersOf(database, options)
+        const changed = await database.transactions<number>(async (transaction) => {
+          if (options.all) return await timers[`${name}All`](transaction)
+          let count = 0
+          for (const id of ids) if (await timers[name](transaction, id)) count++
+          return count
+        })
+        if (options.json) return printJson({ [done]: changed })
+        console.log(`${done}: ${changed}`)
+      })
+  }
+}
+
+function addRun(periodic: Command): void {
+  withScope(periodic.command('run').description('submit a task of a timer now, and leave its times as they are'))
+    .argument('<id>')
+    .addHelpText('after', '\nExample:\n  taskstream periodic run housekeeping')
+    .action(async (id: string, options: ScopeOptions) => {
+      await using database = await openDatabase(options)
+      const timers = timersOf(database, options)
+      const { submitted, unfinished } = await database.transactions((transaction) => timers.runNow(transaction, id))
+      if (unfinished !== undefined) process.exitCode = 1
+      if (options.json) return printJson(submitted ? { submitted } : { unfinished })
+      console.log(
+        submitted
+          ? `submitted: ${submitted.topic}/${submitted.identifier}@${submitted.sequence}`
+          : `nothing submitted: its task @${unfinished} has not ended`,
+      )
+    })
+}
+
+function addRm(periodic: Command): void {
+  withScope(periodic.command('rm').description('remove timers; tasks that were submitted stay'))
+    .argument('<id...>')
+    .addHelpText('after', '\nExample:\n  taskstream periodic rm housekeeping')
+    .action(async (ids: string[], options: ScopeOptions) => {
+      await using database = await openDatabase(options)
+      const timers = timersOf(database, options)
+      await database.transactions(async (transaction) => {
+        for (const id of ids) await timers.remove(transaction, id)
+      })
+      if (options.json) return printJson({ removed: ids })
+      console.log(`removed: ${ids.join(', ')}`)
+    })
+}
+
+function timersOf({ tasks }: Database, { scope }: ScopeOptions): PeriodicTasks<unknown> {
+  return periodicTasks(tasks, scope === undefined ? {} : { scope }) as PeriodicTasks<unknown>
+}
+
+function toInstant(option: string, text: string): Date {
+  const instant = new Date(text)
+  if (Number.isNaN(instant.getTime()))
+    throw new TaskError('ARGUMENT_INVALID', `${option} must be an instant, as 2026-12-31T23:00:00Z: ${text}`, {
+      argument: option,
+    })
+  return instant
+}

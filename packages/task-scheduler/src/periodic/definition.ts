@@ -1,0 +1,124 @@
+/** A periodic task as it is stored: checked, with every default filled in. */
+import {
+  checkDuration,
+  checkInstant,
+  checkInteger,
+  checkStorable,
+  checkText,
+  checkTopic,
+  invalid,
+  taskLimits,
+} from '@taskstream/task-api'
+import type { TaskHeaders } from '@taskstream/task-api'
+import { parseTimer } from '../parse-timer.ts'
+import type { Timer } from '../timer.ts'
+import type { Misfire, PeriodicTask } from './periodic-task.ts'
+
+/** In the order of their numbers in the database. */
+export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up']
+export const overlaps = ['skip', 'push'] as const
+
+/** The greatest values a periodic task takes; lengths are UTF-16 code units. */
+export const periodicLimits = {
+  /** Of scope, id, name and application. With both in it, an external id has its 500 characters. */
+  nameLength: 200,
+  summaryLength: 500,
+  jitterMs: 86_400_000,
+} as const
+
+/** What a definition says, by the columns that keep it; instants are epoch milliseconds. */
+export interface Definition {
+  readonly name: string | null
+  readonly timer: string
+  readonly summary: string | null
+  readonly topic: string
+  readonly identifier: string
+  readonly input: string | null
+  readonly headers: string | null
+  readonly priority: number
+  readonly max_tries: number | null
+  readonly misfire: number
+  readonly late_ms: number | null
+  readonly overlap: number
+  readonly jitter_ms: number
+  readonly starts: number | null
+  readonly ends: number | null
+  readonly max_count: number | null
+}
+
+export interface CheckedTask {
+  readonly id: string
+  readonly timer: Timer
+  readonly paused: boolean
+  readonly definition: Definition
+}
+
+/** @throws TaskError ARGUMENT_INVALID, naming what is not as it must be */
+export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
+  if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
+  const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
+  const { misfire = 'once', whileUnfinished = misfire === 'catch-up' ? 'push' : 'skip', jitterMs = 0, paused = false } = task
+  const { priority = 0, maxTries, identifier = id } = task
+  checkText('id', id, periodicLimits.nameLength)
+  const timer = toTimer(task.timer)
+  checkTopic(topic)
+  if (name !== undefined) checkText('name', name, periodicLimits.nameLength)
+  if (summary !== undefined) checkStorable('summary', summary, periodicLimits.summaryLength)
+  checkText('identifier', identifier, taskLimits.identifierLength)
+  if (input !== undefined) checkStorable('input', input, taskLimits.inputLength)
+  checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
+  if (maxTries !== undefined) checkInteger('maxTries', maxTries, 1, taskLimits.tries)
+  if (!misfires.includes(misfire)) throw invalid('misfire', misfire, `must be one of ${misfires.join(', ')}`)
+  if (!overlaps.includes(whileUnfinished))
+    throw invalid('whileUnfinished', whileUnfinished, `must be one of ${overlaps.join(', ')}`)
+  if (lateMs !== undefined) checkDuration('lateMs', lateMs)
+  checkInteger('jitterMs', jitterMs, 0, periodicLimits.jitterMs)
+  if (start !== undefined) checkInstant('start', start)
+  if (end !== undefined) checkInstant('end', end)
+  if (start !== undefined && end !== undefined && start > end)
+    throw invalid('start', start.toISOString(), `must not be after end, which is ${end.toISOString()}`)
+  if (maxCount !== undefined) checkInteger('maxCount', maxCount, 1, Number.MAX_SAFE_INTEGER)
+  if (typeof paused !== 'boolean') throw invalid('paused', paused, 'must be true or false')
+  return {
+    id,
+    timer,
+    paused,
+    definition: {
+      name: name ?? null,
+      timer: timer.expression,
+      summary: summary || null,
+      topic,
+      identifier,
+      input: input !== undefined && /\S/.test(input) ? input : null,
+      headers: headers === undefined ? null : toText(headers),
+      priority,
+      max_tries: maxTries ?? null,
+      misfire: misfires.indexOf(misfire),
+      late_ms: lateMs ?? null,
+      overlap: overlaps.indexOf(whileUnfinished),
+      jitter_ms: jitterMs,
+      starts: start?.getTime() ?? null,
+      ends: end?.getTime() ?? null,
+      max_count: maxCount ?? null,
+    },
+  }
+}
+
+/** What is kept is text: a timer of one's own must be one that can be read again. */
+function toTimer(timer: Timer | string): Timer {
+  const text = typeof timer === 'string' ? timer : timer?.expression
+  if (typeof text !== 'string') throw invalid('timer', timer, 'must be a timer or the text of one')
+  return parseTimer(text)
+}
+
+/** Refused here, and not when the first task is pushed: by the rules that a push goes by. */
+function toText(headers: TaskHeaders): string {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw invalid('headers', headers, 'must be an object')
+  const text = JSON.stringify(headers)
+  checkStorable('headers', text, taskLimits.headersLength)
+  const escapes = text.replaceAll('\\\\', '')
+  if (/\\u0000|\\ud[89a-f]/i.test(escapes))
+    throw invalid('headers', text, 'must not contain a NUL character or an unpaired surrogate')
+  return text
+}

@@ -1,0 +1,81 @@
+/** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
+import type { Timer } from '../timer.ts'
+import { jitterOf } from './occurrence.ts'
+import type { Misfire } from './periodic-task.ts'
+
+/** What of a timer's row decides. Instants are epoch milliseconds. */
+export interface Schedule {
+  readonly scope: string
+  readonly id: string
+  readonly timer: Timer
+  readonly misfire: Misfire
+  readonly lateMs?: number | undefined
+  readonly jitterMs: number
+  readonly start?: number | undefined
+  readonly end?: number | undefined
+  readonly maxCount?: number | undefined
+  readonly fired: number
+}
+
+/** An occurrence, and when it is to be submitted. */
+interface Next {
+  readonly occurrence: number
+  readonly due: number
+}
+
+/** What is to be done, and what comes after it; `ended` says why nothing does. */
+export interface Firing {
+  /** The occurrence that is to be submitted; none if it is too late for all that were missed. */
+  readonly submit?: number
+  /** What comes next if it is, or is passed over without counting. */
+  readonly next?: Next
+  readonly ended?: string
+}
+
+const skippedAfterMs = 60_000
+
+/** The first occurrence of a timer that begins, or begins anew, now. */
+export function firstOf(schedule: Schedule, now: number): Firing {
+  const { timer, start } = schedule
+  return follow(schedule, start !== undefined && start > now ? timer.next(start - 1) : timer.next(now))
+}
+
+/** @param occurrence the one that is due */
+export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
+  const { timer, misfire, lateMs = misfire === 'skip' ? skippedAfterMs : undefined, jitterMs, fired, maxCount } = schedule
+  const earliest = lateMs === undefined ? undefined : now - lateMs - jitterMs
+  const first = earliest !== undefined && occurrence < earliest ? following(timer, occurrence, earliest - 1) : occurrence
+  const found = follow(schedule, first)
+  // Only what is to come is not too late.
+  if (!found.next || found.next.due > now) return found
+  const submit = found.next.occurrence
+  if (maxCount !== undefined && fired + 1 >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
+  return { submit, ...follow(schedule, misfire === 'catch-up' ? timer.next(submit) : following(timer, submit, now)) }
+}
+
+/** What comes when this occurrence is passed over, because the task before has not ended. */
+export function passOver(schedule: Schedule, occurrence: number, now: number): Firing {
+  return follow(schedule, following(schedule.timer, occurrence, now))
+}
+
+/** Clocks are set back by two hours at most, and then show the same for twice as long. */
+const repeatedMs = 4 * 3_600_000
+
+/**
+ * The first occurrence after an instant, of those that follow one from another. What the timer itself says of an instant at which clocks show
+ * an hour for the second time is another matter: what has occurred in the first of them would occur again.
+ */
+function following(timer: Timer, occurrence: number, instant: number): number | undefined {
+  let next = timer.next(occurrence)
+  if (next === undefined || next > instant) return next
+  if (timer.zone === 'UTC') return timer.next(instant)
+  next = timer.next(Math.max(occurrence, instant - repeatedMs))
+  while (next !== undefined && next <= instant) next = timer.next(next)
+  return next
+}
+
+function follow({ scope, id, end, jitterMs }: Schedule, occurrence: number | undefined): Firing {
+  if (occurrence === undefined) return { ended: 'its timer never elapses again' }
+  if (end !== undefined && occurrence > end) return { ended: `it ends ${new Date(end).toISOString()}` }
+  return { next: { occurrence, due: occurrence + jitterOf(scope, id, occurrence, jitterMs) } }
+}

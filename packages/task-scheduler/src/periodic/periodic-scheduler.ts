@@ -1,0 +1,176 @@
+import { checkInteger, TaskError } from '@taskstream/task-api'
+import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { systemClock, Wake } from '@taskstream/task-processor'
+import type { Clock } from '@taskstream/task-processor'
+import { checkSchema } from '@taskstream/task-sql'
+import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { fireNext, keyOf } from './fire.ts'
+import type { Fired, TimerKey } from './fire.ts'
+
+/** What a scheduler tells. */
+export interface PeriodicListener {
+  /** An occurrence was due. */
+  onFired?(event: Extract<Fired, { readonly timer: TimerKey }>): void
+  /** Something went wrong, with a timer if one is named, and is tried again. Without it: a line on the console. */
+  onError?(error: unknown, timer?: TimerKey): void
+}
+
+export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
+  readonly repository: SqlTaskRepository<Transaction, E>
+  readonly transactions: TransactionSource<Transaction>
+  /**
+   * Looks for timers at least so often, in milliseconds, 100 to 600 000: a timer that another process has changed is found then, and a clock
+   * that was set. Default 10 000.
+   */
+  readonly lookAgainMs?: number
+  readonly listener?: PeriodicListener
+  /** The time of this process, for pauses. What is due is due by the database's clock. */
+  readonly clock?: Clock
+}
+
+const firstPauseMs = 1_000
+const longestPauseMs = 60_000
+const busyPauseMs = 25
+
+/** A timer that could not be fired: how often by now, and until when it is let be. */
+interface Ailing {
+  readonly count: number
+  readonly untilMs: number
+}
+
+/**
+ * Submits the tasks of timers when they are due. Any number of schedulers may run on one database: a timer is fired by whoever locks its row
+ * first, in one transaction that pushes the task and moves the timer on, so that a crash at any moment leaves both or neither.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * await using scheduler = new PeriodicScheduler({ repository: tasks, transactions })
+ * await scheduler.start()
+ */
+export class PeriodicScheduler<Transaction, E extends Execution = Execution> implements AsyncDisposable {
+  readonly #transactions: TransactionSource<Transaction>
+  readonly #checkSchema: (transaction: Transaction) => unknown
+  readonly #fireNext: (transaction: Transaction, without: ReadonlySet<string>, at: (timer: TimerKey) => void) => unknown
+  readonly #lookAgainMs: number
+  readonly #listener: PeriodicListener
+  readonly #clock: Clock
+  readonly #wake: Wake
+  readonly #ailing = new Map<string, Ailing>()
+  #running: Promise<void> | undefined
+  #stopping = false
+  #failures = 0
+
+  constructor({
+    repository,
+    transactions,
+    lookAgainMs = 10_000,
+    listener = {},
+    clock = systemClock,
+  }: PeriodicSchedulerOptions<Transaction, E>) {
+    checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
+    this.#transactions = transactions
+    this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))
+    this.#fireNext = repository.verb(fireNext)
+    this.#lookAgainMs = lookAgainMs
+    this.#listener = listener
+    this.#clock = clock
+    this.#wake = new Wake(clock)
+  }
+
+  /**
+   * Begins to fire what is due.
+   *
+   * @throws TaskError LIFECYCLE if it was started before; SCHEMA_MISSING, SCHEMA_OLDER, SCHEMA_NEWER; DATABASE_UNAVAILABLE
+   */
+  async start(): Promise<void> {
+    if (this.#running || this.#stopping)
+      throw new TaskError('LIFECYCLE', 'A scheduler starts once: make a new one to start again')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#running = promise
+    try {
+      await this.#transactions(async (transaction) => void (await this.#checkSchema(transaction)))
+    } catch (error) {
+      this.#running = undefined
+      throw error
+    }
+    void this.#run().then(resolve)
+  }
+
+  /** Timers have changed: looks for what is due now, and not when it meant to. Never lost, whenever it comes. */
+  notify(): void {
+    this.#wake.wake()
+  }
+
+  /** Ends once the transaction that it is in has ended. What is due then is left to others, or to the next start. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#wake.wake()
+    await this.#running
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      const version = this.#wake.version
+      const pauseMs = await this.#look()
+      if (pauseMs > 0) await this.#wake.sleep(version, pauseMs)
+    }
+  }
+
+  /** @returns for how long nothing is to be done, in milliseconds */
+  async #look(): Promise<number> {
+    const now = this.#clock.monotonicMs()
+    const ailing = [...this.#ailing].filter(([, { untilMs }]) => untilMs > now)
+    let timer: TimerKey | undefined
+    try {
+      const without = new Set(ailing.map(([key]) => key))
+      const fired = (await this.#transactions(async (transaction) => {
+        timer = undefined
+        return await this.#fireNext(transaction, without, (found) => (timer = found))
+      })) as Fired
+      this.#failures = 0
+      if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
+      if (fired.outcome === 'idle')
+        return Math.min(this.#lookAgainMs, fired.afterMs ?? Infinity, ...ailing.map(([, { untilMs }]) => untilMs - now))
+      this.#ailing.delete(keyOf(fired.timer))
+      this.#tell(() => this.#listener.onFired?.(fired))
+      return 0
+    } catch (error) {
+      this.#report(error, timer)
+      // The others need not wait for one that cannot be fired: its topic is gone, or its timer is of a later release.
+      if (timer) this.#setAside(timer)
+      return timer ? 0 : pauseAfter(++this.#failures)
+    }
+  }
+
+  #setAside(timer: TimerKey): void {
+    const count = (this.#ailing.get(keyOf(timer))?.count ?? 0) + 1
+    this.#ailing.set(keyOf(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
+  }
+
+  #report(error: unknown, timer: TimerKey | undefined): void {
+    const { onError } = this.#listener
+    if (onError) this.#tell(() => onError.call(this.#listener, error, timer))
+    else
+      console.error(
+        timer ? `Timer "${timer.id}" of "${timer.scope}" could not be fired:` : 'Timers could not be looked for:',
+        error,
+      )
+  }
+
+  /** What a listener throws is its own affair. */
+  #tell(event: () => void): void {
+    try {
+      event()
+    } catch (error) {
+      console.error('A listener has thrown:', error)
+    }
+  }
+}
+
+function pauseAfter(failures: number): number {
+  return Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2)
+}

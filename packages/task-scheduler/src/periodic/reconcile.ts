@@ -1,0 +1,44 @@
+import { checkText, invalid } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import type { Verb, VerbContext } from '@taskstream/task-sql'
+import { periodicLimits } from './definition.ts'
+import { schedule } from './edit.ts'
+import { list } from './look.ts'
+import type { PeriodicTask } from './periodic-task.ts'
+
+export interface ReconcileOptions {
+  /** What becomes of timers that the application has declared before, and does not declare any more. Default `report`. */
+  readonly undeclared?: 'report' | 'remove'
+}
+
+/** The ids of the timers of an application, by what became of them. */
+export interface Reconciliation {
+  readonly added: readonly string[]
+  readonly changed: readonly string[]
+  readonly unchanged: readonly string[]
+  /** Declared before, and not any more. */
+  readonly undeclared: readonly string[]
+}
+
+export function* reconcile(
+  context: VerbContext,
+  scope: string,
+  application: string,
+  tasks: readonly PeriodicTask[],
+  { undeclared = 'report' }: ReconcileOptions = {},
+): Verb<Reconciliation> {
+  checkText('application', application, periodicLimits.nameLength)
+  if (undeclared !== 'report' && undeclared !== 'remove') throw invalid('undeclared', undeclared, 'must be report or remove')
+  const ids = tasks.map(({ id }) => id)
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) throw invalid('id', twice, 'must not be declared twice')
+  const result = { added: [] as string[], changed: [] as string[], unchanged: [] as string[] }
+  // In one order, so that two nodes that are deployed at once do not wait for each other.
+  for (const task of tasks.toSorted((left, right) => (left.id < right.id ? -1 : 1)))
+    result[yield* schedule(context, { scope, application }, task)].push(task.id)
+  const declared = yield* list(context, scope, { application })
+  const gone = declared.map(({ id }) => id).filter((id) => !ids.includes(id))
+  if (undeclared === 'remove')
+    for (const id of gone) yield sql`delete from ${context.dialect.tables.periodic} where scope = ${scope} and id = ${id}`
+  return { ...result, undeclared: gone }
+}

@@ -1,0 +1,98 @@
+import { checkText, TaskError } from '@taskstream/task-api'
+import type { Execution, Outcome } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
+import { periodicLimits } from './definition.ts'
+import { schedule } from './edit.ts'
+import type { Scheduled } from './edit.ts'
+import { fromText, toText } from './input-schema.ts'
+import type { InputSchema } from './input-schema.ts'
+import { list } from './look.ts'
+import type { PeriodicTask, PeriodicTaskInfo } from './periodic-task.ts'
+
+export interface TypedTasksOptions<Input> {
+  /** Whose they are. Default `system`. */
+  readonly scope?: string
+  /** What kind of task it is: 1 to 200 characters. */
+  readonly name: string
+  readonly topic: string
+  /** What each is about; kept as JSON. */
+  readonly input: InputSchema<Input>
+}
+
+/** A timer of a kind, with its input as the kind's schema says. */
+export interface TypedTask<Input> extends Omit<PeriodicTask, 'name' | 'topic' | 'input'> {
+  readonly input: Input
+}
+
+export interface TypedTaskInfo<Input> extends Omit<PeriodicTaskInfo, 'input'> {
+  readonly input: Input
+}
+
+/** The timers of one kind and one scope: nothing else is reached. */
+export interface TypedTasks<Transaction, Input, E extends Execution = 'async'> {
+  /** @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN: nothing was written */
+  schedule(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
+  /**
+   * For kinds of which a scope has one at most: changes that one, whatever its id, and removes what there is besides.
+   *
+   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN: nothing was written
+   */
+  scheduleOne(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
+  /** The one that there is. @throws TaskError TIMER_AMBIGUOUS if there are several; INPUT_INVALID */
+  one(transaction: Transaction): Outcome<E, TypedTaskInfo<Input> | undefined>
+  /** In order of their ids. @throws TaskError INPUT_INVALID */
+  list(transaction: Transaction): Outcome<E, TypedTaskInfo<Input>[]>
+  /** Removes every one. @returns how many */
+  removeAll(transaction: Transaction): Outcome<E, number>
+  /** The input of a task that was submitted, for its handler. @throws TaskError INPUT_INVALID */
+  inputOf(task: { readonly input?: string }): Input
+}
+
+/**
+ * Timers of one kind with a typed input: a mailbox to be looked into, a report to be sent.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * const scans = typedTasks(tasks, { scope: 'acme/ann', name: 'scan-mailbox', topic: 'mail', input: z.object({ folder: z.string() }) })
+ * await scans.schedule(tx, { id: 'inbox', timer: 'hourly', input: { folder: 'INBOX' } })
+ */
+export function typedTasks<Transaction, E extends Execution, Input>(
+  repository: SqlTaskRepository<Transaction, E>,
+  { scope = 'system', name, topic, input: schema }: TypedTasksOptions<Input>,
+): TypedTasks<Transaction, Input, E> {
+  checkText('scope', scope, periodicLimits.nameLength)
+  checkText('name', name, periodicLimits.nameLength)
+  const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
+  const store = (context: VerbContext, task: TypedTask<Input>): Verb<Scheduled> =>
+    schedule(context, { scope }, { ...task, name, topic, input: toText(schema, name, task.input) })
+  function* removeBut(context: VerbContext, kept?: string): Verb<number> {
+    const others = (yield* list(context, scope, { name })).filter(({ id }) => id !== kept)
+    for (const { id } of others)
+      yield sql`delete from ${context.dialect.tables.periodic} where scope = ${scope} and id = ${id} and name = ${name}`
+    return others.length
+  }
+  return {
+    schedule: repository.verb(store),
+    scheduleOne: repository.verb(function* (context, task: TypedTask<Input>) {
+      const [first] = yield* list(context, scope, { name })
+      const id = first?.id ?? task.id
+      const scheduled = yield* store(context, { ...task, id })
+      yield* removeBut(context, id)
+      return scheduled
+    }),
+    one: repository.verb(function* (context) {
+      const [first, second] = yield* list(context, scope, { name })
+      if (!second) return first && typed(first)
+      throw new TaskError('TIMER_AMBIGUOUS', `The scope "${scope}" has several timers "${name}": scheduleOne keeps one`, {
+        scope,
+        name,
+      })
+    }),
+    list: repository.verb(function* (context) {
+      return (yield* list(context, scope, { name })).map(typed)
+    }),
+    removeAll: repository.verb((context) => removeBut(context)),
+    inputOf: ({ input }) => fromText(schema, name, input),
+  }
+}

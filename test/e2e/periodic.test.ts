@@ -1,0 +1,107 @@
+/** Schedulers at work, by the clocks of the world. */
+import type { TaskInfo } from '@taskstream/task-api'
+import { occurrenceOf, PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
+import type { PeriodicListener, PeriodicTasks } from '@taskstream/task-scheduler'
+import { sql } from '@taskstream/task-sql'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+
+describe.skipIf(!canRun)('a periodic scheduler', () => {
+  let fixture: Fixture
+  let timers: PeriodicTasks<AnyTransaction>
+  const running: PeriodicScheduler<AnyTransaction>[] = []
+  beforeEach(async () => {
+    fixture = await openFixture()
+    timers = periodicTasks(fixture.tasks) as PeriodicTasks<AnyTransaction>
+  })
+  afterEach(async () => {
+    for (const scheduler of running.splice(0)) await scheduler.stop()
+    await fixture[Symbol.asyncDispose]()
+  })
+
+  const start = async (listener: PeriodicListener = {}): Promise<PeriodicScheduler<AnyTransaction>> => {
+    const { transactions } = fixture.subject
+    const scheduler = new PeriodicScheduler<AnyTransaction>({ repository: fixture.tasks, transactions, listener })
+    running.push(scheduler)
+    await scheduler.start()
+    return scheduler
+  }
+  const often = (id: string, topic = fixture.topic): Parameters<typeof timers.schedule>[1] => ({
+    id,
+    topic,
+    timer: '*:*:*',
+    whileUnfinished: 'push',
+    misfire: 'catch-up',
+  })
+  const submitted = async (id: string): Promise<number[]> =>
+    (await fixture.page())
+      .filter((task: TaskInfo) => occurrenceOf(task)?.id === id)
+      .map((task) => occurrenceOf(task)!.at.getTime())
+
+  test('submits every occurrence, once and in order, however many of them there are', async () => {
+    await fixture.commit((transaction) => timers.schedule(transaction, often('tick')))
+    for (let count = 0; count < 3; count++) await start()
+    await expect.poll(async () => (await submitted('tick')).length).toBeGreaterThanOrEqual(3)
+    const found = await submitted('tick')
+    expect(found).toEqual(found.map((_, index) => found[0]! + index * 1_000))
+  })
+
+  test('is told of a change, and does not sleep on', async () => {
+    // Nothing to do: it sleeps until it looks again, in ten seconds.
+    const scheduler = await start()
+    await fixture.commit((transaction) => timers.schedule(transaction, often('tick')))
+    scheduler.notify()
+    await expect.poll(async () => (await submitted('tick')).length, { timeout: 9_000 }).toBeGreaterThan(0)
+  })
+
+  test('fires the others while one of them cannot be fired, and that one once it can', async () => {
+    await fixture.commit(async (transaction) => {
+      await fixture.tasks.initialize(transaction, 'doomed')
+      await timers.schedule(transaction, often('ailing', 'doomed'))
+      await timers.schedule(transaction, often('well'))
+      await fixture.tasks.destroy(transaction, 'doomed')
+    })
+    const errors: unknown[] = []
+    await start({ onError: (error, timer) => errors.push([(error as { code?: string }).code, timer?.id]) })
+    await expect.poll(() => errors).toContainEqual(['TOPIC_UNKNOWN', 'ailing'])
+    const before = (await submitted('well')).length
+    await expect.poll(async () => (await submitted('well')).length).toBeGreaterThan(before)
+    await fixture.commit<boolean>((transaction) => fixture.tasks.initialize(transaction, 'doomed'))
+    const inDoomed = (): Promise<TaskInfo[]> =>
+      fixture.commit<TaskInfo[]>((transaction) => fixture.tasks.page(transaction, 'doomed'))
+    await expect.poll(async () => (await inDoomed()).length).toBeGreaterThan(0)
+  })
+
+  test('leaves a timer alone that it cannot read, and says which', async () => {
+    await fixture.commit((transaction) => timers.schedule(transaction, often('future')))
+    const misread = fixture.tasks.verb(function* ({ dialect }) {
+      yield sql`update ${dialect.tables.periodic} set timer = ${'a grammar of tomorrow'}`
+    })
+    await fixture.commit((transaction) => misread(transaction) as unknown)
+    const ailing: unknown[] = []
+    await start({ onError: (_error, timer) => ailing.push(timer) })
+    await expect.poll(() => ailing).toContainEqual({ scope: 'system', id: 'future' })
+  })
+
+  test('starts once, and says so', async () => {
+    const scheduler = await start()
+    await expect(scheduler.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    await scheduler.stop()
+    await expect(scheduler.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+  })
+
+  test('goes on when what listens to it throws', async () => {
+    await fixture.commit((transaction) => timers.schedule(transaction, often('tick')))
+    let heard = 0
+    await start({
+      onFired: () => {
+        heard++
+        throw new Error('of the listener')
+      },
+    })
+    await expect.poll(() => heard).toBeGreaterThan(1)
+  })
+})

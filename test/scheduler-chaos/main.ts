@@ -1,0 +1,38 @@
+/**
+ * `npm run test:scheduler-chaos -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--timers 200] [--seed n]`: schedulers that are killed at any
+ * moment, on a server that crashes too (PostgreSQL only), and an audit of every occurrence afterwards. Ends with 1 if one was lost or submitted
+ * twice.
+ */
+import { parseArgs } from 'node:util'
+import Table from 'cli-table3'
+import { startEngine } from '../databases/start-engine.ts'
+import { startPostgres } from '../databases/postgres-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'postgres' },
+    seconds: { type: 'string', default: '60' },
+    timers: { type: 'string', default: '200' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+  },
+})
+await using opened = new AsyncDisposableStack()
+const server = values.engine === 'postgres' ? opened.use(await startPostgres({ durable: true })) : undefined
+if (!server) opened.use(await startEngine(values.engine))
+// What it opens is said by now.
+const { openPostgres, openSubject } = await import('../subject.ts')
+const { chaos } = await import('./chaos.ts')
+const subject = opened.use(server ? await openPostgres(server.url) : await openSubject())
+if (server) await subject.tasks().migrate(subject.transactions)
+
+const report = await chaos(subject, {
+  seconds: Number(values.seconds),
+  timers: Number(values.timers),
+  seed: Number(values.seed),
+  ...(server && { crash: () => server.crash() }),
+  onProgress: (line) => process.stderr.write(`${line}\n`),
+})
+const table = new Table({ head: [`${values.engine}, ${values.seconds} s, seed ${values.seed}`, ''] })
+table.push(...Object.entries(report))
+console.log(table.toString())
+process.exitCode = report.lost + report.twice + report.unexpected > 0 ? 1 : 0

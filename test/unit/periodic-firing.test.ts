@@ -1,0 +1,167 @@
+/** What becomes of a timer that is due, beside a model that walks through every occurrence. */
+import { parseTimer } from '@taskstream/task-scheduler'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import type { Schedule } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { externalIdOf, jitterOf, occurrenceOf } from '../../packages/task-scheduler/src/periodic/occurrence.ts'
+
+/** A timer with an occurrence every `step` from `from` to `to`. */
+const grid = (step: number, to = Infinity): Schedule['timer'] =>
+  ({
+    expression: `grid ${step}`,
+    zone: 'UTC',
+    next: (after: number) => {
+      const next = (Math.floor(after / step) + 1) * step
+      return next > to ? undefined : next
+    },
+  }) as Schedule['timer']
+
+const schedule = (step: number, more: Partial<Schedule> = {}): Schedule => ({
+  scope: 's',
+  id: 'i',
+  timer: grid(step),
+  misfire: 'once',
+  jitterMs: 0,
+  fired: 0,
+  ...more,
+})
+
+const situation = fc.record({
+  step: fc.integer({ min: 1, max: 50 }),
+  behind: fc.integer({ min: 0, max: 400 }),
+  misfire: fc.constantFrom('once', 'skip', 'catch-up'),
+  lateMs: fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined }),
+  jitterMs: fc.constantFrom(0, 7, 60),
+  left: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+  end: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined }),
+})
+
+describe('a timer that is due', () => {
+  test('submits what its policy says, and moves on', () => {
+    fc.assert(
+      fc.property(situation, ({ step, behind, misfire, lateMs, jitterMs, left, end: endAfter }) => {
+        const first = step * 1_000
+        const now = first + jitterMs + behind
+        const end = endAfter === undefined ? undefined : first + endAfter
+        const row = schedule(step, { misfire, lateMs, jitterMs, maxCount: left, end })
+        const submitted: number[] = []
+        let occurrence: number | undefined = first
+        for (let rounds = 0; occurrence !== undefined && occurrence + jitterOf('s', 'i', occurrence, jitterMs) <= now; rounds++) {
+          const firing = fire({ ...row, fired: submitted.length }, occurrence, now)
+          if (firing.submit !== undefined) submitted.push(firing.submit)
+          // It always gets on.
+          if (firing.next) expect(firing.next.occurrence).toBeGreaterThan(firing.submit ?? occurrence)
+          else expect(firing.ended).toBeDefined()
+          occurrence = firing.next?.occurrence
+          expect(rounds).toBeLessThan(1_000)
+        }
+
+        const window = (lateMs ?? (misfire === 'skip' ? 60_000 : Infinity)) + jitterMs
+        const all: number[] = []
+        for (let each = first; each <= now && each <= (end ?? Infinity); each += step) all.push(each)
+        const inTime = all.filter((each) => each >= now - window && each + jitterOf('s', 'i', each, jitterMs) <= now)
+        // No two, in order, and each of them an occurrence that is due and not too late.
+        expect(submitted).toEqual([...new Set(submitted)].toSorted((left_, right) => left_ - right))
+        expect(inTime).toEqual(expect.arrayContaining(submitted))
+        expect(submitted.length).toBeLessThanOrEqual(left ?? Infinity)
+        if (jitterMs === 0) {
+          const expected = misfire === 'catch-up' ? inTime : inTime.slice(0, 1)
+          expect(submitted).toEqual(expected.slice(0, left))
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('is not late while it only waits for its jitter', () => {
+    const occurrence = Array.from({ length: 100 }, (_, index) => index * 1_000).find((at) => jitterOf('s', 'i', at, 500) > 400)!
+    const due = occurrence + jitterOf('s', 'i', occurrence, 500)
+    expect(fire(schedule(1_000, { misfire: 'skip', lateMs: 0, jitterMs: 500 }), occurrence, due).submit).toBe(occurrence)
+  })
+
+  test('is passed over to what comes after now, without counting', () => {
+    const row = schedule(10, { maxCount: 1 })
+    expect(passOver(row, 1_000, 1_034)).toEqual({ next: { occurrence: 1_040, due: 1_040 } })
+    // The clock was set back.
+    expect(passOver(row, 1_000, 900)).toEqual({ next: { occurrence: 1_010, due: 1_010 } })
+    expect(passOver(schedule(10, { end: 1_035 }), 1_000, 1_034).ended).toBeDefined()
+  })
+
+  test('does not fire again what it has fired, when the clock is set back by an hour', () => {
+    const hour = 3_600_000
+    const firing = fire(schedule(60_000, { misfire: 'catch-up' }), 100 * hour, 100 * hour + 1)
+    expect(firing.next!.occurrence).toBe(100 * hour + 60_000)
+    // At 99:00 again: what is next is still ahead.
+    expect(firing.next!.due).toBeGreaterThan(99 * hour)
+  })
+
+  test('does not fire twice for what clocks show twice, however late it is fired', () => {
+    // Oslo, 25 October 2026: 02:30 is at 00:30 and at 01:30 UTC.
+    const row = schedule(1, { timer: parseTimer('02:30 Europe/Oslo') })
+    const first = Date.parse('2026-10-25T00:30:00Z')
+    const next = Date.parse('2026-10-26T01:30:00Z')
+    for (const late of ['00:30:01', '00:59:59', '01:00:00', '01:29:00', '01:59:00', '03:00:00']) {
+      const now = Date.parse(`2026-10-25T${late}Z`)
+      expect([late, fire(row, first, now)]).toEqual([late, { submit: first, next: { occurrence: next, due: next } }])
+      expect(passOver(row, first, now).next!.occurrence).toBe(next)
+      // Nor for the days before.
+      expect(fire(row, first - 3 * 86_400_000, now).next!.occurrence).toBe(next)
+      expect(fire({ ...row, lateMs: 0 }, first - 3 * 86_400_000, now).next!.occurrence).toBe(next)
+    }
+  })
+
+  test('begins with its first occurrence from now on, or from its start on, which counts', () => {
+    expect(firstOf(schedule(10), 1_000).next!.occurrence).toBe(1_010)
+    expect(firstOf(schedule(10, { start: 2_000 }), 1_000).next!.occurrence).toBe(2_000)
+    expect(firstOf(schedule(10, { start: 500 }), 1_000).next!.occurrence).toBe(1_010)
+    expect(firstOf(schedule(10, { timer: grid(10, 1_000) }), 1_000).ended).toMatch(/never/)
+  })
+})
+
+describe('the tasks of a timer', () => {
+  test('say which, and which occurrence, whatever its scope and id are', () => {
+    const name = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
+    fc.assert(
+      fc.property(name, name, fc.integer({ min: 0, max: 7e12 }), (scope, id, at) => {
+        const externalId = externalIdOf(scope, id, at)
+        expect(occurrenceOf({ topic: 't', sequence: 1, identifier: 'i', externalId })).toEqual({ scope, id, at: new Date(at) })
+      }),
+    )
+  })
+
+  test('are told apart from those of other timers', () => {
+    const names = fc.tuple(
+      fc.string({ maxLength: 5, unit: fc.constantFrom('a', '/', ':', '1') }),
+      fc.string({ maxLength: 5, unit: fc.constantFrom('a', '/', ':', '1') }),
+    )
+    fc.assert(
+      fc.property(names, names, (left, right) => {
+        fc.pre(left[0] !== right[0] || left[1] !== right[1])
+        expect(externalIdOf(...left, 0)).not.toBe(externalIdOf(...right, 0))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('that nobody submitted for a timer are of none', () => {
+    for (const externalId of [
+      undefined,
+      '',
+      'timer:',
+      'timer:3:abc',
+      'timer:3:abc/x',
+      'timer:3:abc/x@',
+      'timer:9:abc/x@2026',
+      'order-7',
+    ])
+      expect(
+        occurrenceOf({ topic: 't', sequence: 1, identifier: 'i', ...(externalId !== undefined && { externalId }) }),
+      ).toBeUndefined()
+  })
+
+  test('are spread over the whole of their jitter', () => {
+    const found = Array.from({ length: 2_000 }, (_, index) => jitterOf('s', 'i', index * 1_000, 9))
+    for (let value = 0; value <= 9; value++) expect(found.filter((each) => each === value).length).toBeGreaterThan(120)
+  })
+})
