@@ -64,6 +64,7 @@ test.each([
   ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
   ['handlers', '{ succeeded: 4, failed: 1 }'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
+  ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {
   const example = readFileSync(join(root, 'examples', `${name}.ts`), 'utf8')
   const guide = readFileSync(join(root, 'docs', 'guides', name === 'shutdown' ? 'shutting-down.md' : `${name}.md`), 'utf8')

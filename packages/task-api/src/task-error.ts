@@ -2,6 +2,8 @@
 export const taskErrorCodes = {
   /** A value given to a verb is not one it takes: `data.argument` names it. Nothing was written. */
   ARGUMENT_INVALID: 'ARGUMENT_INVALID',
+  /** A timer's expression cannot be read: `data.expression`, `data.position`, and `data.suggestion` if one comes to mind. */
+  TIMER_INVALID: 'TIMER_INVALID',
   /** The topic was never initialised: `data.topic`. */
   TOPIC_UNKNOWN: 'TOPIC_UNKNOWN',
   /** The topic is there with another order or condition: `data.topic`, `data.expected`, `data.found`. */

@@ -8,6 +8,7 @@ import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
+import { addTimer } from './commands/timer.ts'
 import { addTopics } from './commands/topics.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -23,10 +24,11 @@ const program = new Command('taskstream')
 Examples:
   taskstream migrate up --url sqlite:tasks.db
   TASKSTREAM_URL=postgres://localhost/shop taskstream topics
+  taskstream timer next 'Mon..Fri 09:00 Europe/Oslo'
 
 Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
   )
-for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation]) add(program)
+for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation, addTimer]) add(program)
 
 // Whoever reads may have read enough: | head.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -38,9 +40,9 @@ try {
     // It has said what is wrong, or what was asked for.
     process.exitCode = error.exitCode === 0 ? 0 : 2
   } else {
-    console.error(
-      isTaskError(error) ? `error: ${error.message} (${error.code})` : `error: ${String((error as Error).message ?? error)}`,
-    )
+    // What follows the first line shows what it is about.
+    const [first, ...rest] = String((error as Error).message ?? error).split('\n')
+    console.error([`error: ${first}${isTaskError(error) ? ` (${error.code})` : ''}`, ...rest].join('\n'))
     process.exitCode = 1
   }
 }

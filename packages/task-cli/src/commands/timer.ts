@@ -1,0 +1,149 @@
+import type { CalendarEvent, Timer } from '@taskstream/task-scheduler'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { formatInstant, parseInstant } from '../instant.ts'
+import { integer } from '../options.ts'
+import { duration, printJson, printLine, printTable } from '../output.ts'
+
+interface NextOptions {
+  readonly base?: number
+  readonly count: number
+  readonly json?: boolean
+  readonly stdin?: boolean
+}
+
+interface Answer {
+  readonly normalized: string
+  readonly next: readonly string[]
+}
+
+const defaultCount = 5
+const maximumCount = 1_000
+
+export function addTimer(program: Command): void {
+  const timer = program.command('timer').description('when things are to happen: calendar events, cron patterns, intervals')
+  const next = timer
+    .command('next')
+    .description('the next elapses of a timer, and what changes of clocks do to them')
+    .argument('[expression]', 'a calendar event, cron:<pattern>, or every:<duration>')
+    .option('--base <instant>', 'what comes after this instant, ISO 8601 (default: now)', base)
+    .option('--count <count>', `so many, 1 to ${maximumCount}`, count, defaultCount)
+    .option('--json', 'print JSON for programs')
+    .option('--stdin', 'answer a JSON object on each line, {"expression","base","count"}, with one on each line')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream timer next 'Mon..Fri 09:00 Europe/Oslo'
+  taskstream timer next '*-*~1 12:00' --base 2024-02-01T00:00:00Z --count 12
+  taskstream timer next 'cron:*/10 8-17 * * MON-FRI Europe/Oslo' --json
+  taskstream timer next 'every:PT90M from 2024-01-01T00:00:00Z'
+  echo '{"expression":"*:0/20","count":2}' | taskstream timer next --stdin --json`,
+    )
+    .action(async (expression: string | undefined, options: NextOptions) => {
+      if ((expression === undefined) !== (options.stdin ?? false))
+        next.error('error: give an expression, or --stdin', { exitCode: 2 })
+      if (expression === undefined) return answerLines()
+      const { parseTimer } = await import('@taskstream/task-scheduler')
+      const from = options.base ?? now()
+      const timer = parseTimer(expression)
+      if (options.json) return printJson(answer(timer, from, options.count))
+      await printElapses(timer, from, options.count)
+    })
+}
+
+/** One answer for each line, in their order, as they come. */
+async function answerLines(): Promise<void> {
+  const { parseTimer } = await import('@taskstream/task-scheduler')
+  for await (const line of linesOf(process.stdin)) {
+    try {
+      const { expression, base, count } = toQuestion(line)
+      printLine(answer(parseTimer(expression), base, count))
+    } catch (error) {
+      printLine({ error: (error as Error).message })
+    }
+  }
+}
+
+/** Node's readline also ends a line where JSON may have a character: U+2028. */
+async function* linesOf(stream: NodeJS.ReadStream): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+function toQuestion(line: string): { readonly expression: string; readonly base: number; readonly count: number } {
+  const question = parseObject(line)
+  const { expression, base: from, count: many = defaultCount } = question
+  if (typeof expression !== 'string') throw new Error('expression must be a string')
+  if (from !== undefined && typeof from !== 'string') throw new Error('base must be a string: ISO 8601')
+  return { expression, base: from === undefined ? now() : base(from), count: count(String(many)) }
+}
+
+function parseObject(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line)
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw new Error('the line must be a JSON object, such as {"expression":"daily"}')
+}
+
+/** In microseconds, as everything here: calendar events have fractions of seconds. */
+function answer(timer: Timer, from: number, many: number): Answer {
+  const next: string[] = []
+  for (let at = nextMicros(timer, from); at !== undefined && next.length < many; at = nextMicros(timer, at))
+    next.push(formatInstant(at))
+  return { normalized: isCalendarEvent(timer) ? timer.normalized : timer.expression, next }
+}
+
+function nextMicros(timer: Timer, after: number): number | undefined {
+  if (isCalendarEvent(timer)) return timer.nextMicros(after)
+  const next = timer.next(Math.floor(after / 1_000))
+  return next === undefined ? undefined : next * 1_000
+}
+
+function isCalendarEvent(timer: Timer): timer is CalendarEvent {
+  return 'nextMicros' in timer
+}
+
+async function printElapses(timer: Timer, from: number, many: number): Promise<void> {
+  const { preview } = await import('@taskstream/task-scheduler')
+  const entries = preview(timer, many, { after: Math.floor(from / 1_000) })
+  if (isCalendarEvent(timer) && timer.normalized !== timer.expression) console.log(timer.normalized)
+  if (entries.length === 0) return console.log(`never after ${formatInstant(from)}`)
+  printTable(
+    ['UTC', timer.zone === 'UTC' ? 'weekday' : timer.zone, 'after the one before'],
+    entries.map(({ instant, local, offset, abbreviation, sincePreviousMs }) => [
+      instant,
+      timer.zone === 'UTC' ? local.slice(0, 3) : `${local} ${offset} ${abbreviation}`,
+      sincePreviousMs === undefined ? '' : duration(sincePreviousMs),
+    ]),
+  )
+  for (const { instant, notes } of entries) for (const note of notes) console.log(`before ${instant}: ${note}`)
+  if (entries.length < many) console.log('and never again')
+}
+
+function base(text: string): number {
+  const instant = parseInstant(text)
+  if (instant === undefined)
+    throw new InvalidArgumentError(
+      'It must be an instant of the years 1970 to 2199, as ISO 8601 writes it: 2024-02-28T00:00:00Z.',
+    )
+  return instant
+}
+
+function count(text: string): number {
+  const value = integer(text)
+  if (value < 1 || value > maximumCount) throw new InvalidArgumentError(`It must be from 1 to ${maximumCount}.`)
+  return value
+}
+
+function now(): number {
+  return Date.now() * 1_000
+}

@@ -1,0 +1,21 @@
+import { calendar } from './calendar-event/calendar-event.ts'
+import type { CalendarEvent } from './calendar-event/calendar-event.ts'
+import { checkElapse } from './instant.ts'
+
+/**
+ * Elapses at an instant, and never again: the calendar event of that date and time in UTC.
+ *
+ * @param instant of the years 1970 to 2199
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * once(new Date('2027-01-15T08:00:00Z')).expression // 2027-01-15 08:00:00 UTC
+ */
+export function once(instant: Date): CalendarEvent {
+  checkElapse('instant', instant)
+  return calendar(
+    instant
+      .toISOString()
+      .replace('T', ' ')
+      .replace(/(\.000)?Z$/, ' UTC'),
+  )
+}

@@ -1,0 +1,22 @@
+import { invalid } from '@taskstream/task-api'
+import { calendar } from './calendar-event/calendar-event.ts'
+import { cronPrefix, readCron } from './cron.ts'
+import { everyPrefix, readEvery } from './every.ts'
+import type { Timer } from './timer.ts'
+
+/**
+ * Reads a timer from the text it is kept as: `cron:…`, `every:…`, and a calendar event without a prefix.
+ *
+ * @throws TaskError TIMER_INVALID when it is none: the message points at what is wrong, and says what may have been meant
+ * @example
+ * parseTimer('Mon..Fri 09:00 Europe/Oslo')
+ * parseTimer('cron:0 9 * * MON-FRI Europe/Oslo')
+ * parseTimer('every:PT10M')
+ * parseTimer('@1800000000')
+ */
+export function parseTimer(expression: string): Timer {
+  if (typeof expression !== 'string') throw invalid('expression', expression, 'must be a string')
+  if (expression.startsWith(cronPrefix)) return readCron(expression)
+  if (expression.startsWith(everyPrefix)) return readEvery(expression)
+  return calendar(expression)
+}
