@@ -25,6 +25,8 @@ export type {
   JobTrigger,
 } from './jobs/job.ts'
 export type { JobClock } from './jobs/job-clock.ts'
+export { JobListener } from './jobs/job-listener.ts'
+export type { AttachOptions, JobListenerOptions, JobService } from './jobs/job-listener.ts'
 export type { JobLog, JobLogEntry } from './jobs/job-log.ts'
 export type { JobLimits } from './jobs/job-loop.ts'
 export { JobScheduler } from './jobs/job-scheduler.ts'
