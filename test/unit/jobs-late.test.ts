@@ -1,4 +1,5 @@
 /** What becomes of fires that are late, and of jobs for which there is no worker. */
+import { calendar } from '@taskstream/task-scheduler'
 import type { JobLatePolicy } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, jobFixture } from '../jobs.ts'
@@ -59,6 +60,20 @@ describe('a fire that is late', () => {
         message: 'Job "report" missed its time 2026-03-01T12:00:01.000Z: it goes on at 2026-03-01T12:00:11.000Z',
       },
     ])
+  })
+
+  test.each([
+    ['a timer', { timer: calendar('*:0/10') }],
+    ['an interval', { intervalMs: 600_000 }],
+  ])('of %s is dropped with all that are, however many, and one that is due just then is not', async (_, times) => {
+    const { jobs, clock, job, began, log } = jobFixture()
+    jobs.schedule(job(), { ...times, start: at(600_000), whenLate: 'log-and-ignore' })
+    jobs.pauseAll()
+    await clock.pass(6 * 3_600_000)
+    jobs.resumeAll()
+    await clock.quiet()
+    expect(began()).toEqual([6 * 3_600_000])
+    expect(log).toHaveLength(1)
   })
 
   test.each([
