@@ -75,7 +75,11 @@ export const taskErrorCodes = {
   SUPPLEMENT_MISSING: 'SUPPLEMENT_MISSING',
   /** Under test: tasks are still ready after so many rounds of a drain: `data.topic`, `data.rounds`, `data.tasks`. They were handed back. */
   DRAIN_ENDLESS: 'DRAIN_ENDLESS',
-  /** Something is asked of a node or manager that its state does not allow, such as a second start. */
+  /** There is no job of that id, or no longer: `data.id`; or the service is not attached to the listener. */
+  JOB_UNKNOWN: 'JOB_UNKNOWN',
+  /** There is a job of that id already, or a service of that name: `data.id`. */
+  JOB_DUPLICATE: 'JOB_DUPLICATE',
+  /** Something is asked of a node, manager, scheduler or listener that its state does not allow, such as a second start. */
   LIFECYCLE: 'LIFECYCLE',
 } as const
 

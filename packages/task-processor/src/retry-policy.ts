@@ -1,8 +1,14 @@
 import { checkDuration, checkInteger, invalid, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 
-/** After how many milliseconds a task whose handler threw is tried again; undefined: it fails. */
-export type RetryPolicy = (task: HeldTask, error: unknown) => number | undefined
+/** What the policies here go by. */
+export interface Tried {
+  /** How often it was tried, this time included. */
+  readonly tries: number
+}
+
+/** After how many milliseconds something that threw is tried again, such as the handler of a task; undefined: it fails. */
+export type RetryPolicy<Failed extends Tried = HeldTask> = (failed: Failed, error: unknown) => number | undefined
 
 interface Jitter {
   /** The share of a pause that is left to chance, 0 to 1, so that tasks which failed together do not come back together. Default 0.2. */
@@ -39,7 +45,7 @@ export interface ExponentialOptions extends Jitter {
 }
 
 /** A task whose handler throws fails at once, whatever tries it has left. */
-export const never: RetryPolicy = () => undefined
+export const never: RetryPolicy<Tried> = () => undefined
 
 /**
  * The same pause each time.
@@ -48,7 +54,7 @@ export const never: RetryPolicy = () => undefined
  * @example
  * retry: fixed({ tries: 3, afterMs: 60_000 })
  */
-export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy {
+export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy<Tried> {
   checkDuration('afterMs', afterMs)
   return policy(tries, jitter, () => afterMs)
 }
@@ -60,7 +66,7 @@ export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy {
  * @example
  * retry: linear({ tries: 10, firstMs: 5_000, maxMs: 30_000 })
  */
-export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter }: LinearOptions): RetryPolicy {
+export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter }: LinearOptions): RetryPolicy<Tried> {
   checkDuration('firstMs', firstMs)
   checkDuration('stepMs', stepMs)
   checkDuration('maxMs', maxMs)
@@ -74,7 +80,7 @@ export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, ji
  * @example
  * retry: exponential({ tries: 5, firstMs: 5_000 })
  */
-export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jitter }: ExponentialOptions): RetryPolicy {
+export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jitter }: ExponentialOptions): RetryPolicy<Tried> {
   checkDuration('firstMs', firstMs)
   checkDuration('maxMs', maxMs)
   if (!(factor >= 1 && factor <= 100)) throw invalid('factor', factor, 'must be from 1 to 100')
@@ -82,7 +88,10 @@ export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jit
 }
 
 /** A class of errors, and the policy for them. */
-export type ErrorRule = readonly [error: abstract new (...args: never[]) => unknown, policy: RetryPolicy]
+export type ErrorRule<Failed extends Tried = HeldTask> = readonly [
+  error: abstract new (...args: never[]) => unknown,
+  policy: RetryPolicy<Failed>,
+]
 
 /**
  * A policy for each class of errors. An error counts as of a class when it, or what caused it, is an instance; the first rule decides.
@@ -92,15 +101,18 @@ export type ErrorRule = readonly [error: abstract new (...args: never[]) => unkn
  * @example
  * retry: byError([[RateLimited, fixed({ tries: 100, afterMs: 60_000 })], [TypeError, never]], exponential({ tries: 5, firstMs: 5_000 }))
  */
-export function byError(rules: readonly ErrorRule[], otherwise: RetryPolicy = never): RetryPolicy {
+export function byError<Failed extends Tried = Tried>(
+  rules: readonly ErrorRule<Failed>[],
+  otherwise: RetryPolicy<Failed> = never,
+): RetryPolicy<Failed> {
   for (const [error, rule] of rules) {
     if (typeof error !== 'function') throw invalid('error', error, 'must be a class of errors')
     if (typeof rule !== 'function') throw invalid('policy', rule, 'must be a retry policy')
   }
-  return (task, error) => {
+  return (failed, error) => {
     const causes = causesOf(error)
     const rule = rules.find(([type]) => causes.some((cause) => cause instanceof type))
-    return (rule?.[1] ?? otherwise)(task, error)
+    return (rule?.[1] ?? otherwise)(failed, error)
   }
 }
 
@@ -110,10 +122,10 @@ export function pauseMs(count: number, firstMs: number, factor: number, maxMs: n
   return pause * (1 - jitter * Math.random())
 }
 
-function policy(tries: number, jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy {
+function policy(tries: number, jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy<Tried> {
   checkInteger('tries', tries, 1, taskLimits.tries)
   if (!(jitter >= 0 && jitter <= 1)) throw invalid('jitter', jitter, 'must be from 0 to 1')
-  return (task) => (task.tries >= tries ? undefined : Math.round(pauseAfter(task.tries) * (1 - jitter * Math.random())))
+  return (failed) => (failed.tries >= tries ? undefined : Math.round(pauseAfter(failed.tries) * (1 - jitter * Math.random())))
 }
 
 /** An error and what caused it; a cause may be its own. */

@@ -25,3 +25,26 @@ export type { Fired, TimerKey } from './periodic/fire.ts'
 export type { InputSchema } from './periodic/input-schema.ts'
 export { typedTasks } from './periodic/typed-tasks.ts'
 export type { TypedTask, TypedTaskInfo, TypedTasks, TypedTasksOptions } from './periodic/typed-tasks.ts'
+export type {
+  Job,
+  JobContext,
+  JobErrorPolicy,
+  JobFire,
+  JobFunction,
+  JobLatePolicy,
+  JobOnceOptions,
+  JobOptions,
+  JobOverlap,
+  JobRetrying,
+  JobTimes,
+  JobTrigger,
+} from './jobs/job.ts'
+export type { JobClock } from './jobs/job-clock.ts'
+export { JobListener } from './jobs/job-listener.ts'
+export type { AttachOptions, JobListenerOptions, JobService } from './jobs/job-listener.ts'
+export type { JobLog, JobLogEntry } from './jobs/job-log.ts'
+export type { JobLimits } from './jobs/job-loop.ts'
+export { JobScheduler } from './jobs/job-scheduler.ts'
+export type { JobSchedulerOptions } from './jobs/job-scheduler.ts'
+export type { JobStopReport } from './jobs/job-stop.ts'
+export type { Jobs } from './jobs/jobs.ts'

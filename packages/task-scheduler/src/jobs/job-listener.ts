@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
+import { every } from '../every.ts'
+import { systemJobClock } from './job-clock.ts'
+import type { JobClock } from './job-clock.ts'
+import { JobScheduler } from './job-scheduler.ts'
+import type { JobSchedulerOptions } from './job-scheduler.ts'
+import { checkJob } from './job-settings.ts'
+import type { JobStopReport } from './job-stop.ts'
+import type { JobContext, JobFunction, JobRetrying, JobTrigger } from './job.ts'
+
+/** What a listener calls. */
+export type JobService = JobFunction | { execute(context: JobContext): unknown }
+
+export interface JobListenerOptions extends JobSchedulerOptions {
+  /** When services run, and what if one fails: the same for each of them, and each by itself. */
+  readonly trigger: JobTrigger & JobRetrying
+}
+
+export interface AttachOptions {
+  /** Whether a service that has the name already gives way, and is detached. Default false: it is an error. */
+  readonly replace?: boolean
+}
+
+/**
+ * Runs services by one trigger, from `start` to a stop. Each is a job of its own, with a count of its own; they share the workers.
+ *
+ * @example
+ * const listener = new JobListener({ trigger: { intervalMs: 60_000, onError: 'log-and-continue' } })
+ * listener.attach(cleanUp, 'clean-up')
+ * listener.start()
+ */
+export class JobListener {
+  /** Where services are scheduled, each under its name: to pause one, say, or to change the number of workers. */
+  readonly scheduler: JobScheduler
+  readonly #trigger: JobTrigger & JobRetrying
+  readonly #clock: JobClock
+  readonly #services = new Map<string, JobService>()
+  #state: 'made' | 'started' | 'stopped' = 'made'
+
+  /** @throws TaskError ARGUMENT_INVALID */
+  constructor({ trigger, clock = systemJobClock, ...options }: JobListenerOptions) {
+    checkJob(trigger, clock.now())
+    this.#trigger = trigger
+    this.#clock = clock
+    this.scheduler = new JobScheduler({ ...options, clock })
+  }
+
+  /**
+   * Adds a service. Once the listener is started it is scheduled at once: where the trigger's `start` has come already, from the next fire on.
+   *
+   * @param name 1 to 250 characters. Default: a random UUID
+   * @returns the name, which is the id of its job
+   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if the name is taken; LIFECYCLE when the listener was stopped
+   */
+  attach(service: JobService, name: string = randomUUID(), { replace = false }: AttachOptions = {}): string {
+    if (typeof service !== 'function' && typeof service?.execute !== 'function')
+      throw invalid('service', service, 'must be a function, or have a method execute')
+    checkText('name', name, taskLimits.topicLength)
+    this.#checkNotStopped()
+    if (this.#services.has(name) && !replace) {
+      const message = `A service "${name}" is attached already: give this one another name, detach that, or say replace: true`
+      throw new TaskError('JOB_DUPLICATE', message, { id: name })
+    }
+    this.#unschedule(name)
+    if (this.#state === 'started') this.#schedule(name, service, this.#triggerFromNow())
+    this.#services.set(name, service)
+    return name
+  }
+
+  /** Removes a service, under each name that it has. What runs of it goes on. @throws TaskError JOB_UNKNOWN unless it is attached */
+  detach(service: JobService): void {
+    const names = [...this.#services].filter(([, attached]) => attached === service).map(([name]) => name)
+    if (names.length === 0)
+      throw new TaskError('JOB_UNKNOWN', 'The service is not attached to this listener: was it detached, or replaced?')
+    for (const name of names) {
+      this.#services.delete(name)
+      this.#unschedule(name)
+    }
+  }
+
+  /**
+   * Schedules what is attached.
+   *
+   * @throws TaskError LIFECYCLE when it was started or stopped before; ARGUMENT_INVALID if the trigger's `start` or `end` has passed meanwhile
+   */
+  start(): void {
+    this.#checkNotStopped()
+    if (this.#state === 'started') throw new TaskError('LIFECYCLE', 'The listener is started already')
+    checkJob(this.#trigger, this.#clock.now())
+    this.#state = 'started'
+    for (const [name, service] of this.#services) this.#schedule(name, service, this.#trigger)
+  }
+
+  /** Detaches every service, and waits for what runs, however long that is: `immediateStop` ends the waiting. */
+  gracefulStop(): Promise<JobStopReport> {
+    return this.#stop(taskLimits.durationMs)
+  }
+
+  /** Detaches every service, and aborts the signals of what runs. Resolves when that has ended, or after two seconds. */
+  immediateStop(): Promise<JobStopReport> {
+    return this.#stop(0)
+  }
+
+  /** As a graceful stop that becomes an immediate one after ten seconds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop()
+  }
+
+  #stop(graceMs?: number): Promise<JobStopReport> {
+    this.#state = 'stopped'
+    this.#services.clear()
+    return this.scheduler.stop(graceMs === undefined ? {} : { graceMs })
+  }
+
+  #schedule(name: string, service: JobService, trigger: JobTrigger & JobRetrying): void {
+    const work: JobFunction = typeof service === 'function' ? service : (context) => service.execute(context)
+    this.scheduler.schedule(work, { ...trigger, id: name })
+  }
+
+  /** Its job may be over, or terminated. */
+  #unschedule(name: string): void {
+    if (this.scheduler.running().some(({ id }) => id === name)) this.scheduler.unschedule(name)
+  }
+
+  /** A trigger that has started goes on, on its grid. */
+  #triggerFromNow(): JobTrigger & JobRetrying {
+    const { start, ...started } = this.#trigger
+    if (!start || start >= this.#clock.now()) return this.#trigger
+    const { intervalMs, ...rest } = started
+    return intervalMs === undefined ? started : { ...rest, timer: every(intervalMs, { from: start }) }
+  }
+
+  #checkNotStopped(): void {
+    if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', 'The listener was stopped: make a new one')
+  }
+}

@@ -1,0 +1,221 @@
+import { checkDuration } from '@taskstream/task-api'
+import type { JobClock } from './job-clock.ts'
+import { describe } from './job-log.ts'
+import type { JobLog } from './job-log.ts'
+import type { JobRun } from './job-run.ts'
+import type { ScheduledJob } from './scheduled-job.ts'
+
+/** The wall clock may be set at any time: nobody sleeps longer without looking at it. */
+const longestSleepMs = 60_000
+
+export interface JobLimits {
+  /** How many jobs run at a time, at least 1. Default 5. */
+  readonly workers: number
+  /** By how many milliseconds a fire may be late before `whenLate` decides. Default 5 000. */
+  readonly waitingTimeMs: number
+}
+
+/** Starts jobs when they are due, and decides what becomes of them: the only place of jobs that sleeps. */
+export class JobLoop {
+  readonly #jobs = new Map<string, ScheduledJob>()
+  /** What runs: each has a worker. */
+  readonly #running = new Set<JobRun>()
+  readonly #clock: JobClock
+  readonly #log: JobLog
+  #limits: JobLimits
+  #woken = false
+  #cancelSleep = (): void => {}
+
+  constructor(clock: JobClock, log: JobLog, limits: JobLimits) {
+    this.#clock = clock
+    this.#log = log
+    this.#limits = limits
+  }
+
+  /** Jobs that are not over. */
+  get jobs(): ReadonlyMap<string, ScheduledJob> {
+    return this.#jobs
+  }
+
+  get running(): ReadonlySet<JobRun> {
+    return this.#running
+  }
+
+  get limits(): JobLimits {
+    return this.#limits
+  }
+
+  set limits(limits: JobLimits) {
+    this.#limits = limits
+    this.wake()
+  }
+
+  add(job: ScheduledJob): void {
+    this.#jobs.set(job.id, job)
+    this.wake()
+  }
+
+  /** Begins nothing of it any more. What waits to be tried again will not be: its error is the job's last word. */
+  remove(job: ScheduledJob): void {
+    if (this.#isScheduled(job)) this.#jobs.delete(job.id)
+    for (const run of job.runs) if (run.waiting) this.#fail(run, run.waiting.error)
+    this.wake()
+  }
+
+  /** Something may be due. In a turn of its own: jobs that always are leave the process time for everything else. */
+  wake(): void {
+    if (this.#woken) return
+    this.#woken = true
+    setImmediate(() => {
+      this.#woken = false
+      this.#turn()
+    })
+  }
+
+  #turn(): void {
+    this.#cancelSleep()
+    while (this.#startDue()) continue
+    this.#sleep()
+  }
+
+  /** At most one start of each job, so that one that has missed many fires keeps no other waiting. @returns whether more may be due */
+  #startDue(): boolean {
+    const nowMs = this.#nowMs()
+    let begun = false
+    const due = [...this.#jobs.values()].filter((job) => mayBegin(job, nowMs))
+    for (const job of due.sort((a, b) => (a.nextMs ?? nowMs) - (b.nextMs ?? nowMs)))
+      // Looked at again for each: a job that was started before it may have paused or unscheduled it.
+      if (!job.paused && this.#isScheduled(job)) begun = this.#retry(job) || this.#fire(job) || begun
+    return begun
+  }
+
+  #retry(job: ScheduledJob): boolean {
+    for (const run of job.runs) {
+      if (!run.waiting) continue
+      if (this.#nowMs() >= run.untilMs) {
+        this.#fail(run, run.waiting.error)
+        return true
+      }
+      if (this.#hasWorker && run.waiting.dueMs <= this.#clock.monotonicMs()) {
+        void this.#run(run)
+        return true
+      }
+    }
+    return false
+  }
+
+  #fire(job: ScheduledJob): boolean {
+    const nowMs = this.#nowMs()
+    const { dueMs } = job
+    if (dueMs === undefined || dueMs > nowMs || !this.#hasWorker) return false
+    try {
+      if (job.settings.whenLate !== 'wait' && nowMs - dueMs > this.#limits.waitingTimeMs) this.#skip(job, nowMs)
+      else void this.#run(job.take())
+    } catch (error) {
+      const message = `Job "${job.id}" is unscheduled: its timer failed: ${describe(error)}`
+      this.#log({ message, id: job.id, scheduledFor: new Date(dueMs), error })
+      this.remove(job)
+    }
+    return true
+  }
+
+  #skip(job: ScheduledJob, nowMs: number): void {
+    const { id } = job
+    const scheduledFor = new Date(job.nextMs!)
+    job.skip(nowMs)
+    const next = job.nextMs === undefined ? 'it has no other' : `it goes on at ${new Date(job.nextMs).toISOString()}`
+    const message = `Job "${id}" missed its time ${scheduledFor.toISOString()}: ${next}`
+    if (job.settings.whenLate === 'log-and-ignore') this.#log({ message, id, scheduledFor })
+    this.#removeIfOver(job)
+  }
+
+  /** Tries it once, and never throws. */
+  async #run(run: JobRun): Promise<void> {
+    this.#running.add(run)
+    try {
+      await run.try()
+      run.end()
+      this.#removeIfOver(run.job)
+    } catch (error) {
+      this.#failed(run, error)
+    } finally {
+      this.#running.delete(run)
+      this.wake()
+    }
+  }
+
+  #failed(run: JobRun, error: unknown): void {
+    if (run.isLettingGo(error)) {
+      run.end()
+      return
+    }
+    let pauseMs: number | undefined
+    try {
+      if (this.#isScheduled(run.job)) pauseMs = run.job.settings.retry?.(run.context, error)
+      if (pauseMs !== undefined) checkDuration('the pause of the retry policy', pauseMs)
+    } catch (policyError) {
+      const message = `${describe(error)}; and it is not tried again: ${describe(policyError)}`
+      this.#fail(run, new AggregateError([error, policyError], message))
+      return
+    }
+    if (pauseMs === undefined || this.#nowMs() + pauseMs >= run.untilMs) this.#fail(run, error)
+    else run.waiting = { dueMs: this.#clock.monotonicMs() + pauseMs, error }
+  }
+
+  /** It failed for good: what is to be done about it is done once. */
+  #fail(run: JobRun, error: unknown): void {
+    const { job, fire, context } = run
+    const { onError } = job.settings
+    run.waiting = undefined
+    run.end()
+    const terminate = onError === 'log-and-terminate' || onError === 'terminate'
+    if (onError === 'log-and-terminate' || onError === 'log-and-continue') {
+      const tries = context.tries > 1 ? ` after ${context.tries} tries` : ''
+      const end = terminate && this.#isScheduled(job) ? ' and is unscheduled' : ''
+      this.#log({
+        id: job.id,
+        scheduledFor: fire.scheduledFor,
+        message: `Job "${job.id}" failed${tries}${end}: ${describe(error)}`,
+        error,
+      })
+    }
+    if (terminate) this.remove(job)
+    else this.#removeIfOver(job)
+  }
+
+  /** Until something is due by time alone: what waits for a worker, or for the run before it, is looked at when that ends. */
+  #sleep(): void {
+    if (!this.#hasWorker) return
+    const nowMs = this.#nowMs()
+    const monotonicMs = this.#clock.monotonicMs()
+    let waitMs = Infinity
+    for (const job of this.#jobs.values()) {
+      if (job.paused) continue
+      waitMs = Math.min(waitMs, (job.dueMs ?? Infinity) - nowMs)
+      for (const { waiting, untilMs } of job.runs)
+        if (waiting) waitMs = Math.min(waitMs, waiting.dueMs - monotonicMs, untilMs - nowMs)
+    }
+    if (waitMs === Infinity) return
+    this.#cancelSleep = this.#clock.after(Math.max(0, Math.min(waitMs, longestSleepMs)), () => this.#turn())
+  }
+
+  #removeIfOver(job: ScheduledJob): void {
+    if (job.isOver && this.#isScheduled(job)) this.#jobs.delete(job.id)
+  }
+
+  #isScheduled(job: ScheduledJob): boolean {
+    return this.#jobs.get(job.id) === job
+  }
+
+  get #hasWorker(): boolean {
+    return this.#running.size < this.#limits.workers
+  }
+
+  #nowMs(): number {
+    return this.#clock.now().getTime()
+  }
+}
+
+function mayBegin({ dueMs, runs }: ScheduledJob, nowMs: number): boolean {
+  return (dueMs !== undefined && dueMs <= nowMs) || (runs.size > 0 && [...runs].some(({ waiting }) => waiting !== undefined))
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { checkDuration, checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
+import type { StopOptions } from '@taskstream/task-processor'
+import { checkElapse } from '../instant.ts'
+import { once } from '../once.ts'
+import { systemJobClock } from './job-clock.ts'
+import type { JobClock } from './job-clock.ts'
+import { logToConsole, safeLog } from './job-log.ts'
+import type { JobLog } from './job-log.ts'
+import { JobLoop } from './job-loop.ts'
+import type { JobLimits } from './job-loop.ts'
+import { checkJob } from './job-settings.ts'
+import { stopRuns } from './job-stop.ts'
+import type { JobStopReport } from './job-stop.ts'
+import type { Job, JobFunction, JobOnceOptions, JobOptions } from './job.ts'
+import type { Jobs } from './jobs.ts'
+import { ScheduledJob } from './scheduled-job.ts'
+
+export interface JobSchedulerOptions extends Partial<JobLimits> {
+  /** Default: the process's clock and the system's time. A `TestClock` makes a test of it. */
+  readonly clock?: JobClock
+  /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
+  readonly onLog?: JobLog
+}
+
+/**
+ * Runs functions by the clock, in this process: what is scheduled is gone with it. There is nothing to start, and while nothing is scheduled
+ * nothing keeps the process from ending.
+ *
+ * @example
+ * await using jobs = new JobScheduler({ workers: 5 })
+ * jobs.schedule(() => report(), { intervalMs: 60_000, maxCount: 10, onError: 'log-and-continue' })
+ */
+export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
+  readonly #clock: JobClock
+  readonly #loop: JobLoop
+  readonly #hurry = Promise.withResolvers<void>()
+  #stopping: Promise<JobStopReport> | undefined
+
+  /** @throws TaskError ARGUMENT_INVALID */
+  constructor({ clock = systemJobClock, onLog = logToConsole, ...limits }: JobSchedulerOptions = {}) {
+    if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
+    this.#clock = clock
+    this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers: 5, waitingTimeMs: 5_000, ...limits }))
+  }
+
+  /**
+   * Schedules a function.
+   *
+   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if there is a job of that id; LIFECYCLE when the scheduler was stopped
+   * @example
+   * jobs.schedule(({ signal }) => refresh({ signal }), { timer: cron('0 3 * * *'), whenLate: 'ignore' })
+   */
+  schedule(work: JobFunction, { id = randomUUID(), ...options }: JobOptions): Job {
+    if (this.#stopping) throw new TaskError('LIFECYCLE', 'The job scheduler was stopped: make a new one')
+    if (typeof work !== 'function') throw invalid('work', work, 'must be a function')
+    checkText('id', id, taskLimits.topicLength)
+    const job = new ScheduledJob(id, work, checkJob(options, this.#clock.now()))
+    if (this.#loop.jobs.has(id))
+      throw new TaskError('JOB_DUPLICATE', `There is a job "${id}" already: give this one another id, or unschedule that`, { id })
+    this.#loop.add(job)
+    return job.toJob()
+  }
+
+  /**
+   * Schedules a function to run once. A failure is logged.
+   *
+   * @throws TaskError as `schedule`, and ARGUMENT_INVALID unless `at` is in the future
+   * @example
+   * jobs.scheduleOnce(() => remind(), new Date(Date.now() + 60_000))
+   */
+  scheduleOnce(work: JobFunction, at: Date, options: JobOnceOptions = {}): Job {
+    checkElapse('at', at)
+    const now = this.#clock.now()
+    if (at <= now) throw invalid('at', at.toISOString(), `must be in the future: it is ${now.toISOString()}`)
+    return this.schedule(work, { ...options, timer: once(at), onError: 'log-and-continue' })
+  }
+
+  unschedule(id: string): void {
+    this.#loop.remove(this.#job(id))
+  }
+
+  pause(id: string): void {
+    this.#job(id).paused = true
+    this.#loop.wake()
+  }
+
+  resume(id: string): void {
+    this.#job(id).paused = false
+    this.#loop.wake()
+  }
+
+  pauseAll(): void {
+    for (const job of this.#loop.jobs.values()) job.paused = true
+    this.#loop.wake()
+  }
+
+  resumeAll(): void {
+    for (const job of this.#loop.jobs.values()) job.paused = false
+    this.#loop.wake()
+  }
+
+  running(): readonly Job[] {
+    return [...this.#loop.jobs.values()].map((job) => job.toJob())
+  }
+
+  /**
+   * Changes how many jobs run at a time, or what counts as late. Jobs stay as they are, and go on where they were; what runs already beyond
+   * fewer workers runs to its end.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  configure(limits: Partial<JobLimits>): void {
+    this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
+  }
+
+  /**
+   * Unschedules every job, lets what runs finish, and asks it to let go, by its signal, when the grace is over: at once with
+   * `graceMs: 0`. Called again, it reports the same; with `graceMs: 0`, sooner.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<JobStopReport> {
+    checkDuration('graceMs', graceMs)
+    checkDuration('abortMs', abortMs)
+    if (graceMs === 0) this.#hurry.resolve()
+    this.#stopping ??= stopRuns(this.#clock, [...this.#loop.running], { graceMs, abortMs }, this.#hurry.promise)
+    for (const job of this.#loop.jobs.values()) this.#loop.remove(job)
+    return this.#stopping
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  #job(id: string): ScheduledJob {
+    const job = this.#loop.jobs.get(id)
+    if (job) return job
+    throw new TaskError('JOB_UNKNOWN', `There is no job "${id}": it was never scheduled, is over, or was unscheduled`, { id })
+  }
+}
+
+function checkLimits(limits: JobLimits): JobLimits {
+  const { workers, waitingTimeMs } = limits
+  if (!Number.isSafeInteger(workers) || workers < 1) throw invalid('workers', workers, 'must be a whole number, at least 1')
+  checkDuration('waitingTimeMs', waitingTimeMs)
+  return { workers, waitingTimeMs }
+}

@@ -1,0 +1,77 @@
+import { checkInstant, checkInteger, invalid, taskLimits } from '@taskstream/task-api'
+import type { RetryPolicy } from '@taskstream/task-processor'
+import { every } from '../every.ts'
+import { checkElapse } from '../instant.ts'
+import type { Timer } from '../timer.ts'
+import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
+import type { JobContext, JobErrorPolicy, JobLatePolicy, JobRetrying, JobTrigger } from './job.ts'
+
+/** A job's options, checked, with their defaults. */
+export interface JobSettings {
+  readonly timer: Timer
+  /** When the first fire is due. */
+  readonly firstMs: number
+  readonly endMs: number
+  readonly maxCount: number
+  readonly onError: JobErrorPolicy
+  readonly whenLate: JobLatePolicy
+  readonly overlap: boolean
+  readonly retry: RetryPolicy<JobContext> | undefined
+}
+
+/** @throws TaskError ARGUMENT_INVALID */
+export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
+  const { start, end, maxCount = -1, retry } = trigger
+  const { onError = 'log-and-terminate', whenLate = 'wait', overlap = 'forbid' } = trigger
+  checkTimes(start, end, now)
+  if (maxCount !== -1 && !(Number.isSafeInteger(maxCount) && maxCount >= 1))
+    throw invalid('maxCount', maxCount, 'must be a whole number of at least 1, or -1 for no limit')
+  checkOneOf('onError', onError, jobErrorPolicies)
+  checkOneOf('whenLate', whenLate, jobLatePolicies)
+  checkOneOf('overlap', overlap, jobOverlaps)
+  if (retry !== undefined && typeof retry !== 'function')
+    throw invalid('retry', retry, 'must be a retry policy, such as fixed({ tries: 3, afterMs: 1_000 })')
+  const endMs = end?.getTime() ?? Infinity
+  const { timer, firstMs } = timesOf(trigger, now)
+  if (firstMs === undefined || firstMs > endMs) throw invalid('timer', timer.expression, 'has no time left to fire at')
+  return {
+    timer,
+    firstMs,
+    endMs,
+    maxCount: maxCount === -1 ? Infinity : maxCount,
+    onError,
+    whenLate,
+    overlap: overlap === 'allow',
+    retry,
+  }
+}
+
+function checkTimes(start: Date | undefined, end: Date | undefined, now: Date): void {
+  if (start !== undefined) checkElapse('start', start)
+  if (end !== undefined) checkInstant('end', end)
+  const itIs = `it is ${now.toISOString()}`
+  if (start && end && end < start) throw invalid('end', toText(end), `must not be before start, which is ${toText(start)}`)
+  if (start && start < now)
+    throw invalid('start', toText(start), `must not be in the past, and ${itIs}: leave it out to start now`)
+  if (end && end <= now) throw invalid('end', toText(end), `must be in the future, and ${itIs}`)
+}
+
+/** An interval's grid begins at the first fire; a timer has its own. */
+function timesOf({ timer, intervalMs, start }: JobTrigger, now: Date): { timer: Timer; firstMs: number | undefined } {
+  if (timer === undefined) {
+    checkInteger('intervalMs', intervalMs, 1, taskLimits.durationMs)
+    const from = start ?? now
+    return { timer: every(intervalMs, { from }), firstMs: from.getTime() }
+  }
+  if (intervalMs !== undefined) throw invalid('intervalMs', intervalMs, 'must not stand beside a timer: leave one of them out')
+  if (typeof timer?.next !== 'function') throw invalid('timer', timer, "must be a timer, such as calendar('Mon..Fri 02:30')")
+  return { timer, firstMs: timer.next(start ? start.getTime() - 1 : now.getTime()) }
+}
+
+function toText(instant: Date): string {
+  return instant.toISOString()
+}
+
+function checkOneOf(argument: string, value: string, allowed: readonly string[]): void {
+  if (!allowed.includes(value)) throw invalid(argument, value, `must be one of ${allowed.join(', ')}`)
+}

@@ -1,0 +1,49 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Clock, StopOptions } from '@taskstream/task-processor'
+import type { JobFire } from './job.ts'
+import type { JobRun } from './job-run.ts'
+
+/** What became of the fires that were under way when a stop began. */
+export interface JobStopReport {
+  /** Ended, before their time was up. */
+  readonly finished: readonly JobFire[]
+  /** Ended when they were asked to. */
+  readonly aborted: readonly JobFire[]
+  /** Neither: they do not listen to their signal. Their code goes on. */
+  readonly abandoned: readonly JobFire[]
+}
+
+/**
+ * Waits until runs end; when the grace is over, or `hurry` resolves, it asks them to.
+ *
+ * @returns what became of them; at the latest when both times are up
+ */
+export async function stopRuns(
+  clock: Clock,
+  runs: readonly JobRun[],
+  { graceMs, abortMs }: Required<StopOptions>,
+  hurry: Promise<void>,
+): Promise<JobStopReport> {
+  const ended = Promise.all(runs.map((run) => run.ended))
+  if (graceMs > 0) await atMost(clock, graceMs, [ended, hurry])
+  const reason = new TaskError('SHUTDOWN', 'The scheduler is stopping, and its grace is over', { graceMs })
+  for (const run of runs) if (!run.isOver) run.abort(reason)
+  await atMost(clock, abortMs, [ended])
+  const fires = (belongs: (run: JobRun) => boolean): JobFire[] => runs.filter(belongs).map(({ fire }) => fire)
+  return {
+    finished: fires(({ isOver, wasAborted }) => isOver && !wasAborted),
+    aborted: fires(({ isOver, wasAborted }) => isOver && wasAborted),
+    abandoned: fires(({ isOver }) => !isOver),
+  }
+}
+
+/** Resolves with the first of these, or when so many milliseconds have passed. */
+async function atMost(clock: Clock, ms: number, first: readonly Promise<unknown>[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(ms, resolve)
+  try {
+    await Promise.race([...first, promise])
+  } finally {
+    cancel()
+  }
+}

@@ -1,0 +1,78 @@
+import { invalid } from '@taskstream/task-api'
+import type { Job, JobFunction } from './job.ts'
+import { JobRun } from './job-run.ts'
+import type { JobSettings } from './job-settings.ts'
+
+/** Clocks go back by an hour, and at Troll in Antarctica by two. */
+const longestRepeatMs = 3 * 3_600_000
+
+/** What is known of one job: which fire is next, and what is under way. It reads no clock, and runs nothing. */
+export class ScheduledJob {
+  readonly id: string
+  readonly work: JobFunction
+  readonly settings: JobSettings
+  /** What is under way: running, or waiting to be tried again. */
+  readonly runs: Set<JobRun> = new Set()
+  paused = false
+  #count = 0
+  #nextMs: number | undefined
+
+  constructor(id: string, work: JobFunction, settings: JobSettings) {
+    this.id = id
+    this.work = work
+    this.settings = settings
+    this.#nextMs = settings.firstMs
+  }
+
+  /** When the next fire is due; undefined: there is none any more. */
+  get nextMs(): number | undefined {
+    return this.#nextMs
+  }
+
+  /** Whether nothing is to come of it, and nothing is under way. */
+  get isOver(): boolean {
+    return this.#nextMs === undefined && this.runs.size === 0
+  }
+
+  /** When a fire may begin, as far as it lies with the job; undefined: not before something of it ends. */
+  get dueMs(): number | undefined {
+    return this.settings.overlap || this.runs.size === 0 ? this.#nextMs : undefined
+  }
+
+  /** Takes the fire that is next. @throws what its timer throws; TaskError ARGUMENT_INVALID if that goes back */
+  take(): JobRun {
+    const scheduledMs = this.#nextMs!
+    this.#count++
+    this.#nextMs = this.#after(scheduledMs)
+    const fire = { id: this.id, scheduledFor: new Date(scheduledMs), count: this.#count }
+    return new JobRun(this, fire, this.#nextMs ?? this.settings.endMs)
+  }
+
+  /** Drops what is due before `nowMs`. @throws as `take` */
+  skip(nowMs: number): void {
+    // A fire that is due at this very moment is not late.
+    if (!this.settings.timer.inZone) {
+      this.#nextMs = this.#after(nowMs - 1)
+      return
+    }
+    // Where clocks went back, the time that was missed comes again, and would be found by what follows now: a fire after it is looked for
+    // from before the change.
+    this.#nextMs = this.#after(Math.max(this.#nextMs!, nowMs - longestRepeatMs))
+    while (this.#nextMs !== undefined && this.#nextMs < nowMs) this.#nextMs = this.#after(this.#nextMs)
+  }
+
+  toJob(): Job {
+    const next = this.#nextMs === undefined ? undefined : new Date(this.#nextMs)
+    return { id: this.id, count: this.#count, next, paused: this.paused }
+  }
+
+  #after(epochMs: number): number | undefined {
+    const { timer, endMs, maxCount } = this.settings
+    if (this.#count >= maxCount) return undefined
+    const nextMs = timer.next(epochMs)
+    if (nextMs === undefined || nextMs > endMs) return undefined
+    // Otherwise the job would fire for ever, at once.
+    if (!(nextMs > epochMs)) throw invalid('timer', timer.expression, 'must return a time later than the one it is given')
+    return nextMs
+  }
+}
