@@ -140,4 +140,18 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['conformance/bad-input', 'conformance/values#of any kind come back'],
   },
   { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
+  {
+    promise: 'An occurrence of a timer is submitted once, in the transaction that moves the timer on; rivals pass over it',
+    tests: [
+      'conformance/periodic#undone with the transaction',
+      'conformance/periodic#submitted once for an occurrence',
+      'conformance/periodic-rivals',
+      'e2e/periodic#submits every occurrence',
+    ],
+  },
+  {
+    promise: 'Missed occurrences are made up for as the timer says; an unfinished task is not overtaken',
+    tests: ['conformance/periodic#make up for what was missed', 'conformance/periodic#skip to the next occurrence'],
+  },
+  { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
 ]

@@ -1,0 +1,57 @@
+/** One fire of a persisted job: what its handler decides, and what becomes of the job when it fails. */
+import { TaskDecision, isTaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { describe } from '../jobs/job-log.ts'
+import type { JobLog } from '../jobs/job-log.ts'
+import type { JobErrorPolicy } from '../jobs/job.ts'
+import { parseTimer } from '../parse-timer.ts'
+import { occurrenceOf } from '../periodic/occurrence.ts'
+import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'
+import type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './persisted-jobs.ts'
+
+interface Running extends Pick<PersistedJobsOptions<unknown, 'async'>, 'handlers' | 'retry'> {
+  readonly onLog: JobLog
+  find(id: string): Promise<PeriodicTaskInfo | undefined>
+  unschedule(id: string): Promise<void>
+}
+
+export async function runJob(task: HeldTask, signal: AbortSignal, running: Running): Promise<TaskDecision> {
+  const { handlers, find, onLog } = running
+  const id = task.identifier
+  const info = await find(id)
+  // Pushed before it was unscheduled.
+  if (!info) return TaskDecision.filter('The job was unscheduled')
+  const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: JobErrorPolicy }
+  // None that was submitted by hand.
+  const scheduledFor = occurrenceOf(task)?.at ?? new Date()
+  const context: PersistedJobContext = { id, scheduledFor, tries: task.tries, signal }
+  const work: PersistedJobFunction | undefined = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined
+  // A release that does not have it must not end the job for those that do.
+  if (!work) return TaskDecision.retry({ afterMs: unknownHandlerMs }, `There is no handler "${handler}" in this process`)
+  try {
+    await work(context)
+    return TaskDecision.success()
+  } catch (error) {
+    // Handed back, to be run again by somebody else: nothing failed.
+    if (signal.aborted) throw error
+    const pause = running.retry?.(context, error)
+    if (pause !== undefined && mayRetry(info, scheduledFor, pause))
+      return TaskDecision.retry({ afterMs: Math.round(pause) }, error)
+    if (onError.startsWith('log'))
+      onLog({ message: `Unable to execute the job "${id}": ${describe(error)}`, id, scheduledFor, error })
+    if (onError.endsWith('terminate')) await running.unschedule(id).catch(unlessGone)
+    return TaskDecision.failure(error)
+  }
+}
+
+const unknownHandlerMs = 10_000
+
+/** None begins when the next fire is due, or nothing is any more. */
+function mayRetry({ timer, end }: PeriodicTaskInfo, scheduledFor: Date, pauseMs: number): boolean {
+  const next = parseTimer(timer).next(scheduledFor.getTime()) ?? Infinity
+  return Date.now() + pauseMs < Math.min(next, end?.getTime() ?? Infinity)
+}
+
+function unlessGone(error: unknown): void {
+  if (!isTaskError(error, 'JOB_UNKNOWN')) throw error
+}
