@@ -95,7 +95,7 @@ export default defineConfig({
             ...(excluded[subject] ?? []),
             ...(subject === 'postgres-partitioned' ? [] : partitioned),
             ...(subject === 'mariadb' || subject === 'mysql' ? [] : mysqlOnly),
-            ...(['sqlite-file', 'postgres-18'].includes(subject) ? [] : commandLine),
+            ...(['sqlite-file', 'postgres-18', 'mariadb'].includes(subject) ? [] : commandLine),
           ],
           // A fact may be long in coming on a busy machine; nothing here is about how long.
           expect: { poll: { timeout: 30_000 } },

@@ -36,7 +36,8 @@ describe.skipIf(!canRun)('the command line', () => {
   let url = ''
   beforeAll(async () => {
     it = await openFixture()
-    url = it.subject.location.at
+    // Which of the two it is, the URL of the server does not say.
+    url = it.subject.location.at.replace(/^mysql:/, `${it.subject.location.subject}:`)
   })
   afterAll(() => it[Symbol.asyncDispose]())
   const taskstream = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
@@ -124,6 +125,35 @@ describe.skipIf(!canRun)('the command line', () => {
     expect(await json('resume', it.topic)).toEqual({ topic: it.topic, active: true, changed: true })
     expect((await taskstream('topics')).out).not.toMatch(/paused/)
     expect(await taskstream('pause', 'never-there')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
+  })
+
+  test('keeps timers: adds, lists, pauses, resumes, runs and removes them', async () => {
+    await it.nextTopic()
+    const added = await taskstream('periodic', 'add', 'report', 'Mon..Fri 09:00 Europe/Oslo', it.topic, '--input', '{"a":1}')
+    expect([added.code, added.out]).toEqual([
+      0,
+      expect.stringMatching(/^added: report, next \d{4}-\d\d-\d\dT0[78]:00:00.000Z\n$/),
+    ])
+    const again = await taskstream('periodic', 'add', 'report', 'daily', it.topic)
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('TIMER_DUPLICATE')])
+    expect(await json('periodic', 'add', 'report', 'hourly', it.topic, '--replace', '--max-count', '3')).toMatchObject({
+      done: 'changed',
+      timer: 'hourly',
+      maxCount: 3,
+    })
+    expect((await taskstream('periodic', 'ls')).out).toContain('report')
+    expect((await taskstream('periodic', 'pause', '--all')).out).toBe('paused: 1\n')
+    expect(await json('periodic', 'ls', '--scope', 'system')).toMatchObject({ id: 'report', status: 'paused' })
+    expect((await taskstream('periodic', 'resume', 'report')).out).toBe('resumed: 1\n')
+    expect((await taskstream('periodic', 'run', 'report')).out).toMatch(/^submitted: .*\/report@\d+\n$/)
+    const behind = await taskstream('periodic', 'run', 'report')
+    expect([behind.code, behind.out]).toEqual([1, expect.stringContaining('has not ended')])
+    expect((await taskstream('periodic', 'rm', 'report')).out).toBe('removed: report\n')
+    const gone = await taskstream('periodic', 'rm', 'report')
+    expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('TIMER_UNKNOWN')])
+    const wrong = await taskstream('periodic', 'add', 'wrong', '*:*/10', it.topic)
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('*:0/10')])
+    expect((await taskstream('periodic', 'pause')).code).toBe(1)
   })
 
   test('migrates: plans without writing, makes the tables, and tells whether they fit', async () => {

@@ -31,8 +31,13 @@ export async function openDatabase(
 ): Promise<Database> {
   if (!url) throw new TaskError('ARGUMENT_INVALID', 'Which database? Give --url, or set TASKSTREAM_URL')
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, schema)
+  if (/^(mariadb|mysql):\/\//.test(url)) return openMysql(url)
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url) && !/^(sqlite|file):/.test(url))
-    throw new TaskError('ARGUMENT_INVALID', `No engine for ${url.split(':')[0]}: give postgres://… or sqlite:<file>`, { url })
+    throw new TaskError(
+      'ARGUMENT_INVALID',
+      `No engine for ${url.split(':')[0]}: give postgres://…, mariadb://…, mysql://… or sqlite:<file>`,
+      { url },
+    )
   return openSqlite(url.replace(/^(sqlite|file):(\/\/)?/, ''), missing)
 }
 
@@ -54,6 +59,28 @@ async function openPostgres(url: string, schema: string | undefined): Promise<Da
   const transactions = pgTransactions(pool) as Database['transactions']
   return {
     tasks: sqlTaskRepository({ dialect: postgres(schema === undefined ? {} : { schema }), adapter: fromPg }) as Database['tasks'],
+    transactions,
+    reading: transactions,
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
+}
+
+async function openMysql(url: string): Promise<Database> {
+  const { fromMysql2, mariadb, mysql, mysql2Transactions } = await import('@taskstream/task-sql/mysql')
+  const name: string = 'mysql2/promise'
+  const { createPool } = (await import(name).catch((cause: unknown) => {
+    throw new TaskError(
+      'ARGUMENT_INVALID',
+      'MariaDB and MySQL need the package mysql2: npm install mysql2',
+      {},
+      { cause: cause as Error },
+    )
+  })) as { createPool: (options: object) => Parameters<typeof mysql2Transactions>[0] & { end(): Promise<void> } }
+  const pool = createPool({ uri: url.replace(/^mariadb:/, 'mysql:'), connectionLimit: 2, connectTimeout: 10_000 })
+  const transactions = mysql2Transactions(pool) as Database['transactions']
+  const dialect = url.startsWith('mariadb:') ? mariadb() : mysql()
+  return {
+    tasks: sqlTaskRepository({ dialect, adapter: fromMysql2 }) as Database['tasks'],
     transactions,
     reading: transactions,
     [Symbol.asyncDispose]: () => pool.end(),

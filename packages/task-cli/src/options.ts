@@ -18,7 +18,11 @@ export interface FilterOptions {
 
 export function withCommon(command: Command): Command {
   return command
-    .option('--url <url>', 'postgres://… or sqlite:<file> (default: TASKSTREAM_URL)', process.env['TASKSTREAM_URL'])
+    .option(
+      '--url <url>',
+      'postgres://…, mariadb://…, mysql://… or sqlite:<file> (default: TASKSTREAM_URL)',
+      process.env['TASKSTREAM_URL'],
+    )
     .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)')
     .option('--json', 'print JSON for programs')
 }
