@@ -63,11 +63,18 @@ test('the guide has an example for each driver', () => {
     'mysql2',
     'Kysely on MariaDB',
     'Drizzle on MariaDB',
+    'oracledb',
     'better-sqlite3',
     'node:sqlite',
     'Kysely on SQLite',
     'Drizzle on SQLite',
   ])
+})
+
+/** There is no server to run it on: it is type-checked as a file. */
+test("the guide's example for oracledb is examples/oracledb.ts", () => {
+  const { code } = examples.find(({ name }) => name === 'oracledb')!
+  expect(code).toBe(readFileSync(join(root, 'examples', 'oracledb.ts'), 'utf8'))
 })
 
 const onPostgres = examples.filter(({ code }) => code.includes('DATABASE_URL'))

@@ -7,7 +7,10 @@ import type { Phase, RepeatOptions } from './repeat.ts'
 
 /** What we need of a pool of `oracledb`. */
 export interface OracledbPool<Connection extends OracledbPoolConnection = OracledbPoolConnection> {
+  // As many as the driver's own types have: the type of its connections is inferred from overloads in their order.
   getConnection(): Promise<Connection>
+  getConnection(...args: never[]): Promise<Connection> | void
+  getConnection(...args: never[]): Promise<Connection> | void
   readonly poolMax?: number | undefined
 }
 
