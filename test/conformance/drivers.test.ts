@@ -96,6 +96,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
 
   test('an unmigrated database is named', async () => {
     expect(await codeOf(open.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_MISSING')
+    expect(await codeOf(open.transactions((transaction) => tasks.push(transaction, 'mail', 'a')))).toBe('SCHEMA_MISSING')
   })
 
   test('migrates in its own transaction, and finds nothing to do after that', async () => {
@@ -106,6 +107,15 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'mail')
     })
+  })
+
+  test('what a write has touched is told', async () => {
+    const told = await open.transactions<unknown[]>(async (transaction) => {
+      await tasks.heartbeat(transaction)
+      return [await tasks.unregister(transaction), await tasks.unregister(transaction), await tasks.register(transaction)]
+    })
+    expect(told).toEqual([true, false, true])
+    expect(await open.transactions((transaction) => tasks.register(transaction))).toBe(false)
   })
 
   test("a rollback takes the push with the caller's row", async () => {
@@ -188,6 +198,25 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     }
     expect(await codeOf(open.transact(unknown))).toBe('TOPIC_UNKNOWN')
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
+  })
+
+  test.runIf(driver.tellsEnd)('a transaction that has ended is refused, however it ended', async () => {
+    const ended: AnyTransaction[] = []
+    const keep: Steps = function* (transaction) {
+      yield ended.push(transaction)
+    }
+    await open.transact(keep)
+    await expect(open.transact(failing(keep))).rejects.toThrow('no')
+    await open.transactions((transaction) => void ended.push(transaction))
+    for (const transaction of ended)
+      expect(await codeOf(Promise.resolve(tasks.push(transaction, 'mail', 'n')))).toBe('TRANSACTION_CLOSED')
+    expect(ended).toHaveLength(3)
+    expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
+  })
+
+  onPostgres('an operator that looks like a placeholder is left alone', async () => {
+    const has = open.transactions((transaction) => query(open, transaction, sql`select '{"key": 1}'::jsonb ? ${'key'} as has`))
+    expect(await has).toBe(true)
   })
 
   onPostgres('transactions are at READ COMMITTED, whatever the database is set to', async () => {

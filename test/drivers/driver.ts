@@ -21,6 +21,8 @@ export interface OpenDriver {
 
 export interface Driver {
   readonly name: string
+  /** Its transactions are no connections, and the adapter can tell that one has ended, whoever began it. */
+  readonly tellsEnd?: true
   /** A database's URL or a file. */
   open(at: string): Promise<OpenDriver>
 }

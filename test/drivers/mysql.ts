@@ -1,10 +1,13 @@
 /** Every driver and library for MariaDB and MySQL. */
 import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql/drizzle'
+import { fromKnexMysql, knexMysqlTransactions } from '@taskstream/task-sql/knex'
 import { fromKyselyMysql, kyselyMysqlTransactions } from '@taskstream/task-sql/kysely'
 import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/mysql2'
 import { mysqlTable, text } from 'drizzle-orm/mysql-core'
+import knex from 'knex'
+import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, MysqlDialect, sql as kyselySql } from 'kysely'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool } from 'mysql2/promise'
@@ -12,6 +15,7 @@ import type { PoolConnection } from 'mysql2/promise'
 import { subjectName } from '../subject.ts'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
+import { camelCaseRows } from './knex-camel-case.ts'
 
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
 const invoice = mysqlTable('invoice', { id: text('id') })
@@ -72,9 +76,28 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   }
 }
 
+async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriver> {
+  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max: 4 }, ...config })
+  return {
+    dialect,
+    adapter: fromKnexMysql,
+    transactions: knexMysqlTransactions(db),
+    transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
+    insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
+    invoices: () => db('invoice').orderBy('id').pluck('id'),
+    close: () => db.destroy(),
+  }
+}
+
 export const mysqlDrivers: readonly Driver[] = [
   { name: 'mysql2', open: openMysql2 },
   { name: 'Kysely on mysql2', open: openKysely },
   { name: 'Kysely on mysql2 with camel case', open: (uri) => openKysely(uri, [new CamelCasePlugin()]) },
   { name: 'Drizzle on mysql2', open: openDrizzle },
+  { name: 'Knex on mysql2', tellsEnd: true, open: openKnex },
+  {
+    name: 'Knex on mysql2 with camel case',
+    tellsEnd: true,
+    open: (uri) => openKnex(uri, { postProcessResponse: camelCaseRows }),
+  },
 ]

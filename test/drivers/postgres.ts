@@ -1,5 +1,6 @@
 /** Every driver and library for PostgreSQL. */
 import { fromDrizzle, drizzleTransactions } from '@taskstream/task-sql/drizzle'
+import { fromKnex, knexTransactions } from '@taskstream/task-sql/knex'
 import { fromKysely, kyselyTransactions } from '@taskstream/task-sql/kysely'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { fromPostgresJs, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
@@ -8,11 +9,14 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import knex from 'knex'
+import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from 'kysely'
 import pg from 'pg'
 import postgresJs from 'postgres'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
+import { camelCaseRows } from './knex-camel-case.ts'
 
 /** A schema that nobody has migrated yet. */
 const dialect = postgres({ schema: 'drivers' })
@@ -97,6 +101,19 @@ async function openDrizzle<Result extends PgQueryResultHKT>(
   }
 }
 
+async function openKnex(url: string, config: Knex.Config = {}): Promise<OpenDriver> {
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
+  return {
+    dialect,
+    adapter: fromKnex,
+    transactions: knexTransactions(db),
+    transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
+    insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
+    invoices: () => db('invoice').orderBy('id').pluck('id'),
+    close: () => db.destroy(),
+  }
+}
+
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
   { name: 'postgres.js', open: openPostgresJs },
@@ -119,4 +136,6 @@ export const postgresDrivers: readonly Driver[] = [
       return openDrizzle(drizzlePostgresJs(sql), () => sql.end())
     },
   },
+  { name: 'Knex', tellsEnd: true, open: openKnex },
+  { name: 'Knex with camel case', tellsEnd: true, open: (url) => openKnex(url, { postProcessResponse: camelCaseRows }) },
 ]

@@ -60,13 +60,16 @@ test('the guide has an example for each driver', () => {
     'postgres.js',
     'Kysely',
     'Drizzle',
+    'Knex',
     'mysql2',
     'Kysely on MariaDB',
     'Drizzle on MariaDB',
+    'Knex on MariaDB',
     'better-sqlite3',
     'node:sqlite',
     'Kysely on SQLite',
     'Drizzle on SQLite',
+    'Knex on SQLite',
   ])
 })
 
