@@ -54,7 +54,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  if (/closed state|Pool is closed|Connection is closed/i.test(error.message)) {
+  if (/closed state|Pool is closed|Connection is closed|driver has already been destroyed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
   }
   if (unreachableCodes.has(code)) {
