@@ -3,6 +3,7 @@ import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql
 import { fromKnexMysql, knexMysqlTransactions } from '@taskstream/task-sql/knex'
 import { fromKyselyMysql, kyselyMysqlTransactions } from '@taskstream/task-sql/kysely'
 import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { fromTypeormMysql, typeormMysqlTransactions } from '@taskstream/task-sql/typeorm'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/mysql2'
 import { mysqlTable, text } from 'drizzle-orm/mysql-core'
@@ -12,10 +13,13 @@ import { CamelCasePlugin, Kysely, MysqlDialect, sql as kyselySql } from 'kysely'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool } from 'mysql2/promise'
 import type { PoolConnection } from 'mysql2/promise'
+import { DataSource } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import { subjectName } from '../subject.ts'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
 const invoice = mysqlTable('invoice', { id: text('id') })
@@ -77,7 +81,7 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
 }
 
 async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriver> {
-  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max: 4 }, ...config })
+  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
   return {
     dialect,
     adapter: fromKnexMysql,
@@ -86,6 +90,22 @@ async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriv
     insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
     invoices: () => db('invoice').orderBy('id').pluck('id'),
     close: () => db.destroy(),
+  }
+}
+
+async function openTypeorm(url: string): Promise<OpenDriver> {
+  const type = subjectName === 'mysql' ? 'mysql' : 'mariadb'
+  const dataSource = new DataSource({ type, url, poolSize: 4, entities: [invoiceEntity] })
+  await dataSource.initialize()
+  return {
+    dialect,
+    adapter: fromTypeormMysql,
+    transactions: typeormMysqlTransactions(dataSource),
+    outside: dataSource.manager,
+    transact: (steps) => dataSource.transaction((manager) => takeAsync(steps(manager))),
+    insertInvoice: (manager: EntityManager, id) => manager.insert(invoiceEntity, { id }),
+    invoices: () => invoiceIds(dataSource),
+    close: () => dataSource.destroy(),
   }
 }
 
@@ -100,4 +120,5 @@ export const mysqlDrivers: readonly Driver[] = [
     tellsEnd: true,
     open: (uri) => openKnex(uri, { postProcessResponse: camelCaseRows }),
   },
+  { name: 'TypeORM on mysql2', tellsEnd: true, connectsFirst: true, open: openTypeorm },
 ]

@@ -4,6 +4,7 @@ import { fromKnex, knexTransactions } from '@taskstream/task-sql/knex'
 import { fromKysely, kyselyTransactions } from '@taskstream/task-sql/kysely'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { fromPostgresJs, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
+import { fromTypeorm, typeormTransactions } from '@taskstream/task-sql/typeorm'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
@@ -14,9 +15,12 @@ import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from 'kysely'
 import pg from 'pg'
 import postgresJs from 'postgres'
+import { DataSource } from 'typeorm'
+import type { EntityManager, QueryRunner } from 'typeorm'
 import { takeAsync } from './driver.ts'
-import type { Driver, OpenDriver } from './driver.ts'
+import type { Driver, OpenDriver, Steps } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 /** A schema that nobody has migrated yet. */
 const dialect = postgres({ schema: 'drivers' })
@@ -114,6 +118,40 @@ async function openKnex(url: string, config: Knex.Config = {}): Promise<OpenDriv
   }
 }
 
+type TakeIn = (dataSource: DataSource, steps: Steps) => Promise<void>
+
+const inTransaction: TakeIn = (dataSource, steps) => dataSource.transaction((manager) => takeAsync(steps(manager)))
+
+const inQueryRunner: TakeIn = async (dataSource, steps) => {
+  const runner = dataSource.createQueryRunner()
+  await runner.startTransaction()
+  try {
+    await takeAsync(steps(runner))
+    await runner.commitTransaction()
+  } catch (error) {
+    await runner.rollbackTransaction()
+    throw error
+  } finally {
+    await runner.release()
+  }
+}
+
+async function openTypeorm(url: string, takeIn: TakeIn): Promise<OpenDriver> {
+  const dataSource = new DataSource({ type: 'postgres', url, poolSize: 4, entities: [invoiceEntity] })
+  await dataSource.initialize()
+  return {
+    dialect,
+    adapter: fromTypeorm,
+    transactions: typeormTransactions(dataSource),
+    outside: dataSource.manager,
+    transact: (steps) => takeIn(dataSource, steps),
+    insertInvoice: (transaction: EntityManager | QueryRunner, id) =>
+      ('manager' in transaction ? transaction.manager : transaction).insert(invoiceEntity, { id }),
+    invoices: () => invoiceIds(dataSource),
+    close: () => dataSource.destroy(),
+  }
+}
+
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
   { name: 'postgres.js', open: openPostgresJs },
@@ -138,4 +176,6 @@ export const postgresDrivers: readonly Driver[] = [
   },
   { name: 'Knex', tellsEnd: true, open: openKnex },
   { name: 'Knex with camel case', tellsEnd: true, open: (url) => openKnex(url, { postProcessResponse: camelCaseRows }) },
+  { name: 'TypeORM', tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inTransaction) },
+  { name: "TypeORM's query runner", tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inQueryRunner) },
 ]

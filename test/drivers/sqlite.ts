@@ -6,6 +6,7 @@ import { drizzleSqliteTransactions, fromDrizzleSqlite } from '@taskstream/task-s
 import { fromKnexSqlite, knexSqliteTransactions } from '@taskstream/task-sql/knex'
 import { fromKysely, kyselySqliteTransactions } from '@taskstream/task-sql/kysely'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { fromTypeormSqlite, typeormSqliteTransactions } from '@taskstream/task-sql/typeorm'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
@@ -13,9 +14,12 @@ import knex from 'knex'
 import type { Knex } from 'knex'
 import { Kysely, SqliteDialect, sql as kyselySql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
+import { DataSource } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import { takeAsync, takeSync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
 const busy = { busyTimeoutMs: 100 }
@@ -118,6 +122,21 @@ async function openKnex(filename: string, config: Knex.Config = {}): Promise<Ope
   }
 }
 
+async function openTypeorm(file: string): Promise<OpenDriver> {
+  const dataSource = new DataSource({ type: 'better-sqlite3', database: file, timeout: 0, entities: [invoiceEntity] })
+  await dataSource.initialize()
+  return {
+    dialect,
+    adapter: fromTypeormSqlite,
+    transactions: typeormSqliteTransactions(dataSource, busy),
+    outside: dataSource.manager,
+    transact: (steps) => dataSource.transaction((manager) => takeAsync(steps(manager))),
+    insertInvoice: (manager: EntityManager, id) => manager.insert(invoiceEntity, { id }),
+    invoices: () => invoiceIds(dataSource),
+    close: () => dataSource.destroy(),
+  }
+}
+
 export const sqliteDrivers: readonly Driver[] = [
   { name: 'better-sqlite3', open: openBetter },
   { name: 'Kysely on better-sqlite3', open: openKysely },
@@ -128,6 +147,7 @@ export const sqliteDrivers: readonly Driver[] = [
     tellsEnd: true,
     open: (file) => openKnex(file, { postProcessResponse: camelCaseRows }),
   },
+  { name: 'TypeORM on better-sqlite3', tellsEnd: true, connectsFirst: true, open: openTypeorm },
 ]
 
 export const nodeSqliteDrivers: readonly Driver[] = [{ name: 'node:sqlite', open: openNode }]

@@ -61,15 +61,18 @@ test('the guide has an example for each driver', () => {
     'Kysely',
     'Drizzle',
     'Knex',
+    'TypeORM',
     'mysql2',
     'Kysely on MariaDB',
     'Drizzle on MariaDB',
     'Knex on MariaDB',
+    'TypeORM on MariaDB',
     'better-sqlite3',
     'node:sqlite',
     'Kysely on SQLite',
     'Drizzle on SQLite',
     'Knex on SQLite',
+    'TypeORM on SQLite',
   ])
 })
 
