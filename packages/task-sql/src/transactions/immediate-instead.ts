@@ -6,7 +6,10 @@ export async function immediateInstead(run: (text: string) => Promise<unknown>, 
   await run('rollback')
   try {
     await use()
-  } finally {
-    await run('begin')
+  } catch (error) {
+    // What was thrown says more than that the library's connection is gone too.
+    await run('begin').catch(() => {})
+    throw error
   }
+  await run('begin')
 }
