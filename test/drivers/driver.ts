@@ -27,6 +27,8 @@ export interface Driver {
   readonly tellsEnd?: true
   /** It connects before it is asked for a transaction. */
   readonly connectsFirst?: true
+  /** What was closed is opened again by whoever uses it. */
+  readonly reopens?: true
   /** A database's URL or a file. */
   open(at: string): Promise<OpenDriver>
 }

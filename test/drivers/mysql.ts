@@ -1,9 +1,11 @@
 /** Every driver and library for MariaDB and MySQL. */
+import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql/drizzle'
 import { fromKnexMysql, knexMysqlTransactions } from '@taskstream/task-sql/knex'
 import { fromKyselyMysql, kyselyMysqlTransactions } from '@taskstream/task-sql/kysely'
 import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
 import { fromTypeormMysql, typeormMysqlTransactions } from '@taskstream/task-sql/typeorm'
+import { fromPrismaMysql, prismaMysqlTransactions } from '@taskstream/task-sql/prisma'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/mysql2'
 import { mysqlTable, text } from 'drizzle-orm/mysql-core'
@@ -19,6 +21,8 @@ import { subjectName } from '../subject.ts'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { openPrismaClient, prismaInvoices } from './prisma.ts'
+import type { PrismaInvoiceTransaction } from './prisma.ts'
 import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
@@ -109,6 +113,21 @@ async function openTypeorm(url: string): Promise<OpenDriver> {
   }
 }
 
+async function openPrisma(uri: string): Promise<OpenDriver> {
+  // Longer than Prisma waits for a connection, as it is unless set.
+  const prisma = await openPrismaClient('mysql', new PrismaMariaDb(`${uri}?acquireTimeout=3000`))
+  return {
+    dialect,
+    adapter: fromPrismaMysql,
+    transactions: prismaMysqlTransactions(prisma),
+    outside: prisma,
+    transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
+    insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),
+    invoices: () => prismaInvoices(prisma),
+    close: () => prisma.$disconnect(),
+  }
+}
+
 export const mysqlDrivers: readonly Driver[] = [
   { name: 'mysql2', open: openMysql2 },
   { name: 'Kysely on mysql2', open: openKysely },
@@ -121,4 +140,5 @@ export const mysqlDrivers: readonly Driver[] = [
     open: (uri) => openKnex(uri, { postProcessResponse: camelCaseRows }),
   },
   { name: 'TypeORM on mysql2', tellsEnd: true, connectsFirst: true, open: openTypeorm },
+  { name: 'Prisma on mariadb', tellsEnd: true, reopens: true, open: openPrisma },
 ]

@@ -1,10 +1,12 @@
 /** Every driver and library for PostgreSQL. */
+import { PrismaPg } from '@prisma/adapter-pg'
 import { fromDrizzle, drizzleTransactions } from '@taskstream/task-sql/drizzle'
 import { fromKnex, knexTransactions } from '@taskstream/task-sql/knex'
 import { fromKysely, kyselyTransactions } from '@taskstream/task-sql/kysely'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { fromPostgresJs, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
 import { fromTypeorm, typeormTransactions } from '@taskstream/task-sql/typeorm'
+import { fromPrisma, prismaTransactions } from '@taskstream/task-sql/prisma'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
@@ -20,6 +22,8 @@ import type { EntityManager, QueryRunner } from 'typeorm'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver, Steps } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { openPrismaClient, prismaInvoices } from './prisma.ts'
+import type { PrismaInvoiceTransaction } from './prisma.ts'
 import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 /** A schema that nobody has migrated yet. */
@@ -152,6 +156,20 @@ async function openTypeorm(url: string, takeIn: TakeIn): Promise<OpenDriver> {
   }
 }
 
+async function openPrisma(connectionString: string): Promise<OpenDriver> {
+  const prisma = await openPrismaClient('postgresql', new PrismaPg({ connectionString, max: 4 }))
+  return {
+    dialect,
+    adapter: fromPrisma,
+    transactions: prismaTransactions(prisma),
+    outside: prisma,
+    transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
+    insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),
+    invoices: () => prismaInvoices(prisma),
+    close: () => prisma.$disconnect(),
+  }
+}
+
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
   { name: 'postgres.js', open: openPostgresJs },
@@ -178,4 +196,5 @@ export const postgresDrivers: readonly Driver[] = [
   { name: 'Knex with camel case', tellsEnd: true, open: (url) => openKnex(url, { postProcessResponse: camelCaseRows }) },
   { name: 'TypeORM', tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inTransaction) },
   { name: "TypeORM's query runner", tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inQueryRunner) },
+  { name: 'Prisma', tellsEnd: true, reopens: true, open: openPrisma },
 ]

@@ -1,4 +1,5 @@
 /** Every driver and library for SQLite. */
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import type { DatabaseSync } from 'node:sqlite'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { BetterSqlite3Connection } from '@taskstream/task-sql/better-sqlite3'
@@ -7,6 +8,7 @@ import { fromKnexSqlite, knexSqliteTransactions } from '@taskstream/task-sql/kne
 import { fromKysely, kyselySqliteTransactions } from '@taskstream/task-sql/kysely'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromTypeormSqlite, typeormSqliteTransactions } from '@taskstream/task-sql/typeorm'
+import { fromPrismaSqlite, prismaSqliteTransactions } from '@taskstream/task-sql/prisma'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
@@ -19,6 +21,8 @@ import type { EntityManager } from 'typeorm'
 import { takeAsync, takeSync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
+import { openPrismaClient, prismaInvoices } from './prisma.ts'
+import type { PrismaInvoiceTransaction } from './prisma.ts'
 import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
@@ -137,6 +141,20 @@ async function openTypeorm(file: string): Promise<OpenDriver> {
   }
 }
 
+async function openPrisma(file: string): Promise<OpenDriver> {
+  const prisma = await openPrismaClient('sqlite', new PrismaBetterSqlite3({ url: file, timeout: 0 }))
+  return {
+    dialect,
+    adapter: fromPrismaSqlite,
+    transactions: prismaSqliteTransactions(prisma, busy),
+    outside: prisma,
+    transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
+    insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),
+    invoices: () => prismaInvoices(prisma),
+    close: () => prisma.$disconnect(),
+  }
+}
+
 export const sqliteDrivers: readonly Driver[] = [
   { name: 'better-sqlite3', open: openBetter },
   { name: 'Kysely on better-sqlite3', open: openKysely },
@@ -148,6 +166,7 @@ export const sqliteDrivers: readonly Driver[] = [
     open: (file) => openKnex(file, { postProcessResponse: camelCaseRows }),
   },
   { name: 'TypeORM on better-sqlite3', tellsEnd: true, connectsFirst: true, open: openTypeorm },
+  { name: 'Prisma on better-sqlite3', tellsEnd: true, reopens: true, open: openPrisma },
 ]
 
 export const nodeSqliteDrivers: readonly Driver[] = [{ name: 'node:sqlite', open: openNode }]
