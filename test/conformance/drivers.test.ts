@@ -4,7 +4,9 @@ import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeSqliteDrivers, sqliteDrivers } from '../drivers/sqlite.ts'
+import { awkward } from '../drivers/awkward.ts'
 import { mysqlDrivers } from '../drivers/mysql.ts'
+import { placeOf } from '../drivers/place.ts'
 import { postgresDrivers } from '../drivers/postgres.ts'
 import type { Driver, OpenDriver, Steps } from '../drivers/driver.ts'
 import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
@@ -21,30 +23,8 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
+const onServer = testOn(['postgres', 'mariadb'])
 const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
-
-/** Where only this driver migrates: its schema, its file or its database. */
-async function placeOf({ engine, connections, location: { at }, execute, transactions }: Subject): Promise<string> {
-  if (engine === 'sqlite' && connections > 1) return `${at}.driver`
-  if (engine !== 'mariadb') return at
-  const url = new URL(at)
-  url.pathname = `${url.pathname}_driver`
-  await transactions((transaction) => execute(transaction, raw(`create database ${url.pathname.slice(1)}`)))
-  return url.href
-}
-
-/** What a text must not do to a statement, an array or a row on its way. */
-const awkward = [
-  `it's "quoted" \\ and \\\\ back\\'slashed`,
-  '100% %s %i %% $1 $2::int8 ? ?? :name @p ${x} --',
-  '{}',
-  '{a,b,{c}},"d",NULL',
-  'null',
-  'line one\nline two\r\n\ttabbed',
-  '🎉 漢字 e\u0301 \u2028 \u{10FFFF}',
-  `'); drop table invoice; --`,
-  '/* comment */ ;',
-]
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   let subject: Subject
@@ -94,8 +74,15 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       throw new Error('no')
     }
 
+  const loseConnection = async ({ adapter }: OpenDriver, transaction: AnyTransaction): Promise<void> => {
+    const [row] = await adapter.execute(transaction, raw(`select ${isMysql ? 'connection_id' : 'pg_backend_pid'}() as id`))
+    const kill = isMysql ? `kill ${Number(row?.['id'])}` : `select pg_terminate_backend(${Number(row?.['id'])}, 10000)`
+    await subject.transactions((session) => subject.execute(session, raw(kill)))
+  }
+
   test('an unmigrated database is named', async () => {
     expect(await codeOf(open.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_MISSING')
+    expect(await codeOf(open.transactions((transaction) => tasks.push(transaction, 'mail', 'a')))).toBe('SCHEMA_MISSING')
   })
 
   test('migrates in its own transaction, and finds nothing to do after that', async () => {
@@ -106,6 +93,15 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       await tasks.register(transaction)
       await tasks.initialize(transaction, 'mail')
     })
+  })
+
+  test('what a write has touched is told', async () => {
+    const told = await open.transactions<unknown[]>(async (transaction) => {
+      await tasks.heartbeat(transaction)
+      return [await tasks.unregister(transaction), await tasks.unregister(transaction), await tasks.register(transaction)]
+    })
+    expect(told).toEqual([true, false, true])
+    expect(await open.transactions((transaction) => tasks.register(transaction))).toBe(false)
   })
 
   test("a rollback takes the push with the caller's row", async () => {
@@ -190,6 +186,26 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
   })
 
+  test.runIf(driver.tellsEnd)('a transaction that has ended is refused, however it ended', async () => {
+    const ended: AnyTransaction[] = []
+    const keep: Steps = function* (transaction) {
+      yield ended.push(transaction)
+    }
+    await open.transact(keep)
+    await expect(open.transact(failing(keep))).rejects.toThrow('no')
+    await open.transactions((transaction) => void ended.push(transaction))
+    ended.push(...(open.outside ? [open.outside] : []))
+    for (const transaction of ended)
+      expect(await codeOf(Promise.resolve(tasks.push(transaction, 'mail', 'n')))).toBe('TRANSACTION_CLOSED')
+    expect(ended.length).toBeGreaterThanOrEqual(3)
+    expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
+  })
+
+  onPostgres('an operator that looks like a placeholder is left alone', async () => {
+    const has = open.transactions((transaction) => query(open, transaction, sql`select '{"key": 1}'::jsonb ? ${'key'} as has`))
+    expect(await has).toBe(true)
+  })
+
   onPostgres('transactions are at READ COMMITTED, whatever the database is set to', async () => {
     const session = await subject.session()
     const name = new URL(at).pathname.slice(1)
@@ -213,16 +229,13 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
   })
 
-  onPostgres('a connection that is lost is named, and what its transaction does after that is refused', async () => {
+  onServer('a connection that is lost is named, and what its transaction does after that is refused', async () => {
     const other = await driver.open(at)
     const others = sqlTaskRepository({ dialect: other.dialect, adapter: other.adapter as never }) as Tasks
     const codes: unknown[] = []
     const lost = other.transactions(async (transaction) => {
       await other.insertInvoice(transaction, 'g')
-      const pid = await query(other, transaction, sql`select pg_backend_pid() as pid`)
-      await subject.transactions((session) =>
-        subject.execute(session, sql`select pg_terminate_backend(${pid as number}::int, 10000)`),
-      )
+      await loseConnection(other, transaction)
       // In its place the pool may open another connection, to which this transaction must not go over.
       await Promise.allSettled([other.invoices(), other.invoices(), other.invoices(), other.invoices()])
       for (const identifier of ['g', 'h', 'i'])
@@ -236,14 +249,11 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await other.close()
   })
 
-  onPostgres('what the work threw is what is thrown, though its rollback fails', async () => {
+  onServer('what the work threw is what is thrown, though its rollback fails', async () => {
     const thrown = new Error('no')
     const other = await driver.open(at)
     const lost = other.transactions(async (transaction) => {
-      const pid = await query(other, transaction, sql`select pg_backend_pid() as pid`)
-      await subject.transactions((session) =>
-        subject.execute(session, sql`select pg_terminate_backend(${pid as number}::int, 10000)`),
-      )
+      await loseConnection(other, transaction)
       throw thrown
     })
     const error: unknown = await lost.catch((reason: unknown) => reason)
@@ -252,16 +262,20 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await other.close()
   })
 
-  onPostgres('a server that cannot be reached is named, and a pool that was closed', async () => {
+  onServer('a server that cannot be reached is named, and a pool that was closed', async () => {
     const nowhere = new URL(at)
     nowhere.port = '1'
-    const unreachable = await driver.open(nowhere.href)
-    expect(await codeOf(unreachable.transactions(() => {}))).toBe('DATABASE_UNAVAILABLE')
+    if (driver.connectsFirst) expect(await codeOf(driver.open(nowhere.href))).toBe('ECONNREFUSED')
+    else {
+      const unreachable = await driver.open(nowhere.href)
+      expect(await codeOf(unreachable.transactions(() => {}))).toBe('DATABASE_UNAVAILABLE')
+      await unreachable.close()
+    }
     const closed = await driver.open(at)
     await closed.transactions(() => {})
     await closed.close()
-    expect(await codeOf(closed.transactions(() => {}))).toBe('TRANSACTION_CLOSED')
-    await unreachable.close()
+    expect(await codeOf(closed.transactions(() => {}))).toBe(driver.reopens ? 'none' : 'TRANSACTION_CLOSED')
+    if (driver.reopens) await closed.close()
   })
 
   onSqlite('transactions wait for one another, and none is opened inside another', async () => {

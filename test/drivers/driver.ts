@@ -10,6 +10,8 @@ export interface OpenDriver {
   readonly dialect: Dialect
   readonly adapter: SqlAdapter<AnyTransaction, 'async'> | SqlAdapter<AnyTransaction, 'sync'>
   readonly transactions: TransactionSource<AnyTransaction>
+  /** What has what the adapter asks for, and is no transaction. */
+  readonly outside?: AnyTransaction
   /** Takes the steps in a transaction that the library itself opens, as its documentation shows it; rolls back if one throws. */
   transact(steps: Steps): Promise<void>
   /** A row of the caller's own, written as the library's users write. */
@@ -21,6 +23,12 @@ export interface OpenDriver {
 
 export interface Driver {
   readonly name: string
+  /** Its transactions are no connections, and the adapter can tell that one has ended, whoever began it. */
+  readonly tellsEnd?: true
+  /** It connects before it is asked for a transaction. */
+  readonly connectsFirst?: true
+  /** What was closed is opened again by whoever uses it. */
+  readonly reopens?: true
   /** A database's URL or a file. */
   open(at: string): Promise<OpenDriver>
 }

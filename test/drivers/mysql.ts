@@ -1,17 +1,29 @@
 /** Every driver and library for MariaDB and MySQL. */
+import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql/drizzle'
+import { fromKnexMysql, knexMysqlTransactions } from '@taskstream/task-sql/knex'
 import { fromKyselyMysql, kyselyMysqlTransactions } from '@taskstream/task-sql/kysely'
 import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { fromTypeormMysql, typeormMysqlTransactions } from '@taskstream/task-sql/typeorm'
+import { fromPrismaMysql, prismaMysqlTransactions } from '@taskstream/task-sql/prisma'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/mysql2'
 import { mysqlTable, text } from 'drizzle-orm/mysql-core'
+import knex from 'knex'
+import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, MysqlDialect, sql as kyselySql } from 'kysely'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool } from 'mysql2/promise'
 import type { PoolConnection } from 'mysql2/promise'
+import { DataSource } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import { subjectName } from '../subject.ts'
 import { takeAsync } from './driver.ts'
 import type { Driver, OpenDriver } from './driver.ts'
+import { camelCaseRows } from './knex-camel-case.ts'
+import { openPrismaClient, prismaInvoices } from './prisma.ts'
+import type { PrismaInvoiceTransaction } from './prisma.ts'
+import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
 const invoice = mysqlTable('invoice', { id: text('id') })
@@ -72,9 +84,61 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   }
 }
 
+async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriver> {
+  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
+  return {
+    dialect,
+    adapter: fromKnexMysql,
+    transactions: knexMysqlTransactions(db),
+    transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
+    insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
+    invoices: () => db('invoice').orderBy('id').pluck('id'),
+    close: () => db.destroy(),
+  }
+}
+
+async function openTypeorm(url: string): Promise<OpenDriver> {
+  const type = subjectName === 'mysql' ? 'mysql' : 'mariadb'
+  const dataSource = new DataSource({ type, url, poolSize: 4, entities: [invoiceEntity] })
+  await dataSource.initialize()
+  return {
+    dialect,
+    adapter: fromTypeormMysql,
+    transactions: typeormMysqlTransactions(dataSource),
+    outside: dataSource.manager,
+    transact: (steps) => dataSource.transaction((manager) => takeAsync(steps(manager))),
+    insertInvoice: (manager: EntityManager, id) => manager.insert(invoiceEntity, { id }),
+    invoices: () => invoiceIds(dataSource),
+    close: () => dataSource.destroy(),
+  }
+}
+
+async function openPrisma(uri: string): Promise<OpenDriver> {
+  // Longer than Prisma waits for a connection, as it is unless set.
+  const prisma = await openPrismaClient('mysql', new PrismaMariaDb(`${uri}?acquireTimeout=3000`))
+  return {
+    dialect,
+    adapter: fromPrismaMysql,
+    transactions: prismaMysqlTransactions(prisma),
+    outside: prisma,
+    transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
+    insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),
+    invoices: () => prismaInvoices(prisma),
+    close: () => prisma.$disconnect(),
+  }
+}
+
 export const mysqlDrivers: readonly Driver[] = [
   { name: 'mysql2', open: openMysql2 },
   { name: 'Kysely on mysql2', open: openKysely },
   { name: 'Kysely on mysql2 with camel case', open: (uri) => openKysely(uri, [new CamelCasePlugin()]) },
   { name: 'Drizzle on mysql2', open: openDrizzle },
+  { name: 'Knex on mysql2', tellsEnd: true, open: openKnex },
+  {
+    name: 'Knex on mysql2 with camel case',
+    tellsEnd: true,
+    open: (uri) => openKnex(uri, { postProcessResponse: camelCaseRows }),
+  },
+  { name: 'TypeORM on mysql2', tellsEnd: true, connectsFirst: true, open: openTypeorm },
+  { name: 'Prisma on mariadb', tellsEnd: true, reopens: true, open: openPrisma },
 ]

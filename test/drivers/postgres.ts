@@ -1,18 +1,30 @@
 /** Every driver and library for PostgreSQL. */
+import { PrismaPg } from '@prisma/adapter-pg'
 import { fromDrizzle, drizzleTransactions } from '@taskstream/task-sql/drizzle'
+import { fromKnex, knexTransactions } from '@taskstream/task-sql/knex'
 import { fromKysely, kyselyTransactions } from '@taskstream/task-sql/kysely'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { fromPostgresJs, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
+import { fromTypeorm, typeormTransactions } from '@taskstream/task-sql/typeorm'
+import { fromPrisma, prismaTransactions } from '@taskstream/task-sql/prisma'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import knex from 'knex'
+import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from 'kysely'
 import pg from 'pg'
 import postgresJs from 'postgres'
+import { DataSource } from 'typeorm'
+import type { EntityManager, QueryRunner } from 'typeorm'
 import { takeAsync } from './driver.ts'
-import type { Driver, OpenDriver } from './driver.ts'
+import type { Driver, OpenDriver, Steps } from './driver.ts'
+import { camelCaseRows } from './knex-camel-case.ts'
+import { openPrismaClient, prismaInvoices } from './prisma.ts'
+import type { PrismaInvoiceTransaction } from './prisma.ts'
+import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
 /** A schema that nobody has migrated yet. */
 const dialect = postgres({ schema: 'drivers' })
@@ -97,6 +109,67 @@ async function openDrizzle<Result extends PgQueryResultHKT>(
   }
 }
 
+async function openKnex(url: string, config: Knex.Config = {}): Promise<OpenDriver> {
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
+  return {
+    dialect,
+    adapter: fromKnex,
+    transactions: knexTransactions(db),
+    transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
+    insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
+    invoices: () => db('invoice').orderBy('id').pluck('id'),
+    close: () => db.destroy(),
+  }
+}
+
+type TakeIn = (dataSource: DataSource, steps: Steps) => Promise<void>
+
+const inTransaction: TakeIn = (dataSource, steps) => dataSource.transaction((manager) => takeAsync(steps(manager)))
+
+const inQueryRunner: TakeIn = async (dataSource, steps) => {
+  const runner = dataSource.createQueryRunner()
+  await runner.startTransaction()
+  try {
+    await takeAsync(steps(runner))
+    await runner.commitTransaction()
+  } catch (error) {
+    await runner.rollbackTransaction()
+    throw error
+  } finally {
+    await runner.release()
+  }
+}
+
+async function openTypeorm(url: string, takeIn: TakeIn): Promise<OpenDriver> {
+  const dataSource = new DataSource({ type: 'postgres', url, poolSize: 4, entities: [invoiceEntity] })
+  await dataSource.initialize()
+  return {
+    dialect,
+    adapter: fromTypeorm,
+    transactions: typeormTransactions(dataSource),
+    outside: dataSource.manager,
+    transact: (steps) => takeIn(dataSource, steps),
+    insertInvoice: (transaction: EntityManager | QueryRunner, id) =>
+      ('manager' in transaction ? transaction.manager : transaction).insert(invoiceEntity, { id }),
+    invoices: () => invoiceIds(dataSource),
+    close: () => dataSource.destroy(),
+  }
+}
+
+async function openPrisma(connectionString: string): Promise<OpenDriver> {
+  const prisma = await openPrismaClient('postgresql', new PrismaPg({ connectionString, max: 4 }))
+  return {
+    dialect,
+    adapter: fromPrisma,
+    transactions: prismaTransactions(prisma),
+    outside: prisma,
+    transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
+    insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),
+    invoices: () => prismaInvoices(prisma),
+    close: () => prisma.$disconnect(),
+  }
+}
+
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
   { name: 'postgres.js', open: openPostgresJs },
@@ -119,4 +192,9 @@ export const postgresDrivers: readonly Driver[] = [
       return openDrizzle(drizzlePostgresJs(sql), () => sql.end())
     },
   },
+  { name: 'Knex', tellsEnd: true, open: openKnex },
+  { name: 'Knex with camel case', tellsEnd: true, open: (url) => openKnex(url, { postProcessResponse: camelCaseRows }) },
+  { name: 'TypeORM', tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inTransaction) },
+  { name: "TypeORM's query runner", tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inQueryRunner) },
+  { name: 'Prisma', tellsEnd: true, reopens: true, open: openPrisma },
 ]

@@ -12,6 +12,7 @@ import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { createConnection, createPool } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { generatePrismaClient } from '../drivers/prisma.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -23,12 +24,21 @@ const examples = [...guide.matchAll(/^### (.+)\n\n```ts\n([^`]*(?:`(?!``)[^`]*)*
 const server = process.env['TASKSTREAM_POSTGRES_SERVER'] ?? ''
 const mariadbServer = process.env['TASKSTREAM_MARIADB_SERVER'] ?? ''
 
-function run(code: string, env: Record<string, string>): Promise<void> {
+/** The schema that the guide gives for all of Prisma's examples. */
+const prismaSchema = /^```prisma\n([^`]*)```/m.exec(guide)?.[1] ?? ''
+
+/** Where the example finds what it imports: here, or beside a client that was generated for it. */
+async function placeOf(code: string): Promise<string> {
+  const adapter = /@prisma\/adapter-(\w+)/.exec(code)?.[1]
+  if (adapter === undefined) return root
+  return generatePrismaClient(adapter === 'pg' ? 'postgresql' : adapter === 'mariadb' ? 'mysql' : 'sqlite', prismaSchema)
+}
+
+async function run(code: string, env: Record<string, string>): Promise<void> {
+  const cwd = await placeOf(code)
   const flags = ['--conditions=@taskstream/source', '--input-type=module-typescript', '--eval', `${code}\nprocess.exit()`]
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, flags, { cwd: root, env: { ...process.env, ...env } }, (error) =>
-      error ? reject(error) : resolve(),
-    )
+    execFile(process.execPath, flags, { cwd, env: { ...process.env, ...env } }, (error) => (error ? reject(error) : resolve()))
   })
 }
 
@@ -60,14 +70,23 @@ test('the guide has an example for each driver', () => {
     'postgres.js',
     'Kysely',
     'Drizzle',
+    'Knex',
+    'TypeORM',
+    'Prisma',
     'mysql2',
     'Kysely on MariaDB',
     'Drizzle on MariaDB',
+    'Knex on MariaDB',
+    'TypeORM on MariaDB',
+    'Prisma on MariaDB',
     'oracledb',
     'better-sqlite3',
     'node:sqlite',
     'Kysely on SQLite',
     'Drizzle on SQLite',
+    'Knex on SQLite',
+    'TypeORM on SQLite',
+    'Prisma on SQLite',
   ])
 })
 

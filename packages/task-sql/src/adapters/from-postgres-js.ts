@@ -1,6 +1,7 @@
 import { render } from '../statement.ts'
 import type { Row, SqlAdapter } from '../transaction.ts'
 import { checkOpen } from './ended-transactions.ts'
+import { withOwnNames } from './own-names.ts'
 
 /** What we need of postgres.js: the `sql` that `sql.begin` gives its callback. */
 export interface PostgresJsTransaction {
@@ -28,15 +29,6 @@ export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
       render(statement, (position) => `$${position}`),
       values,
     )) as readonly Row[]
-    return Object.keys(rows[0] ?? {}).every((name) => ownName.test(name)) ? rows : rows.map(withOwnNames)
+    return withOwnNames(rows)
   },
-}
-
-const ownName = /^[a-z_]+$/
-
-/** The connection's `transform` may turn `max_tries` into `maxTries`, `MaxTries` or `max-tries`. */
-function withOwnNames(row: Row): Row {
-  const rename = (name: string): string =>
-    name.replaceAll('-', '_').replaceAll(/[A-Z]/g, (letter, at) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [rename(name), value]))
 }

@@ -15,7 +15,8 @@ const connectionCodes = new Set([
   'ER_CLIENT_INTERACTION_TIMEOUT',
 ])
 
-const readOnlyCodes = new Set(['ER_OPTION_PREVENTS_STATEMENT', 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE'])
+/** ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE */
+const readOnlyNumbers = new Set([1290, 1792, 1836])
 
 /** MariaDB's and MySQL's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
 export function classifyMysqlError(error: unknown): TaskError | undefined {
@@ -24,7 +25,7 @@ export function classifyMysqlError(error: unknown): TaskError | undefined {
 }
 
 function classify(error: Error): TaskError | undefined {
-  const { code = '', errno } = error as { code?: string; errno?: number }
+  const { code = '', errno = 0 } = error as { code?: string; errno?: number }
   const because = { cause: error }
   // A deadlock; a lock that was waited for too long; a snapshot that another transaction has overtaken (innodb_snapshot_isolation).
   if (errno === 1213 || errno === 1205 || errno === 1020) {
@@ -35,7 +36,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  if (readOnlyCodes.has(code)) {
+  if (readOnlyNumbers.has(errno)) {
     return new TaskError(
       'DATABASE_READ_ONLY',
       `This server or transaction takes no writes: go to the primary (${error.message})`,
@@ -43,7 +44,8 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  if (code === 'ER_NO_SUCH_TABLE' && /task/.test(error.message)) {
+  // ER_NO_SUCH_TABLE
+  if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
   if (errno === 1153) {
@@ -54,7 +56,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  if (/closed state|Pool is closed|Connection is closed/i.test(error.message)) {
+  if (/closed state|Pool is closed|Connection is closed|driver has already been destroyed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
   }
   if (unreachableCodes.has(code)) {

@@ -57,7 +57,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tables,
     migrations: postgresMigrations(tables),
     beginMigration: [
-      sql`select pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
+      sql`select from pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
       // takes the schema to be missing that was committed meanwhile. It is there then.
       raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
@@ -107,12 +107,13 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     claimPlain: postgresClaim(tables, scale),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
-    openTopic: (topic, keyed) => [sql`select ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
+    openTopic: (topic, keyed) => [sql`select from ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
     closeTopic: (topic) => [
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
-    tellActivation: (topic) => (options.notify === false ? [] : [sql`select pg_notify(${activationChannel(channel)}, ${topic})`]),
+    tellActivation: (topic) =>
+      options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${topic})`],
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
     classify: classifyPostgresError,

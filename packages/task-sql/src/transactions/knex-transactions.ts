@@ -1,0 +1,95 @@
+import { TaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import { inDriversWords } from '../adapters/from-knex.ts'
+import type { KnexTransaction } from '../adapters/from-knex.ts'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { immediateInstead } from './immediate-instead.ts'
+import { libraryTransactions } from './library-transactions.ts'
+import { immediateTransactions } from './sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+
+/** What we need of a Knex instance. */
+export interface KnexDatabase<Transaction> {
+  transaction(
+    work: (transaction: Transaction) => Promise<void>,
+    settings?: { isolationLevel: 'read committed' },
+  ): Promise<unknown>
+}
+
+/**
+ * Transactions of Knex on PostgreSQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = knexTransactions(knex({ client: 'pg', connection: url }))
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement;
+ * DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function knexTransactions<Transaction extends KnexTransaction>(
+  knex: KnexDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return readCommitted(knex, classifyPostgresError, async (transaction) => {
+    // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
+    await transaction.raw('select', [])
+  })
+}
+
+/**
+ * Transactions of Knex on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = knexMysqlTransactions(knex({ client: 'mysql2', connection: url }))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
+ * itself the outcome is unknown
+ */
+export function knexMysqlTransactions<Transaction extends KnexTransaction>(
+  knex: KnexDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return readCommitted(knex, classifyMysqlError, async () => {})
+}
+
+function readCommitted<Transaction extends KnexTransaction>(
+  knex: KnexDatabase<Transaction>,
+  classify: (error: unknown) => unknown,
+  beforeCommit: (transaction: Transaction) => Promise<void>,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) =>
+      knex.transaction(
+        async (transaction) => {
+          await work(transaction)
+          await beforeCommit(transaction)
+        },
+        { isolationLevel: 'read committed' },
+      ),
+    (error) => {
+      const known = classify(inDriversWords(error))
+      // The words of a Knex instance without a pool.
+      return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
+    },
+  )
+}
+
+function closed(cause: unknown): TaskError {
+  return new TaskError('TRANSACTION_CLOSED', 'This Knex instance was destroyed', {}, { cause })
+}
+
+/**
+ * Transactions of Knex on better-sqlite3, one after the other: they are immediate, which Knex's own are not. While one lasts, everybody else's
+ * queries through `knex` wait.
+ *
+ * @example
+ * const transactions = knexSqliteTransactions(knex({ client: 'better-sqlite3', connection: { filename: 'tasks.db' } }))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ */
+export function knexSqliteTransactions<Transaction extends KnexTransaction>(
+  knex: KnexDatabase<Transaction>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Transaction> {
+  return immediateTransactions(async (use) => {
+    await knex.transaction((transaction) => {
+      const run = async (text: string): Promise<unknown> => transaction.raw(text, [])
+      return immediateInstead(run, () => use(transaction, run))
+    })
+  }, options)
+}

@@ -1,0 +1,96 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import { queryPrisma } from '../adapters/from-prisma.ts'
+import type { PrismaTransaction } from '../adapters/from-prisma.ts'
+import { driversError } from '../adapters/prisma-errors.ts'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { immediateInstead } from './immediate-instead.ts'
+import { libraryTransactions } from './library-transactions.ts'
+import { immediateTransactions } from './sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+
+/** What we need of a Prisma client for a server. */
+export interface PrismaDatabase<Transaction> {
+  $transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'ReadCommitted' }): Promise<unknown>
+}
+
+/** What we need of a Prisma client for SQLite. */
+export interface PrismaSqliteDatabase<Transaction> {
+  $transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
+}
+
+/**
+ * Transactions of Prisma on PostgreSQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of its
+ * `transactionOptions`, of five seconds unless set.
+ *
+ * @example
+ * const transactions = prismaTransactions(new PrismaClient({ adapter: new PrismaPg({ connectionString }) }))
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or took longer than Prisma
+ * allows; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function prismaTransactions<Transaction extends PrismaTransaction>(
+  prisma: PrismaDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return readCommitted(prisma, classifyPostgresError, async (transaction) => {
+    // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
+    await queryPrisma(transaction, 'select')
+  })
+}
+
+/**
+ * Transactions of Prisma on MariaDB or MySQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of its
+ * `transactionOptions`, of five seconds unless set.
+ *
+ * @example
+ * const transactions = prismaMysqlTransactions(new PrismaClient({ adapter: new PrismaMariaDb('mariadb://…') }))
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows; DATABASE_UNAVAILABLE if there
+ * is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function prismaMysqlTransactions<Transaction extends PrismaTransaction>(
+  prisma: PrismaDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return readCommitted(prisma, classifyMysqlError, async () => {})
+}
+
+function readCommitted<Transaction extends PrismaTransaction>(
+  prisma: PrismaDatabase<Transaction>,
+  classify: (error: unknown) => unknown,
+  beforeCommit: (transaction: Transaction) => Promise<void>,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) =>
+      prisma.$transaction(
+        async (transaction) => {
+          await work(transaction)
+          await beforeCommit(transaction)
+        },
+        { isolationLevel: 'ReadCommitted' },
+      ),
+    (thrown) => {
+      const error = driversError(thrown)
+      return classify(error) ?? error
+    },
+  )
+}
+
+/**
+ * Transactions of Prisma on SQLite, one after the other: they are immediate, which Prisma's own are not. The client is this source's own: it has one
+ * connection, and what is done through it while a transaction lasts becomes part of that. Prisma ends each after the `timeout` of its
+ * `transactionOptions`, of five seconds unless set: waiting for another process is part of it.
+ *
+ * @example
+ * const transactions = prismaSqliteTransactions(new PrismaClient({ adapter: new PrismaBetterSqlite3({ url: 'file:tasks.db' }) }))
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another,
+ * TRANSACTION_CLOSED if it took longer than Prisma allows
+ */
+export function prismaSqliteTransactions<Transaction extends PrismaTransaction>(
+  prisma: PrismaSqliteDatabase<Transaction>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Transaction> {
+  return immediateTransactions(async (use) => {
+    await prisma.$transaction((transaction) => {
+      const run = (text: string): Promise<unknown> => queryPrisma(transaction, text)
+      return immediateInstead(run, () => use(transaction, run))
+    })
+  }, options)
+}

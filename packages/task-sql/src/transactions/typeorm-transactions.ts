@@ -1,0 +1,86 @@
+import { TaskError } from '@taskstream/task-api'
+import type { TransactionSource } from '@taskstream/task-api'
+import { driversError, runTypeorm } from '../adapters/from-typeorm.ts'
+import type { TypeormManager } from '../adapters/from-typeorm.ts'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { immediateInstead } from './immediate-instead.ts'
+import { libraryTransactions } from './library-transactions.ts'
+import { immediateTransactions } from './sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+
+/** What we need of a TypeORM `DataSource`. */
+export interface TypeormDataSource<Manager> {
+  transaction(isolation: 'READ COMMITTED' | 'SERIALIZABLE', work: (manager: Manager) => Promise<void>): Promise<unknown>
+}
+
+/**
+ * Transactions of TypeORM on PostgreSQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = typeormTransactions(await new DataSource({ type: 'postgres', url }).initialize())
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or the data source was
+ * destroyed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function typeormTransactions<Manager extends TypeormManager>(
+  dataSource: TypeormDataSource<Manager>,
+): TransactionSource<Manager> {
+  return readCommitted(dataSource, classifyPostgresError, async (manager) => {
+    // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
+    await runTypeorm(manager, 'select')
+  })
+}
+
+/**
+ * Transactions of TypeORM on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = typeormMysqlTransactions(await new DataSource({ type: 'mariadb', url }).initialize())
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
+ * itself the outcome is unknown
+ */
+export function typeormMysqlTransactions<Manager extends TypeormManager>(
+  dataSource: TypeormDataSource<Manager>,
+): TransactionSource<Manager> {
+  return readCommitted(dataSource, classifyMysqlError, async () => {})
+}
+
+function readCommitted<Manager extends TypeormManager>(
+  dataSource: TypeormDataSource<Manager>,
+  classify: (error: unknown) => unknown,
+  beforeCommit: (manager: Manager) => Promise<void>,
+): TransactionSource<Manager> {
+  return libraryTransactions<Manager>(
+    (work) =>
+      dataSource.transaction('READ COMMITTED', async (manager) => {
+        await work(manager)
+        await beforeCommit(manager)
+      }),
+    (error) => classify(driversError(error)) ?? classifyTypeormError(error as Error),
+  )
+}
+
+function classifyTypeormError(error: Error): TaskError | undefined {
+  if (!/^Driver not Connected|^Connection is not established/.test(error.message)) return undefined
+  return new TaskError('TRANSACTION_CLOSED', 'This data source was destroyed, or never initialised', {}, { cause: error })
+}
+
+/**
+ * Transactions of TypeORM on better-sqlite3, one after the other: they are immediate, which TypeORM's own are not. The data source is this source's
+ * own: TypeORM has one connection to it, and what is done through it while a transaction lasts becomes part of that.
+ *
+ * @example
+ * const transactions = typeormSqliteTransactions(await new DataSource({ type: 'better-sqlite3', database: 'tasks.db' }).initialize())
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ */
+export function typeormSqliteTransactions<Manager extends TypeormManager>(
+  dataSource: TypeormDataSource<Manager>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Manager> {
+  return immediateTransactions(async (use) => {
+    await dataSource.transaction('SERIALIZABLE', (manager) => {
+      const run = (text: string): Promise<unknown> => runTypeorm(manager, text)
+      return immediateInstead(run, () => use(manager, run))
+    })
+  }, options)
+}
