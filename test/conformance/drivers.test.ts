@@ -186,7 +186,8 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
   })
 
-  test.runIf(driver.tellsEnd)('a transaction that has ended is refused, however it ended', async () => {
+  const whereEndsAreTold = testOn(driver.tellsEnd ? [subjectName] : [])
+  whereEndsAreTold('a transaction that has ended is refused, however it ended', async () => {
     const ended: AnyTransaction[] = []
     const keep: Steps = function* (transaction) {
       yield ended.push(transaction)
