@@ -232,6 +232,8 @@ describe.skipIf(!canRun)('transactional mode', () => {
     })
     await node.start()
     await expect.poll(() => tries.length).toBe(1)
+    // Only it has not ended when its time is up.
+    await expect.poll(async () => (await fixture.states())['succeeded']).toBe(2)
     clock.advance(6_000)
     expect(await stuck.promise).toBe('b')
     // Taken up again, by a lease, while the first handler still runs.
