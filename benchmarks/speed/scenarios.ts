@@ -15,8 +15,8 @@ import { fresh } from './scenario.ts'
 import { heldSnapshot } from './snapshot.ts'
 import { sqliteDrain, sqlitePush } from './sqlite.ts'
 
-function throughput(name: string, measures: Measures): Scenario {
-  return { name, unit: 'tasks/s', better: 'higher', engine: 'PostgreSQL 18', subjects: fresh(measures) }
+function throughput(name: string, measures: Measures, rounds = 3): Scenario {
+  return { name, unit: 'tasks/s', better: 'higher', engine: 'PostgreSQL 18', rounds, subjects: fresh(measures) }
 }
 
 function ratio(name: string, better: Scenario['better'], subjects: Scenario['subjects']): Scenario {
@@ -25,9 +25,10 @@ function ratio(name: string, better: Scenario['better'], subjects: Scenario['sub
 
 export const groups: Groups = {
   push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatches)],
+  // One process and two are compared with each other too: more rounds than elsewhere.
   drain: [
-    throughput('drain-1', drain(1)),
-    throughput('drain-2', drain(2)),
+    throughput('drain-1', drain(1), 5),
+    throughput('drain-2', drain(2), 5),
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
   // A machine at rest is not the same from second to second: many short rounds, beside each other.

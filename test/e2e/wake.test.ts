@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import type { TaskCount, TaskError, TaskNotifier, TaskState } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import { raw } from '@taskstream/task-sql'
 import { openBetterSqlite3, sqliteListener } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
@@ -12,7 +13,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, openSubject, subjectName } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import type { Subject, Tasks } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 
 const aDay = 86_400_000
 
@@ -49,6 +50,31 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await push('a')
     expect(await handled.promise).toBe('a')
   })
+
+  testOn(['postgres', 'sqlite-file', 'node-sqlite'])(
+    'is woken by a timer of another connection, where it fires them',
+    async () => {
+      const fired = Promise.withResolvers<string>()
+      await using scheduler = new PeriodicScheduler<AnyTransaction>({
+        repository: tasks,
+        transactions: subject.transactions,
+        notifier: await notifierOf(),
+        lookAgainMs: 600_000,
+        listener: { onFired: ({ timer }) => fired.resolve(timer.id) },
+      })
+      await scheduler.start()
+      const elsewhere = await subject.session()
+      // A notifier that tells only that something has changed is not asked for a second after the scheduler has looked.
+      let count = 0
+      const keepOn = async (): Promise<string | undefined> => {
+        await elsewhere.begin()
+        await periodicTasks(tasks).schedule(elsewhere.transaction, { id: `timer ${count++}`, timer: '*:*:*', topic })
+        await elsewhere.commit()
+        return Promise.race([fired.promise, undefined])
+      }
+      await expect.poll(keepOn, { interval: 100 }).toMatch(/^timer/)
+    },
+  )
 
   test('does not sleep past the moment that a task is due', async () => {
     const handled = Promise.withResolvers<string>()

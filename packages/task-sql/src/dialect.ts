@@ -254,8 +254,8 @@ export interface Dialect {
   openTopic(topic: string, keyed: boolean): readonly Statement[]
   /** Deletes what only this dialect keeps of a topic. */
   closeTopic(topic: string): readonly Statement[]
-  /** Tells listeners, at commit, that a topic is or is not to be processed. */
-  tellActivation(topic: string): readonly Statement[]
+  /** Tells listeners, at commit, that what is kept under this name has changed: whether a topic is to be processed, or timers. */
+  tellChange(name: string): readonly Statement[]
   /** How many tasks of the topic `p` are ready, active, or wait for their time, counted up to a limit and without reading history. */
   countOpen(state: 'ready' | 'active' | 'waiting', limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */

@@ -10,6 +10,7 @@ import { firstOf } from './firing.ts'
 import type { Firing } from './firing.ts'
 import { find, lockOne, nowOf } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
+import { tell } from './tell.ts'
 
 /** Whose a timer is, and who has declared it. */
 export interface Place {
@@ -61,16 +62,19 @@ function* insert(context: VerbContext, { scope, application }: Place, { id, paus
     created: now,
     changed: now,
   })
-  return (yield* dialect.touched(dialect.insertUnlessThere(dialect.tables.periodic, row, 'scope, id'))) > 0
+  if ((yield* dialect.touched(dialect.insertUnlessThere(dialect.tables.periodic, row, 'scope, id'))) === 0) return false
+  yield* tell(context)
+  return true
 }
 
 function* change(
-  { dialect }: VerbContext,
+  context: VerbContext,
   place: Place,
   { id, definition }: CheckedTask,
   row: TimerRow,
   paused: boolean | undefined,
 ): Verb<boolean> {
+  const { dialect } = context
   const other = (Object.keys(definition) as (keyof Definition)[]).filter((key) => definition[key] !== row[key])
   const retimed = other.some((key) => timing.has(key))
   const found = statuses[row.status!]!
@@ -85,6 +89,7 @@ function* change(
   }
   yield sql`
     update ${dialect.tables.periodic} set ${assigned(dialect, values)} where scope = ${place.scope} and id = ${id}`
+  yield* tell(context)
   return true
 }
 

@@ -6,6 +6,7 @@ import type { TimerRow } from './columns.ts'
 import { waiting } from './edit.ts'
 import { firstOf } from './firing.ts'
 import { find, lock } from './look.ts'
+import { tell } from './tell.ts'
 
 /** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
 export function* pause(context: VerbContext, scope: string, id: string): Verb<boolean> {
@@ -20,6 +21,7 @@ export function* resume(context: VerbContext, scope: string, id: string): Verb<b
   const row = yield* find(context, scope, id)
   if (statuses[row.status!] !== 'paused') return false
   yield* store(context, row, 'running')
+  yield* tell(context)
   return true
 }
 
@@ -36,6 +38,7 @@ export function resumeAll(context: VerbContext, scope: string): Verb<number> {
 function* storeAll(context: VerbContext, scope: string, from: 'running' | 'paused', to: 'running' | 'paused'): Verb<number> {
   const rows = yield* lock(context, sql`t.scope = ${scope} and t.status = ${statuses.indexOf(from)}`, 'wait')
   for (const row of rows) yield* store(context, row, to)
+  if (to === 'running' && rows.length > 0) yield* tell(context)
   return rows.length
 }
 

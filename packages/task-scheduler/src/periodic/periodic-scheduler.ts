@@ -1,11 +1,12 @@
 import { checkInteger, TaskError } from '@taskstream/task-api'
-import type { Execution, TransactionSource } from '@taskstream/task-api'
+import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fireNext, keyOf } from './fire.ts'
 import type { Fired, TimerKey } from './fire.ts'
+import { timersName } from './tell.ts'
 
 /** What a scheduler tells. */
 export interface PeriodicListener {
@@ -18,9 +19,11 @@ export interface PeriodicListener {
 export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
   readonly repository: SqlTaskRepository<Transaction, E>
   readonly transactions: TransactionSource<Transaction>
+  /** Wakes the scheduler when another process has changed timers: `pgListener`, `sqliteListener`. */
+  readonly notifier?: TaskNotifier
   /**
-   * Looks for timers at least so often, in milliseconds, 100 to 600 000: a timer that another process has changed is found then, and a clock
-   * that was set. Default 10 000.
+   * Looks for timers at least so often, in milliseconds, 100 to 600 000: what no notifier tells is found then, and a clock that was set.
+   * Default 10 000.
    */
   readonly lookAgainMs?: number
   readonly listener?: PeriodicListener
@@ -31,6 +34,8 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 const busyPauseMs = 25
+/** A notifier that cannot tell what has changed calls for every commit of others. */
+const atMostEveryMs = 1_000
 
 /** A timer that could not be fired: how often by now, and until when it is let be. */
 interface Ailing {
@@ -53,16 +58,20 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   readonly #fireNext: (transaction: Transaction, without: ReadonlySet<string>, at: (timer: TimerKey) => void) => unknown
   readonly #lookAgainMs: number
   readonly #listener: PeriodicListener
+  readonly #notifier: TaskNotifier | undefined
   readonly #clock: Clock
   readonly #wake: Wake
   readonly #ailing = new Map<string, Ailing>()
   #running: Promise<void> | undefined
+  #listening: AsyncDisposable | undefined
   #stopping = false
   #failures = 0
+  #lookedMs = -Infinity
 
   constructor({
     repository,
     transactions,
+    notifier,
     lookAgainMs = 10_000,
     listener = {},
     clock = systemClock,
@@ -73,6 +82,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#fireNext = repository.verb(fireNext)
     this.#lookAgainMs = lookAgainMs
     this.#listener = listener
+    this.#notifier = notifier
     this.#clock = clock
     this.#wake = new Wake(clock)
   }
@@ -89,8 +99,15 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#running = promise
     try {
       await this.#transactions(async (transaction) => void (await this.#checkSchema(transaction)))
+      this.#listening = await this.#notifier?.listen(
+        () => {},
+        (reason) => this.#report(reason, undefined),
+        (name) => this.#told(name),
+      )
     } catch (error) {
       this.#running = undefined
+      // Somebody may be waiting for its end already.
+      resolve()
       throw error
     }
     void this.#run().then(resolve)
@@ -106,6 +123,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#stopping = true
     this.#wake.wake()
     await this.#running
+    await this.#listening?.[Symbol.asyncDispose]()
+    this.#listening = undefined
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -120,9 +139,15 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     }
   }
 
+  #told(name: string | undefined): void {
+    if (name === timersName || (name === undefined && this.#clock.monotonicMs() >= this.#lookedMs + atMostEveryMs))
+      this.#wake.wake()
+  }
+
   /** @returns for how long nothing is to be done, in milliseconds */
   async #look(): Promise<number> {
     const now = this.#clock.monotonicMs()
+    this.#lookedMs = now
     const ailing = [...this.#ailing].filter(([, { untilMs }]) => untilMs > now)
     let timer: TimerKey | undefined
     try {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, HeldTask, TransactionSource } from '@taskstream/task-api'
+import type { Execution, HeldTask, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { RetryPolicy, SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -45,6 +45,8 @@ export interface PersistedJobsOptions<Transaction, E extends Execution> {
   readonly waitingTimeMs?: number
   /** When a fire that failed is tried again. None begins when the job's next fire is due. Default: no retry. */
   readonly retry?: RetryPolicy<PersistedJobContext>
+  /** Wakes this process when another has scheduled something. */
+  readonly notifier?: TaskNotifier
   /** Hears of jobs that failed. Default `console.error`. */
   readonly onLog?: JobLog
 }
@@ -65,7 +67,7 @@ const soonMs = 250
 export class PersistedJobs<Transaction, E extends Execution = Execution>
   implements Jobs<string, PersistedJobOptions>, AsyncDisposable
 {
-  readonly #options: Required<Omit<PersistedJobsOptions<Transaction, E>, 'retry'>> &
+  readonly #options: Required<Omit<PersistedJobsOptions<Transaction, E>, 'retry' | 'notifier'>> &
     Pick<PersistedJobsOptions<Transaction, E>, 'retry'>
   /** Awaiting its answers is right, whatever the driver. */
   readonly #timers: PeriodicTasks<Transaction>
@@ -76,10 +78,10 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   constructor(options: PersistedJobsOptions<Transaction, E>) {
     const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole } = options
     this.#options = { ...options, topic, workers, waitingTimeMs, onLog: safeLog(onLog) }
-    const { repository, transactions } = options
+    const { repository, transactions, notifier } = options
     checkText('topic', topic, periodicLimits.nameLength)
     this.#timers = periodicTasks(repository, { scope: topic }) as unknown as PeriodicTasks<Transaction>
-    this.#scheduler = new PeriodicScheduler({ repository, transactions })
+    this.#scheduler = new PeriodicScheduler({ repository, transactions, ...(notifier && { notifier }) })
     this.#now = repository.verb((context) => nowOf(context, topic))
   }
 

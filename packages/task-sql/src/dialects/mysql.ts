@@ -89,7 +89,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     ...mysqlLanes(tables, flavor),
     openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
-    tellActivation: () => [],
+    tellChange: () => [],
     countOpen: (state, limit) => countOpen(tables, state, limit),
     oldestReady: sql`
       (select t.created

@@ -72,7 +72,7 @@ export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dia
     ...oracleLanes(tables),
     openTopic: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
-    tellActivation: () => [],
+    tellChange: () => [],
     countOpen: (state, limit) => countOpen(tables, state, limit),
     oldestReady: sql`
       (select t.created

@@ -112,8 +112,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
-    tellActivation: (topic) =>
-      options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${topic})`],
+    tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${name})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
     classify: classifyPostgresError,

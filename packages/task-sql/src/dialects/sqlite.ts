@@ -95,7 +95,7 @@ export function sqlite(): Dialect {
     },
     openTopic: () => [],
     closeTopic: () => [],
-    tellActivation: () => [],
+    tellChange: () => [],
     analyze: [raw('analyze')],
     countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
     oldestReady: raw(

@@ -41,6 +41,6 @@ function* store({ dialect, now }: Context, topic: string, active: boolean): Verb
     (yield* dialect.touched(dialect.insertUnlessThere(activation, { topic, active: value, changed }, 'topic')))
   const update = sql`update ${activation} set active = ${value}, changed = ${changed} where topic = ${topic} and active <> ${value}`
   if (!added && (yield* dialect.touched(update)) === 0) return false
-  for (const statement of dialect.tellActivation(topic)) yield statement
+  for (const statement of dialect.tellChange(topic)) yield statement
   return true
 }

@@ -1,0 +1,9 @@
+import type { Verb, VerbContext } from '@taskstream/task-sql'
+
+/** Told together with topics, whose nodes look once more for nothing: no topic of this name is meant. */
+export const timersName = 'taskstream:timers'
+
+/** Wakes schedulers, at commit, where the database can. */
+export function* tell({ dialect }: VerbContext): Verb<void> {
+  for (const statement of dialect.tellChange(timersName)) yield statement
+}
