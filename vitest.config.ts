@@ -37,6 +37,8 @@ const pooled = ['test/e2e/pooled.test.ts']
 const commandLine = ['test/e2e/cli.test.ts']
 /** What only MariaDB and MySQL are asked. */
 const mysqlOnly = ['test/conformance/server.test.ts', 'test/conformance/locks.test.ts', 'test/faults/mysql.test.ts']
+/** MySQL has another kind of cluster. */
+const mariadbOnly = ['test/faults/galera.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']
 const oneConnection = [
   ...oneWriter,
@@ -95,6 +97,7 @@ export default defineConfig({
             ...(excluded[subject] ?? []),
             ...(subject === 'postgres-partitioned' ? [] : partitioned),
             ...(subject === 'mariadb' || subject === 'mysql' ? [] : mysqlOnly),
+            ...(subject === 'mariadb' ? [] : mariadbOnly),
             ...(['sqlite-file', 'postgres-18', 'mariadb'].includes(subject) ? [] : commandLine),
           ],
           // A fact may be long in coming on a busy machine; nothing here is about how long.

@@ -201,6 +201,13 @@ export interface Dialect {
   /** Ends a select that is to see what was committed last, whatever else its transaction sees. */
   readonly latest: Statement
 
+  /**
+   * Asked before tasks are only locked, and not made active; absent where nothing is in the way.
+   *
+   * @throws TaskError RUNTIME_UNSUPPORTED where what one server has locked another may take
+   */
+  checkLocks?(): Verb<void>
+
   /** Inserts tasks. The statement goes with `inserted`; it may be kept and filled in. */
   insertion(insertion: TaskInsertion): Statement
   /** Runs an insertion of so many rows. @returns their sequences, ascending */

@@ -109,6 +109,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     tidy: function* () {
       // Nothing is noted: the index of active rows is exact.
     },
+    ...(flavor.name === 'mariadb' && { checkLocks: checkGalera() }),
     ...anyScale,
     classify: classifyMysqlError,
   }
@@ -129,6 +130,21 @@ function* findTables(schema: Statement): Verb<boolean> {
     )
   }
   return Number(row?.['found']) > 0
+}
+
+/** Nodes of a Galera cluster see each other's writes as they commit, and no locks. */
+function checkGalera(): () => Verb<void> {
+  let galera: boolean | undefined
+  return function* () {
+    galera ??= (yield raw(`show global variables like 'wsrep_on'`))[0]?.['Value'] === 'ON'
+    if (galera) {
+      throw new TaskError(
+        'RUNTIME_UNSUPPORTED',
+        'This server is of a Galera cluster, whose other nodes do not see its locks: process this topic in leased mode',
+        { found: 'Galera', needed: 'leased mode' },
+      )
+    }
+  }
 }
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }

@@ -56,6 +56,7 @@ function* claimSome(
   asked: PollOptions,
 ): Verb<Claim & { readonly polling: Polling }> {
   const mayLock = asked.hold === 'transaction'
+  if (mayLock && dialect.checkLocks) yield* dialect.checkLocks()
   const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
   const known = pollings.get(topic) ?? plainPolling
   let expected: Polling = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }

@@ -54,7 +54,8 @@ export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlF
       worksFrom: 1,
       statements: [
         ...(name === 'mariadb'
-          ? [sql`create sequence if not exists ${tables.sequence} minvalue 1 maxvalue 9007199254740991`]
+          ? // By what a cluster says, which is 1 where there is none: Galera refuses any other sequence that is not written at every use.
+            [sql`create sequence if not exists ${tables.sequence} minvalue 1 maxvalue 9007199254740991 increment by 0`]
           : []),
         sql`
           create table if not exists ${tables.task} (
