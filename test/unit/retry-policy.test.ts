@@ -77,3 +77,12 @@ test('rules that are none are refused', () => {
   ]
   for (const make of wrong) expect(make).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
 })
+
+test('a first pause above the longest is refused, the default of an hour included', () => {
+  for (const policy of [exponential, linear])
+    for (const wrong of [{ firstMs: 101, maxMs: 100 }, { firstMs: 3_600_001 }])
+      expect(() => policy({ tries: 3, ...wrong })).toThrow(
+        expect.objectContaining({ code: 'ARGUMENT_INVALID', data: expect.objectContaining({ argument: 'firstMs' }) }),
+      )
+  expect(exponential({ tries: 3, firstMs: 100, maxMs: 100, jitter: 0 })({ tries: 1 }, new Error('no'))).toBe(100)
+})

@@ -29,7 +29,7 @@ export interface LinearOptions extends Jitter {
   readonly firstMs: number
   /** By how much each pause is longer than the one before, in milliseconds. Default: as long as the first. */
   readonly stepMs?: number
-  /** No pause is longer. Default one hour. */
+  /** No pause is longer; not less than the first. Default one hour. */
   readonly maxMs?: number
 }
 
@@ -40,7 +40,7 @@ export interface ExponentialOptions extends Jitter {
   readonly firstMs: number
   /** What each pause is multiplied with for the next, 1 to 100. Default 2. */
   readonly factor?: number
-  /** No pause is longer. Default one hour. */
+  /** No pause is longer; not less than the first. Default one hour. */
   readonly maxMs?: number
 }
 
@@ -69,7 +69,7 @@ export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy<Tri
 export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter }: LinearOptions): RetryPolicy<Tried> {
   checkDuration('firstMs', firstMs)
   checkDuration('stepMs', stepMs)
-  checkDuration('maxMs', maxMs)
+  checkMost(firstMs, maxMs)
   return policy(tries, jitter, (count) => Math.min(maxMs, firstMs + stepMs * (count - 1)))
 }
 
@@ -82,7 +82,7 @@ export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, ji
  */
 export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jitter }: ExponentialOptions): RetryPolicy<Tried> {
   checkDuration('firstMs', firstMs)
-  checkDuration('maxMs', maxMs)
+  checkMost(firstMs, maxMs)
   if (!(factor >= 1 && factor <= 100)) throw invalid('factor', factor, 'must be from 1 to 100')
   return policy(tries, jitter, (count) => pauseMs(count, firstMs, factor, maxMs, 0))
 }
@@ -114,6 +114,11 @@ export function byError<Failed extends Tried = Tried>(
     const rule = rules.find(([type]) => causes.some((cause) => cause instanceof type))
     return (rule?.[1] ?? otherwise)(failed, error)
   }
+}
+
+function checkMost(firstMs: number, maxMs: number): void {
+  checkDuration('maxMs', maxMs)
+  if (firstMs > maxMs) throw invalid('firstMs', firstMs, `must not be above maxMs, which is ${maxMs}`)
 }
 
 /** The pause after the `count`th time, counted from 1. */
