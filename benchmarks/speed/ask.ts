@@ -1,15 +1,33 @@
-/** A process of its own for one measurement: what others have made of the heap, and of the code, is not in its way. */
+/** Processes of their own for measurements: what others have made of the heap, and of the code, is not in their way. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
+/** A process that answers each message with one. */
+export interface Worker extends AsyncDisposable {
+  ask<Answer>(order: object): Promise<Answer>
+}
+
+export function startWorker(script: string, flags: readonly string[] = []): Worker {
+  const child = fork(new URL(script, import.meta.url), { stdio: 'inherit', execArgv: [...process.execArgv, ...flags] })
+  const exited = once(child, 'exit').then(() => undefined)
+  return {
+    ask: async <Answer>(order: object) => {
+      const answered = once(child, 'message') as Promise<[Answer]>
+      child.send(order)
+      const answer = await Promise.race([answered, exited])
+      if (!answer) throw new Error(`${script} has ended without a word, given ${JSON.stringify(order)}`)
+      return answer[0]
+    },
+    // It has nothing left to do then but to end.
+    [Symbol.asyncDispose]: async () => {
+      if (child.connected) child.disconnect()
+      await exited
+    },
+  }
+}
+
 /** Gives the script an order, and returns the one message that it answers. */
 export async function ask<Answer>(script: string, order: object, flags: readonly string[] = []): Promise<Answer> {
-  const child = fork(new URL(script, import.meta.url), { stdio: 'inherit', execArgv: [...process.execArgv, ...flags] })
-  const answered = once(child, 'message') as Promise<[Answer]>
-  const exited = once(child, 'exit').then(() => undefined)
-  child.send(order)
-  const answer = await Promise.race([answered, exited])
-  if (!answer) throw new Error(`${script} has ended without a word, given ${JSON.stringify(order)}`)
-  await exited
-  return answer[0]
+  await using worker = startWorker(script, flags)
+  return await worker.ask<Answer>(order)
 }

@@ -4,7 +4,7 @@
  */
 import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'
-import { Bell, sample } from './latency.ts'
+import { Bell, sample, warmUp } from './latency.ts'
 import { concurrently, inBatches, producers } from './pushes.ts'
 import type { Figures, Groups, Prepare, Scale, Scenario } from './scenario.ts'
 import { rateOf } from './scenario.ts'
@@ -62,7 +62,9 @@ const measures: Readonly<Record<string, Measure>> = {
     const worker = open(bell.ring, 1)
     await worker.waitUntilReady()
     void worker.run()
-    const figures = await sample(samples, bell, () => queue.add(topic, payload, opts))
+    const idle = { bell, push: () => queue.add(topic, payload, opts) }
+    await warmUp(idle)
+    const figures = await sample(idle, samples)
     await worker.close(true)
     return figures
   },

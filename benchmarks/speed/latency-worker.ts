@@ -1,15 +1,77 @@
-/** A process that takes the latency of one subject. */
+/** A process that waits to be pushed to, with one subject. */
+import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { pgListener, pgTransactions } from '@taskstream/task-sql/postgres'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import pg from 'pg'
+import { PgBoss } from 'pg-boss'
+import type { ConstructorOptions } from 'pg-boss'
 import type { Connection } from '../hot-path/database.ts'
-import { latency } from './latency.ts'
-import type { Scale } from './scenario.ts'
+import { topic } from '../hot-path/database.ts'
+import { input } from '../hot-path/drain.ts'
+import { poolOf } from '../hot-path/peers.ts'
+import { repository } from '../hot-path/product.ts'
+import { Bell, sample, warmUp } from './latency.ts'
+import type { Idle } from './latency.ts'
+import { prepareTaskstream } from './pushes.ts'
 
-export interface LatencyOrder {
-  readonly connection: Connection
-  readonly subject: string
-  readonly scale: Scale
+/** First what is to wait, and where; then how often it is to be pushed to. */
+export type LatencyOrder =
+  | { readonly subject: keyof typeof subjects; readonly connection: Connection }
+  | { readonly samples: number }
+
+const payload = JSON.parse(input) as object
+
+/** Pushed on connections of the pusher's own, without a transaction. */
+const subjects = {
+  taskstream: async (connection: Connection): Promise<Idle> => {
+    const pool = poolOf(connection, 4)
+    const tasks = await prepareTaskstream(pool)
+    const { autocommit } = pgTransactions(poolOf(connection, 1))
+    const bell = new Bell()
+    const node = new TaskNode({
+      repository: repository(),
+      transactions: pgTransactions(pool),
+      notifier: pgListener(() => new pg.Client(connection)),
+    })
+    node.process(topic, { handler: eachTask(bell.ring) })
+    await node.start()
+    return { bell, push: () => autocommit!((client) => tasks.push(client, topic, { identifier: 'customer', input })) }
+  },
+  // https://timgit.github.io/pg-boss: woken by the server, on an instance and a queue that ask for it.
+  'pg-boss': async (connection: Connection): Promise<Idle> => {
+    const worker = await openNotified(connection)
+    const pusher = await openNotified(connection)
+    const bell = new Bell()
+    await worker.work(topic, { pollingIntervalSeconds: 0.5 }, () => Promise.resolve(bell.ring()))
+    return { bell, push: () => pusher.send(topic, payload) }
+  },
+  // LISTEN and NOTIFY are its default.
+  'graphile-worker': async (connection: Connection): Promise<Idle> => {
+    const logger = new Logger(() => () => {})
+    const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 1), logger })
+    await utils.migrate()
+    const bell = new Bell()
+    await run({ pgPool: poolOf(connection, 4), logger, noHandleSignals: true, taskList: { [topic]: bell.ring } })
+    return { bell, push: () => utils.addJob(topic, payload) }
+  },
 }
 
-process.once('message', async ({ connection, subject, scale }: LatencyOrder) => {
-  const figures = await latency[subject]!(connection, scale)
-  process.send?.(figures, undefined, undefined, () => process.exit())
+async function openNotified(connection: Connection): Promise<PgBoss> {
+  const options = { ...connection, max: 4, supervise: false, schedule: false, useListenNotify: true } as ConstructorOptions
+  const boss = new PgBoss(options)
+  boss.on('error', () => {})
+  await boss.start()
+  await boss.createQueue(topic, { notify: true })
+  return boss
+}
+
+let idle: Idle | undefined
+process.on('message', async (order: LatencyOrder) => {
+  if ('subject' in order) {
+    idle = await subjects[order.subject](order.connection)
+    await warmUp(idle)
+    process.send?.({})
+  } else process.send?.(await sample(idle!, order.samples))
 })
+// Whoever asked has gone: there is nothing to be kept.
+process.once('disconnect', () => process.exit())

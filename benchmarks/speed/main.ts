@@ -16,7 +16,7 @@ import { chart, figure } from './chart.ts'
 import { curveChart } from './curve-chart.ts'
 import { measure } from './measure.ts'
 import type { Row } from './rows.ts'
-import type { Scale } from './scenario.ts'
+import type { Scale, Scenario } from './scenario.ts'
 import { groups } from './scenarios.ts'
 
 const { values } = parseArgs({
@@ -47,7 +47,7 @@ const full: Scale = {
   batched: 200_000,
   drained: 100_000,
   beside: 200_000,
-  samples: 1_000,
+  samples: 100,
   history: 10_000_000,
   backlog: 10_000_000,
   watched: 10_000_000,
@@ -61,7 +61,7 @@ const quick: Scale = {
   batched: 50_000,
   drained: 20_000,
   beside: 100_000,
-  samples: 150,
+  samples: 30,
   history: 1_000_000,
   backlog: 1_000_000,
   watched: 100_000,
@@ -81,8 +81,10 @@ if (values.chart) mkdirSync(values.chart, { recursive: true })
 const measurable = values.redis ? await withBullMq(groups, values.redis) : groups
 for (const [group, members] of Object.entries(measurable)) {
   const measured: Row[] = []
-  for (const scenario of members.filter(({ name }) => values.only.length === 0 || values.only.includes(name)))
-    measured.push(...(await measure(scenario, server, values.quick ? quick : full)))
+  const chosen = members.filter(({ name }) => values.only.length === 0 || values.only.includes(name))
+  const besides = (scenario: Scenario): readonly Scenario[] => chosen.filter(({ beside }) => beside === scenario.name)
+  for (const scenario of chosen.filter((each) => !chosen.some((other) => besides(other).includes(each))))
+    measured.push(...(await measure([scenario, ...besides(scenario)], server, values.quick ? quick : full)))
   rows.push(...measured)
   if (values.chart && measured.length > 0)
     writeFileSync(join(values.chart, `${group}.svg`), (group === 'curves' ? curveChart : chart)(group, measured))

@@ -1,29 +1,43 @@
-/** Runs a scenario: its subjects take turns in every round, and what they need for more than one is made once. */
+/** Runs scenarios: subjects take turns in every round, and what they need for more than one is made once. */
 import type { Connection } from '../hot-path/database.ts'
 import type { Row } from './rows.ts'
 import { rowsOf } from './rows.ts'
 import type { Bench, Figures, Scale, Scenario } from './scenario.ts'
 
-export async function measure(scenario: Scenario, server: () => Promise<Connection>, scale: Scale): Promise<Row[]> {
-  const { name, engine, subjects, rounds = 3 } = scenario
+/** Scenarios that are to be compared with each other take turns too. */
+export async function measure(scenarios: readonly Scenario[], server: () => Promise<Connection>, scale: Scale): Promise<Row[]> {
   await using benches = new AsyncDisposableStack()
-  const connection = engine === 'SQLite' ? undefined : await server()
-  const setting = {
-    scale,
-    get server(): Connection {
-      if (!connection) throw new Error(`${name} is measured on ${engine}`)
-      return connection
-    },
+  const prepared = new Map<Scenario, { readonly bench: Bench; readonly subject: string; readonly figures: Figures[] }[]>()
+  for (const scenario of scenarios) {
+    const { name, engine, subjects } = scenario
+    const connection = engine === 'SQLite' ? undefined : await server()
+    const setting = {
+      scale,
+      get server(): Connection {
+        if (!connection) throw new Error(`${name} is measured on ${engine}`)
+        return connection
+      },
+    }
+    prepared.set(scenario, [])
+    for (const [subject, prepare] of Object.entries(subjects)) {
+      const bench = benches.use(await timed(`${name}, prepared: ${subject}`, () => prepare(setting)))
+      prepared.get(scenario)!.push({ bench, subject, figures: [] })
+    }
   }
-  const prepared = new Map<string, Bench>()
-  for (const [subject, prepare] of Object.entries(subjects))
-    prepared.set(subject, benches.use(await timed(`${name}, prepared: ${subject}`, () => prepare(setting))))
-  const figures = new Map<string, Figures[]>(Object.keys(subjects).map((subject) => [subject, []]))
-  for (let round = 1; round <= rounds; round++) {
-    for (const [subject, bench] of prepared)
-      figures.get(subject)!.push(await timed(`${name}, round ${round} of ${rounds}: ${subject}`, () => bench.measure()))
+  for (let round = 1; round <= Math.max(...scenarios.map(roundsOf)); round++) {
+    for (const scenario of scenarios.filter((each) => round <= roundsOf(each))) {
+      const what = `${scenario.name}, round ${round} of ${roundsOf(scenario)}`
+      for (const { bench, subject, figures } of prepared.get(scenario)!)
+        figures.push(await timed(`${what}: ${subject}`, () => bench.measure()))
+    }
   }
-  return rowsOf(scenario, figures)
+  return [...prepared].flatMap(([scenario, measured]) =>
+    rowsOf(scenario, new Map(measured.map(({ subject, figures }) => [subject, figures]))),
+  )
+}
+
+function roundsOf({ rounds = 3 }: Scenario): number {
+  return rounds
 }
 
 /** A line of progress, unless it took no time worth a line. */

@@ -53,6 +53,8 @@ export interface Scenario {
   readonly engine: 'PostgreSQL 18' | 'SQLite'
   /** Default 3. */
   readonly rounds?: number
+  /** The scenario of its group that it takes turns with, as the two are compared with each other. */
+  readonly beside?: string
   /** By subject: taskstream, its peers, and what the server can do at most. */
   readonly subjects: Readonly<Record<string, Prepare>>
 }
