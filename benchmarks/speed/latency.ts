@@ -49,7 +49,7 @@ export async function sample(idle: Idle, count: number): Promise<Figures> {
   }
   const sorted = times.toSorted((left, right) => left - right)
   const percentile = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
-  return { latency: percentile(0.5), 'latency-p95': percentile(0.95) }
+  return { latency: percentile(0.5), 'latency-p95': percentile(0.95), 'latency-p99': percentile(0.99) }
 }
 
 async function latencyOf({ bell, push }: Idle): Promise<number> {

@@ -32,7 +32,7 @@ export const groups: Groups = {
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
   // A machine at rest is not the same from second to second: many short rounds, beside each other.
-  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 25, subjects: latency }],
+  latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 10, subjects: latency }],
   growth: [
     // Two short drains, divided: more rounds than elsewhere.
     { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 9 },
