@@ -57,6 +57,14 @@ describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
     }
   })
 
+  test('leave a poll room for what comes behind them, however many are listed', async () => {
+    await fixture.nextTopic({ condition: singular })
+    // By its external id each might be there already, and so none of them is known to be the first.
+    const many = Array.from({ length: 1_100 }, (_, index) => ({ identifier: 'a', externalId: `a${index}` }))
+    await fixture.push(...many, { identifier: 'b' })
+    expect(names(await fixture.poll(2))).toEqual(['a', 'b'])
+  })
+
   test.each(['fifo', 'lifo'] as const)(
     'are found where one of them was there before, by its external id, in a %s topic',
     async (order) => {

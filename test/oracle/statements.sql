@@ -1505,19 +1505,10 @@ from json_table(:2, '$[*]' error on error columns (nth for ordinality, identifie
 where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier and b.stage = 0 fetch first 1 rows only) is null
 
 -- poll
---   JSON, text
-select t.sequence, t.identifier
-from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state = 1 and t.listed = 0
-
--- poll
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1 and t.listed = 0
 order by t.sequence
 for update skip locked
 
@@ -1527,7 +1518,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state = 1 order by t.sequence
+where 1 = 1 and t.state = 1 and t.listed = 0 order by t.sequence
 
 -- poll
 --   text, JSON
@@ -1536,14 +1527,6 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set listed = 1 where t
 -- poll
 --   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_turn t where t.topic = :1 and t.turn in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- poll
---   text
-select 1 as found
-from task t
-where t.topic = :1 and t.listed = 1 and t.state = 1
-order by t.sequence
-fetch first 1 rows only
 
 -- poll
 --   text, number
@@ -1573,6 +1556,22 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
+order by t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 order by t.sequence
+
+-- poll
 --   text, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k), stage = 0 where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -1590,22 +1589,40 @@ where 1 = 1
 
 -- poll
 --   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1 and t.listed = 1
+order by t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and t.listed = 1 order by t.sequence
+
+-- poll
+--   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set listed = 0 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- poll
---   text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, t.sequence as place
-    from task t
-    where t.topic = :3 and t.listed = 1 and t.state = 1
-    order by t.sequence
-    fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
-  order by c.place
-  fetch first :7 rows only) c
-order by c.place
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1
+order by t.sequence
+fetch first 1 rows only
+
+-- poll
+--   JSON, text
+select t.identifier
+from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and t.listed = 0
 
 -- poll
 --   text, text, text, text, number, text, number
@@ -1623,21 +1640,6 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
---   text, text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, t.sequence as place
-    from task t
-    where t.topic = :4 and t.listed = 1 and t.state = 1
-    order by t.sequence
-    fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
-  order by c.place
-  fetch first :8 rows only) c
-order by c.place
-
--- poll
 --   text, text, text, text, text, number, text, number
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
 from (select c.sequence, c.identifier, c.place
@@ -1650,21 +1652,6 @@ from (select c.sequence, c.identifier, c.place
   where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
   order by c.place
   fetch first :8 rows only) c
-order by c.place
-
--- poll
---   text, text, text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, t.sequence as place
-    from task t
-    where t.topic = :5 and t.listed = 1 and t.state = 1
-    order by t.sequence
-    fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
-  order by c.place
-  fetch first :9 rows only) c
 order by c.place
 
 -- poll; so many rows are fetched as are wanted
@@ -1709,14 +1696,6 @@ from json_table(:2, '$[*]' error on error columns (nth for ordinality, identifie
 where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier and b.stage = 0 fetch first 1 rows only) is null
 
 -- poll
---   text
-select 1 as found
-from task t
-where t.topic = :1 and t.listed = 1 and t.state = 1
-order by t.sequence desc
-fetch first 1 rows only
-
--- poll
 --   text, number
 select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
 from (
@@ -1744,19 +1723,12 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
---   text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, - t.sequence as place
-    from task t
-    where t.topic = :3 and t.listed = 1 and t.state = 1
-    order by t.sequence desc
-    fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
-  order by c.place
-  fetch first :7 rows only) c
-order by c.place
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1
+order by t.sequence desc
+fetch first 1 rows only
 
 -- poll
 --   text, text, text, text, number, text, number
@@ -1774,21 +1746,6 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
---   text, text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, - t.sequence as place
-    from task t
-    where t.topic = :4 and t.listed = 1 and t.state = 1
-    order by t.sequence desc
-    fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
-  order by c.place
-  fetch first :8 rows only) c
-order by c.place
-
--- poll
 --   text, text, text, text, text, number, text, number
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
 from (select c.sequence, c.identifier, c.place
@@ -1801,21 +1758,6 @@ from (select c.sequence, c.identifier, c.place
   where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
   order by c.place
   fetch first :8 rows only) c
-order by c.place
-
--- poll
---   text, text, text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, - t.sequence as place
-    from task t
-    where t.topic = :5 and t.listed = 1 and t.state = 1
-    order by t.sequence desc
-    fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
-  order by c.place
-  fetch first :9 rows only) c
 order by c.place
 
 -- poll; so many rows are fetched as are wanted
@@ -1845,14 +1787,6 @@ where 1 = 1 and t.listed = 1 and t.state = 1 and t.ranked = 1 and exists (select
 and exists (select 1 from task_owner o where o.owner = :6) order by t.urgency, t.sequence
 
 -- poll
---   text
-select 1 as found
-from task t
-where t.topic = :1 and t.listed = 1 and t.state = 1 and t.ranked = 1
-order by t.urgency, t.sequence
-fetch first 1 rows only
-
--- poll
 --   text, number
 select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
 from (
@@ -1880,19 +1814,12 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
---   text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
-    from task t
-    where t.topic = :3 and t.listed = 1 and t.state = 1 and t.ranked = 1
-    order by t.urgency, t.sequence
-    fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :6
-  order by c.place
-  fetch first :7 rows only) c
-order by c.place
+--   text
+select 1 as found
+from task t
+where t.topic = :1 and t.listed = 1 and t.state = 1 and t.ranked = 1
+order by t.urgency, t.sequence
+fetch first 1 rows only
 
 -- poll
 --   text, text, text, text, number, text, number
@@ -1907,21 +1834,6 @@ from (select c.sequence, c.identifier, c.place
   where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
   order by c.place
   fetch first :7 rows only) c
-order by c.place
-
--- poll
---   text, text, text, text, number, text, number, number
-select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
-from (select c.sequence, c.identifier, c.place
-  from (
-    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
-    from task t
-    where t.topic = :4 and t.listed = 1 and t.state = 1 and t.ranked = 1
-    order by t.urgency, t.sequence
-    fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :7
-  order by c.place
-  fetch first :8 rows only) c
 order by c.place
 
 -- poll
@@ -1944,10 +1856,10 @@ order by c.place
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
 from (select c.sequence, c.identifier, c.place
   from (
-    select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
+    select t.sequence, t.identifier, t.sequence as place
     from task t
-    where t.topic = :5 and t.listed = 1 and t.state = 1 and t.ranked = 1
-    order by t.urgency, t.sequence
+    where t.topic = :5 and t.listed = 1 and t.state = 1
+    order by t.sequence
     fetch first :6 rows only) c
   where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
   order by c.place

@@ -97,7 +97,7 @@ export class PollLoop<Transaction> {
         this.#settings.onFatal(error)
         return
       }
-      const sleepMs = await this.#turn(release)
+      const sleepMs = await this.#turn(release, version)
       if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
     }
   }
@@ -108,7 +108,7 @@ export class PollLoop<Transaction> {
   }
 
   /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
-  async #turn(release: () => void): Promise<number> {
+  async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
     try {
       if (clock.monotonicMs() >= this.#releaseAt)
@@ -123,6 +123,7 @@ export class PollLoop<Transaction> {
       }
       release()
       listener.onEmpty({ topic })
+      if (version !== this.#wake.version) return 0
       // Before it sleeps it must know when to wake. Woken before that, it polls at once.
       const { released, nextDueMs = Infinity } = await this.#release()
       const sleepMs = Math.min(nextDueMs, this.#idleMs(++this.#empty))

@@ -126,6 +126,8 @@ export interface Lanes {
   holds(identifier: Statement): Statement
   /** True for a place before which every lane was locked, by this transaction or by another. */
   reaches(place: Statement): Statement
+  /** Whether every candidate's lane was locked, by this transaction or by another. */
+  readonly all: boolean
 }
 
 /** One step from one version of the schema to the next; never changed once released. */

@@ -40,6 +40,7 @@ export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Dialect, 'l
         // A character for each lane: looked up at once, where a list would be read for every row.
         holds: (identifier) => sql`substr(${charactersOf(lanes)}, ${laneOf(identifier)} + 1, 1) = '1'`,
         reaches: (place) => (lanes.length < limit ? raw('1 = 1') : sql`${place} <= ${last}`),
+        all: lanes.length < limit,
       }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.

@@ -30,6 +30,7 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
       return {
         holds: (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`,
         reaches: (place) => (rows.length < limit ? raw('true') : sql`${place} <= ${String(rows.at(-1)?.['place'])}::int8`),
+        all: rows.length < limit,
       }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.

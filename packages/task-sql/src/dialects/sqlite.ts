@@ -88,7 +88,7 @@ export function sqlite(): Dialect {
     // One transaction writes at a time: whoever polls has every lane.
     // oxlint-disable-next-line require-yield -- there is nothing to ask the database
     lockLanes: function* () {
-      return { holds: () => raw('true'), reaches: () => raw('true') }
+      return { holds: () => raw('true'), reaches: () => raw('true'), all: true }
     },
     meet: function* () {
       // Nor can two transactions complete a group at the same time.

@@ -40,19 +40,13 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   const { topic, owner, size } = request
   const status = yield* claimStatus(dialect, topic, owner)
   if (!status.polling || !status.ownerKnown || !isSamePolling(status.polling, polling)) return { rows: [], ...status }
-  yield* takeUpNotes(dialect, topic, polling, size)
-  // Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them.
-  const some = yield sql`
-    select 1 as found
-      from ${dialect.taskListed(polling.order)}
-     where t.topic = ${topic} and ${isListed(dialect, polling)}
-     order by ${dialect.orderBy(polling.order)}
-     ${dialect.limit(raw('1'))}`
-  if (some.length === 0) return { rows: [], polling, ownerKnown: true }
+  const some = (yield* takeUpNotes(dialect, topic, polling, size)) || (yield* hasListed(dialect, topic, polling))
+  if (!some) return { rows: [], polling, ownerKnown: true }
   const claimed: Row[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
     const limit = room * 2 + spareRows
+    const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
@@ -68,7 +62,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
                 from (${first}) c
                where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
                order by c.place
-               ${dialect.limit(sql`${room + spareRows}`)}) c
+               ${dialect.limit(sql`${most}`)}) c
        order by c.place`
     if (rows.length === 0) break
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
@@ -76,13 +70,26 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
+    // What is left is of lanes that others have locked, or blocked.
+    if (claimed.length > 0 && lanes.all && rows.length < most) break
   }
   yield* dialect.noteHeld(topic, owner, claimed.map(toSequence))
   return { rows: claimed, polling, ownerKnown: true }
 }
 
-/** Lists the heads of noted identifiers, and drops the notes. */
-function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<void> {
+/** Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them. */
+function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boolean> {
+  const some = yield sql`
+    select 1 as found
+      from ${dialect.taskListed(polling.order)}
+     where t.topic = ${topic} and ${isListed(dialect, polling)}
+     order by ${dialect.orderBy(polling.order)}
+     ${dialect.limit(raw('1'))}`
+  return some.length > 0
+}
+
+/** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
+function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<boolean> {
   const { task, turn } = dialect.tables
   const limit = size * 4 + spareRows
   const first = sql`
@@ -92,9 +99,9 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
      order by n.turn
      ${dialect.limit(sql`${limit}`)}`
   const lanes = yield* dialect.lockLanes(topic, first, limit)
-  if (!lanes) return
+  if (!lanes) return false
   const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
-  if (notes.length === 0) return
+  if (notes.length === 0) return false
   const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
   const heads = yield sql`
     select r.identifier,
@@ -106,19 +113,20 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
       from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
-  const kept = found.length === 0 ? new Set() : yield* list(dialect, topic, found)
+  const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
+  // Others are working on these: their notes stay.
+  const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
   if (done.length > 0) yield* dialect.remove({ table: turn, key: 'turn', topic, keys: done })
+  return listed.length > 0
 }
 
-/** Lists what is ready and not listed. @returns the identifiers whose heads others are working on: their notes stay */
-function* list(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
-  const heads = yield sql`
-    select t.sequence, t.identifier
+/** The identifiers of ready rows that are still not listed. */
+function* notListed(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
+  const rows = yield sql`
+    select t.identifier
       from ${dialect.tasksAt(topic, sequences)} and t.state = 1 and t.listed = ${dialect.false}`
-  if (heads.length === 0) return new Set()
-  const listed = new Set((yield* setListed(dialect, topic, heads.map(toSequence), true)).map(toSequence))
-  return new Set(heads.filter((row) => !listed.has(toSequence(row))).map(({ identifier }) => identifier))
+  return new Set(rows.map(({ identifier }) => identifier))
 }
 
 /** Not null where another row stands in the way of the candidate `c`. */
@@ -156,7 +164,8 @@ function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly numb
 
 function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Verb<readonly Row[]> {
   const set = sql`listed = ${listed ? dialect.true : dialect.false}`
-  return dialect.change({ topic, sequences, which: raw('t.state = 1'), locked: 'skip', set })
+  const which = sql`t.state = 1 and t.listed = ${listed ? dialect.false : dialect.true}`
+  return dialect.change({ topic, sequences, which, locked: 'skip', set })
 }
 
 function toSequence(row: Row): number {
