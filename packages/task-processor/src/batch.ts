@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { BatchEvent, SafeListener } from './listener.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import type { SharedCompletions } from './shared-completions.ts'
 import type { BatchHandler } from './task-handler.ts'
 
 /** What handling a batch needs of its manager. */
@@ -11,6 +12,7 @@ export interface BatchEnvironment<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
   readonly handler: BatchHandler<Transaction>
+  readonly completions: SharedCompletions<Transaction>
   readonly retry: RetryPolicy | undefined
   readonly listener: SafeListener
   readonly clock: Clock

@@ -5,6 +5,7 @@ import { Dispatcher } from './dispatcher.ts'
 import { LeasedBatch } from './leased-batch.ts'
 import { safeListener } from './listener.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { SharedCompletions } from './shared-completions.ts'
 import { openHandler } from './task-handler.ts'
 import type { Decisions, TaskHandler } from './task-handler.ts'
 
@@ -55,6 +56,7 @@ export async function handleBatch<Transaction>(
     },
   })
   const open = openHandler(handler, topic)
+  const dispatcher = new Dispatcher(transactions)
   const environment = {
     topic,
     repository,
@@ -62,7 +64,8 @@ export async function handleBatch<Transaction>(
     listener,
     clock,
     timeoutMs,
-    dispatcher: new Dispatcher(transactions),
+    dispatcher,
+    completions: new SharedCompletions({ dispatcher, repository, topic }),
     handler: open.handle,
     abortMs: 2e3,
     wake: () => {},

@@ -156,15 +156,18 @@ export class LeasedBatch<Transaction> implements Batch {
     const left = this.#handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     const decisions = left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.event)
-    const [completion, returned] = await this.#persist(
-      async (transaction) => [
-        await repository.complete(transaction, topic, decisions),
-        await repository.handBack(transaction, topic, left),
-      ],
-      left.length === 0,
-    )
+    if (left.length === 0) {
+      const alone = (): Promise<Completion> =>
+        this.#persist<Completion>((transaction) => repository.complete(transaction, topic, decisions), true)
+      this.#completed(await this.#environment.completions.complete(decisions, this.#plain, alone), decisions)
+      return
+    }
+    const [completion, returned] = await this.#persist(async (transaction) => [
+      await repository.complete(transaction, topic, decisions),
+      await repository.handBack(transaction, topic, left),
+    ])
     this.#completed(completion, decisions)
-    if (left.length > 0) this.#tellReturned(returned)
+    this.#tellReturned(returned)
   }
 
   /** Requirement 04 §53-54: whatever went wrong, every task of the batch is completed as failed; once, and in a transaction of its own. */

@@ -2,6 +2,7 @@ import { isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { LeasedBatch } from './leased-batch.ts'
+import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { Condition } from './listener.ts'
 import { pauseMs } from './retry-policy.ts'
@@ -20,6 +21,9 @@ export interface PollSettings {
   /** The loop has ended by itself, and will not go on. */
   readonly onFatal: (error: unknown) => void
 }
+
+/** Small batches are polled several at a time, of so many tasks at most: a poll costs the database more than most of its rows. */
+const polledAtOnce = 100
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
 const releaseEveryMs = 1_000
@@ -44,6 +48,11 @@ export class PollLoop<Transaction> {
   /** Whether the topic has no order but fifo and no condition, for all that is known. */
   #plain: boolean
   #empty = 0
+  /**
+   * Batches to be polled at once. More each time, as long as there is more than was asked for: of a few tasks that many processes are woken for
+   * nobody is to take all.
+   */
+  #ahead = 1
   /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
   #releaseAt = 0
   #onLate: (batch: Batch) => void = () => {}
@@ -149,20 +158,32 @@ export class PollLoop<Transaction> {
 
   async #beginLeased(release: () => void): Promise<number> {
     const plain = this.#plain
-    const tasks = (plain ? await this.#pollPlain() : undefined) ?? (await this.#poll())
+    const { size } = this.#settings.poll
+    const most = size * this.#batchesAtOnce()
+    const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
-    if (tasks.length === 0) return 0
-    const batch = new LeasedBatch(this.#environment, tasks, plain && this.#plain)
+    this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
     const late = this.#draining.signal.aborted
-    if (late) this.#onLate(batch)
-    void this.#keep(batch, late ? batch.decline() : batch.begin(), release)
+    for (let from = 0; from < tasks.length; from += size) {
+      const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
+      if (late) this.#onLate(batch)
+      void this.#keep(batch, late ? batch.decline() : batch.begin(), release)
+    }
     return tasks.length
   }
 
+  #batchesAtOnce(): number {
+    const { concurrency, limiter, mode, poll } = this.#settings
+    // A slot is for one batch.
+    if (limiter !== unlimited || mode === 'transactional') return 1
+    const room = concurrency - Math.max(this.batches.size, this.#stuck.size)
+    return Math.max(1, Math.min(this.#ahead, room, Math.floor(polledAtOnce / poll.size)))
+  }
+
   /** A poll of a plain topic is a statement of its own. @returns nothing if the topic turns out not to be one */
-  async #pollPlain(): Promise<HeldTask[] | undefined> {
+  async #pollPlain(size: number): Promise<HeldTask[] | undefined> {
     try {
-      return await this.#poll({ order: 'fifo', condition: 'none' })
+      return await this.#poll({ size, order: 'fifo', condition: 'none' })
     } catch (error) {
       const { order, condition } = this.#settings.poll
       if (!isTaskError(error, 'TOPIC_DIFFERENT') || (order && condition)) throw error
@@ -173,13 +194,13 @@ export class PollLoop<Transaction> {
     }
   }
 
-  async #poll(plain?: Pick<PollOptions, 'order' | 'condition'>): Promise<HeldTask[]> {
+  async #poll(asked: Pick<PollOptions, 'size' | 'order' | 'condition'>): Promise<HeldTask[]> {
     const { dispatcher, repository, topic } = this.#environment
-    const options = { ...this.#settings.poll, ...plain }
+    const options = { ...this.#settings.poll, ...asked }
     this.#uncertain = true
     const tasks = await dispatcher.once<HeldTask[]>(
       (transaction) => repository.poll(transaction, topic, options),
-      plain !== undefined,
+      asked.order !== undefined,
     )
     this.#uncertain = false
     return tasks

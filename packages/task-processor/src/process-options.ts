@@ -9,7 +9,7 @@ export type RetainedState = Exclude<TaskState, 'active' | 'ready'>
 /** With an order or a condition, the topic is initialised so; without, it is as it is. */
 export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly handler: TaskHandler<Transaction>
-  /** Tasks of a batch, 1 to 10 000. Default 100. */
+  /** Tasks of a batch, 1 to 10 000. Default 100. Small batches are polled, and completed, several at a time. */
   readonly size?: number
   /**
    * Batches held at a time, 1 to 10 000. Default: what the handler takes at a time, if it says so, and otherwise 2: one is polled while

@@ -4,6 +4,7 @@ import { within } from './clock.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
+import { SharedCompletions } from './shared-completions.ts'
 import { nothingHeld, reportOf } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { openHandler } from './task-handler.ts'
@@ -15,7 +16,7 @@ const handBackMs = 10_000
 /** What a manager has of its node. */
 export interface ManagerEnvironment<Transaction> extends Omit<
   BatchEnvironment<Transaction>,
-  'handler' | 'retry' | 'timeoutMs' | 'abortMs'
+  'handler' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
 > {
   readonly limiter: TaskLimiter
   readonly defaultIdleMs: () => number
@@ -169,8 +170,9 @@ export class TaskManager<Transaction> {
     const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
     const { limiter, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
+    const completions = new SharedCompletions(environment)
     return new PollLoop(
-      { ...environment, listener, handler: handler.handle, retry, timeoutMs, abortMs },
+      { ...environment, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
       {
         // Named, a topic that was destroyed and made anew in another way is found out.
         poll: { size, ...(order && { order }), ...(condition && { condition }) },
