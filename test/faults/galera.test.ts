@@ -141,11 +141,14 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
     { order: 'lifo', condition: 'singular-by-identifier' },
     { order: 'fifo', condition: 'singular-by-identifier-suspend-on-failure' },
     { order: 'priority', condition: 'singular-by-identifier-suspend-until-success' },
-  ] as const)('works on no two tasks of an identifier at once, whichever node claims them: $order, $condition', async (polling) => {
-    await begin([], polling)
-    const [twice] = await Promise.all([workSingly([...sites, ...sites], 120), ...sites.map((site) => pushSome(site, 20))])
-    expect(twice).toEqual([])
-  })
+  ] as const)(
+    'works on no two tasks of an identifier at once, whichever node claims them: $order, $condition',
+    async (polling) => {
+      await begin([], polling)
+      const [twice] = await Promise.all([workSingly([...sites, ...sites], 120), ...sites.map((site) => pushSome(site, 20))])
+      expect(twice).toEqual([])
+    },
+  )
 
   test('goes on with no transaction that another node has ended, whether it is told or not', async () => {
     await begin([])

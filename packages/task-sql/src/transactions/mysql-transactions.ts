@@ -27,7 +27,8 @@ export type Mysql2TransactionsOptions = RepeatOptions
  *
  * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
  * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
- * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED.
+ * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED. On a Galera cluster a transaction that a node has
+ * ended and not told of is found out by asking (`connection.prepare` of your own, and statements side by side on the connection, are not watched).
  *
  * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
  * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
