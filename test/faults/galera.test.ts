@@ -166,7 +166,7 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
     for (let round = 0; round < 200; round++) {
       const outcome = await codeOf(() =>
         transactions(async (transaction) => {
-          await transaction.query(`update effect set times = ${own} where identifier = '${shared}'`)
+          await transaction.execute('update effect set times = ? where identifier = ?', [own, shared])
           const theirs = rival.pool.query('update effect set times = times + 1 where identifier = ?', [shared])
           // Until it says that it has lost, or shows it: what it had written is gone.
           for (let look = 0; (await timesAt(transaction, `look${look}`)) === own; look++);
