@@ -12,24 +12,24 @@ export interface Galera extends AsyncDisposable {
   readonly nodes: readonly [MariaDbServer, MariaDbServer]
 }
 
-/** Starts them; the second takes a copy of the first: some ten seconds. */
+/** Starts them; the second takes a copy of the first: some ten seconds. The first has the majority, and goes on if the second dies. */
 export async function startGalera(): Promise<Galera> {
   await using opened = new AsyncDisposableStack()
   const port = await freePort()
-  const first = opened.use(await startMariaDb({ settings: await settingsOf(port, 'gcomm://') }))
-  const second = opened.use(await startMariaDb({ settings: await settingsOf(await freePort(), `gcomm://127.0.0.1:${port}`) }))
+  const first = opened.use(await startMariaDb({ settings: await settingsOf(port, 'gcomm://', 2) }))
+  const second = opened.use(await startMariaDb({ settings: await settingsOf(await freePort(), `gcomm://127.0.0.1:${port}`, 1) }))
   const kept = opened.move()
   return { nodes: [first, second], [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
 /** https://mariadb.com/kb/en/configuring-mariadb-galera-cluster/ */
-async function settingsOf(port: number, cluster: string): Promise<Record<string, string>> {
+async function settingsOf(port: number, cluster: string, weight: number): Promise<Record<string, string>> {
   const transfers = [await freePort(), await freePort()] as const
   return {
     'wsrep-on': 'ON',
     'wsrep-provider': provider,
     'wsrep-cluster-address': cluster,
-    'wsrep-provider-options': `gmcast.listen_addr=tcp://127.0.0.1:${port};ist.recv_addr=127.0.0.1:${transfers[0]}`,
+    'wsrep-provider-options': `gmcast.listen_addr=tcp://127.0.0.1:${port};ist.recv_addr=127.0.0.1:${transfers[0]};pc.weight=${weight}`,
     'wsrep-node-address': '127.0.0.1',
     'wsrep-sst-method': 'rsync',
     'wsrep-sst-receive-address': `127.0.0.1:${transfers[1]}`,

@@ -27,7 +27,8 @@ export type Mysql2TransactionsOptions = RepeatOptions
  *
  * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
  * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
- * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED.
+ * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED. On a Galera cluster a transaction that a node has
+ * ended and not told of is found out by asking (`connection.prepare` of your own, and statements side by side on the connection, are not watched).
  *
  * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
  * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
@@ -43,10 +44,11 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   options: Mysql2TransactionsOptions = {},
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
+  const isGalera = askedOnce()
   const transact: TransactionSource<Connection> = (work) =>
     repeat(
       retries,
-      (enter) => once(pool, work, enter),
+      (enter) => once(pool, isGalera, work, enter),
       (error, phase) => isRepeatable(named(error), phase),
     )
   const connections = pool.pool?.config?.connectionLimit
@@ -55,6 +57,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
 
 async function once<Connection extends Mysql2PoolConnection, Result>(
   pool: Mysql2Pool<Connection>,
+  isGalera: (connection: Connection) => Promise<boolean>,
   work: (connection: Connection) => Result | Promise<Result>,
   enter: (phase: Phase) => void,
 ): Promise<Result> {
@@ -66,9 +69,10 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
   const onError = (error: Error): void => void (broken = error)
   connection.on('error', onError)
   try {
+    const galera = await isGalera(connection).catch(rethrow)
     await connection.query('set transaction isolation level read committed').catch(rethrow)
     await connection.query('start transaction').catch(rethrow)
-    using watch = guard(connection)
+    using watch = guard(connection, galera)
     const result = await work(connection)
     if (watch.rolledBack) throw closed(watch.rolledBack)
     // What is known to be lost was not committed; a commit that is sent may have been.
@@ -92,6 +96,19 @@ async function once<Connection extends Mysql2PoolConnection, Result>(
     connection.off('error', onError)
     if (broken) connection.destroy()
     else connection.release()
+  }
+}
+
+/** Whether this is MariaDB in a cluster: servers of one pool are nodes of one, or of none. */
+function askedOnce(): (connection: Mysql2Connection) => Promise<boolean> {
+  let galera: boolean | undefined
+  return async (connection) => {
+    if (galera === undefined) {
+      const [rows] = await connection.query("show variables where variable_name in ('wsrep_on', 'in_transaction')")
+      const values = (rows as { Value: string }[]).map(({ Value }) => Value)
+      galera = values.length === 2 && values.includes('ON')
+    }
+    return galera
   }
 }
 
