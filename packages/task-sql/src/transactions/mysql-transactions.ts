@@ -1,10 +1,11 @@
-import { isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from '../adapters/from-mysql2.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { closed, guard } from './mysql-guard.ts'
+import { once } from './once.ts'
+import type { Session } from './once.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
-import type { Phase, RepeatOptions } from './repeat.ts'
+import type { RepeatOptions } from './repeat.ts'
 
 /** What we need of a pool of `mysql2/promise`. */
 export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2PoolConnection> {
@@ -48,54 +49,52 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   const transact: TransactionSource<Connection> = (work) =>
     repeat(
       retries,
-      (enter) => once(pool, isGalera, work, enter),
+      (enter) => {
+        let galera = false
+        return once(
+          () => openSession(pool, async (connection) => void (galera = await isGalera(connection))),
+          async (connection) => {
+            using watch = guard(connection, galera)
+            const result = await work(connection)
+            if (watch.rolledBack) throw closed(watch.rolledBack)
+            return result
+          },
+          enter,
+          named,
+        )
+      },
       (error, phase) => isRepeatable(named(error), phase),
     )
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(transact, connections !== undefined && { connections })
 }
 
-async function once<Connection extends Mysql2PoolConnection, Result>(
+async function openSession<Connection extends Mysql2PoolConnection>(
   pool: Mysql2Pool<Connection>,
-  isGalera: (connection: Connection) => Promise<boolean>,
-  work: (connection: Connection) => Result | Promise<Result>,
-  enter: (phase: Phase) => void,
-): Promise<Result> {
-  const connection = await pool.getConnection().catch(rethrow)
-  enter('working')
-  let sent = false
-  let broken: Error | undefined
+  beforeBegin: (connection: Connection) => Promise<void>,
+): Promise<Session<Connection>> {
+  const connection = await pool.getConnection()
+  let lost: Error | undefined
   // A connection that is lost between two statements says so by an event.
-  const onError = (error: Error): void => void (broken = error)
+  const onError = (error: Error): void => void (lost = error)
   connection.on('error', onError)
-  try {
-    const galera = await isGalera(connection).catch(rethrow)
-    await connection.query('set transaction isolation level read committed').catch(rethrow)
-    await connection.query('start transaction').catch(rethrow)
-    using watch = guard(connection, galera)
-    const result = await work(connection)
-    if (watch.rolledBack) throw closed(watch.rolledBack)
-    // What is known to be lost was not committed; a commit that is sent may have been.
-    if (broken) rethrow(broken)
-    enter('committing')
-    sent = true
-    await connection.query('commit').catch(rethrow)
-    return result
-  } catch (error) {
-    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
-    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
-      broken = error
-      throw error
-    }
-    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-    await connection.query('rollback').catch((cause: Error) => (broken = cause))
-    if (broken && !sent) enter('lost')
-    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
-    throw error
-  } finally {
-    connection.off('error', onError)
-    if (broken) connection.destroy()
-    else connection.release()
+  return {
+    connection,
+    get lost() {
+      return lost
+    },
+    begin: async () => {
+      await beforeBegin(connection)
+      await connection.query('set transaction isolation level read committed')
+      await connection.query('start transaction')
+    },
+    commit: () => connection.query('commit'),
+    rollback: () => connection.query('rollback'),
+    release: (broken) => {
+      connection.off('error', onError)
+      if (broken) connection.destroy()
+      else connection.release()
+    },
   }
 }
 
@@ -115,8 +114,4 @@ function askedOnce(): (connection: Mysql2Connection) => Promise<boolean> {
 /** Errors of `work`'s own statements come as the driver threw them. */
 function named(error: unknown): unknown {
   return classifyMysqlError(error) ?? error
-}
-
-function rethrow(error: unknown): never {
-  throw named(error)
 }

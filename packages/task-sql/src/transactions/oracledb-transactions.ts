@@ -1,9 +1,10 @@
-import { isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { OracledbConnection } from '../adapters/from-oracledb.ts'
 import { classifyOracleError } from '../dialects/oracle-errors.ts'
+import { once } from './once.ts'
+import type { Session } from './once.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
-import type { Phase, RepeatOptions } from './repeat.ts'
+import type { RepeatOptions } from './repeat.ts'
 
 /** What we need of a pool of `oracledb`. */
 export interface OracledbPool<Connection extends OracledbPoolConnection = OracledbPoolConnection> {
@@ -45,51 +46,32 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
   const transact: TransactionSource<Connection> = (work) =>
     repeat(
       retries,
-      (enter) => once(pool, work, enter),
+      (enter) => once(() => openSession(pool), work, enter, named),
       (error, phase) => isRepeatable(named(error), phase),
     )
   const connections = pool.poolMax
   return Object.assign(transact, connections !== undefined && { connections })
 }
 
-async function once<Connection extends OracledbPoolConnection, Result>(
+async function openSession<Connection extends OracledbPoolConnection>(
   pool: OracledbPool<Connection>,
-  work: (connection: Connection) => Result | Promise<Result>,
-  enter: (phase: Phase) => void,
-): Promise<Result> {
-  const connection = await pool.getConnection().catch(rethrow)
-  enter('working')
-  let sent = false
-  let broken = false
-  try {
-    const result = await work(connection)
-    enter('committing')
-    sent = true
-    await connection.commit().catch(rethrow)
-    return result
-  } catch (error) {
-    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
-    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
-      broken = true
-      throw error
-    }
-    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-    await connection.rollback().catch(() => (broken = true))
-    if (broken && !sent) enter('lost')
-    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken = true
-    throw error
-  } finally {
-    const closed = connection.close({ drop: broken }).catch(() => {})
-    // Where it is still in use, its end would be waited for.
-    if (!broken) await closed
+): Promise<Session<Connection>> {
+  const connection = await pool.getConnection()
+  return {
+    connection,
+    // The first statement begins it.
+    begin: async () => {},
+    commit: () => connection.commit(),
+    rollback: () => connection.rollback(),
+    release: async (broken) => {
+      const ended = connection.close({ drop: broken !== undefined }).catch(() => {})
+      // Where it is still in use, its end would be waited for.
+      if (!broken) await ended
+    },
   }
 }
 
 /** Errors of `work`'s own statements come as the driver threw them. */
 function named(error: unknown): unknown {
   return classifyOracleError(error) ?? error
-}
-
-function rethrow(error: unknown): never {
-  throw named(error)
 }

@@ -2,6 +2,8 @@ import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { once } from './once.ts'
+import type { Session } from './once.ts'
 import { autocommit, notReadCommitted } from './pg-autocommit.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
 import type { Phase, RepeatOptions } from './repeat.ts'
@@ -55,8 +57,8 @@ export function pgTransactions<Client extends PgPoolClient>(
       retries,
       async (enter) => {
         pool = undefined
-        pool = await server.find()
-        return once(pool, work, enter)
+        const found = (pool = await server.find())
+        return once(() => openSession(found), work, enter, named)
       },
       (error, phase) => {
         if (!pool) return false
@@ -85,45 +87,29 @@ export function pgTransactions<Client extends PgPoolClient>(
   return Object.assign(transact, { autocommit: alone }, sizes.length > 0 && { connections: Math.min(...sizes) })
 }
 
-async function once<Client extends PgPoolClient, Result>(
-  pool: PgPool<Client>,
-  work: (client: Client) => Result | Promise<Result>,
-  enter: (phase: Phase) => void,
-): Promise<Result> {
-  const client = await pool.connect().catch(rethrow)
-  enter('working')
-  let sent = false
-  let broken: Error | undefined
+async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<Session<Client>> {
+  const client = await pool.connect()
+  let lost: Error | undefined
   // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
-  const onError = (error: Error): void => void (broken = error)
+  const onError = (error: Error): void => void (lost = error)
   client.on('error', onError)
-  try {
-    await client.query('begin isolation level read committed', []).catch(rethrow)
-    const result = await work(client)
-    // What is known to be lost was not committed; a commit that is sent may have been.
-    if (broken) rethrow(broken)
-    enter('committing')
-    sent = true
-    const { command } = (await client.query('commit', []).catch(rethrow)) as { command?: string }
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
-    if (command === 'ROLLBACK')
-      throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
-    return result
-  } catch (error) {
-    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
-    if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
-      broken = error
-      throw error
-    }
-    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-    await client.query('rollback', []).catch((cause: Error) => (broken = cause))
-    if (broken && !sent) enter('lost')
-    // Nor is one to a standby: where the address moves to the new primary, a new connection goes there.
-    if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
-    throw error
-  } finally {
-    client.off('error', onError)
-    client.release(broken)
+  return {
+    connection: client,
+    get lost() {
+      return lost
+    },
+    begin: () => client.query('begin isolation level read committed', []),
+    commit: async () => {
+      const { command } = (await client.query('commit', [])) as { command?: string }
+      // PostgreSQL answers a commit of an aborted transaction with a rollback, and no error.
+      if (command === 'ROLLBACK')
+        throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
+    },
+    rollback: () => client.query('rollback', []),
+    release: (broken) => {
+      client.off('error', onError)
+      client.release(broken)
+    },
   }
 }
 
@@ -136,8 +122,4 @@ function isServersFault(error: unknown, phase: Phase): boolean {
 /** Errors of `work`'s own statements come as the driver threw them. */
 function named(error: unknown): unknown {
   return classifyPostgresError(error) ?? error
-}
-
-function rethrow(error: unknown): never {
-  throw named(error)
 }
