@@ -202,6 +202,17 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
   })
 
   // The last one: it leaves one node.
+  test('says that a node takes no statements, until it does', async () => {
+    await begin(['a'])
+    const [, { pool, tasks }] = sites as [Site, Site]
+    const transactions = mysql2Transactions(pool, { retries: 0 })
+    const poll = (): Promise<HeldTask[]> => transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic))
+    await pool.query("set global wsrep_reject_queries = 'ALL'")
+    expect(await codeOf(poll)).toBe('DATABASE_UNAVAILABLE')
+    await pool.query("set global wsrep_reject_queries = 'NONE'")
+    expect(await poll()).toHaveLength(1)
+  })
+
   test('loses nothing and does nothing twice when a node is killed amid its work, and the other has the majority', async () => {
     const identifiers = Array.from({ length: 1_000 }, (_, index) => `i${index}`)
     await begin(identifiers)

@@ -59,6 +59,15 @@ function classify(error: Error): TaskError | undefined {
   if (/closed state|Pool is closed|Connection is closed|driver has already been destroyed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
   }
+  // https://mariadb.com/kb/en/wsrep_reject_queries/: also what a node says that has lost the majority of its cluster.
+  if (errno === 1047 && error.message.includes('WSREP')) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `This node takes no statements, as it has no cluster: go to another (${error.message})`,
+      { errno },
+      because,
+    )
+  }
   if (unreachableCodes.has(code)) {
     return new TaskError(
       'DATABASE_UNAVAILABLE',
