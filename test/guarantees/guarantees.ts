@@ -51,6 +51,16 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'Two nodes of a Galera cluster that both take writes give each task to one, and work on one task of an identifier at a time',
+    tests: [
+      'faults/galera#gives each task to one',
+      'faults/galera#works on no two tasks of an identifier',
+      'faults/galera#goes on with no transaction',
+      'faults/galera#when a node is killed',
+    ],
+  },
+  {
     promise: 'A connection that is lost at any statement leaves nothing half done; an unknown commit can be repeated',
     tests: [
       'faults/connection-loss#leave no trace',
