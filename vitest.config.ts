@@ -36,7 +36,12 @@ const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts']
 /** What only MariaDB and MySQL are asked. */
-const mysqlOnly = ['test/conformance/server.test.ts', 'test/conformance/locks.test.ts', 'test/faults/mysql.test.ts']
+const mysqlOnly = [
+  'test/conformance/server.test.ts',
+  'test/conformance/locks.test.ts',
+  'test/faults/mysql.test.ts',
+  'test/faults/ignored-deadlock.test.ts',
+]
 /** MySQL has another kind of cluster. */
 const mariadbOnly = ['test/faults/galera.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']

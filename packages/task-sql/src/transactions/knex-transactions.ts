@@ -8,6 +8,7 @@ import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a Knex instance. */
 export interface KnexDatabase<Transaction> {
@@ -28,7 +29,8 @@ export interface KnexDatabase<Transaction> {
 export function knexTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyPostgresError, async (transaction) => {
+  return readCommitted(knex, classifyPostgresError, async (transaction, work) => {
+    await work()
     // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
     await transaction.raw('select', [])
   })
@@ -39,29 +41,25 @@ export function knexTransactions<Transaction extends KnexTransaction>(
  *
  * @example
  * const transactions = knexMysqlTransactions(knex({ client: 'mysql2', connection: url }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
- * itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
+ * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
  */
 export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyMysqlError, async () => {})
+  return readCommitted(knex, classifyMysqlError, (transaction, work) =>
+    unlessRolledBack(transaction, (text) => transaction.raw(text, []), work),
+  )
 }
 
 function readCommitted<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
   classify: (error: unknown) => unknown,
-  beforeCommit: (transaction: Transaction) => Promise<void>,
+  transact: (transaction: Transaction, work: () => Promise<void>) => Promise<void>,
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) =>
-      knex.transaction(
-        async (transaction) => {
-          await work(transaction)
-          await beforeCommit(transaction)
-        },
-        { isolationLevel: 'read committed' },
-      ),
+      knex.transaction((transaction) => transact(transaction, () => work(transaction)), { isolationLevel: 'read committed' }),
     (error) => {
       const known = classify(inDriversWords(error))
       // The words of a Knex instance without a pool.

@@ -8,6 +8,7 @@ import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a Prisma client for a server. */
 export interface PrismaDatabase<Transaction> {
@@ -31,7 +32,8 @@ export interface PrismaSqliteDatabase<Transaction> {
 export function prismaTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(prisma, classifyPostgresError, async (transaction) => {
+  return readCommitted(prisma, classifyPostgresError, async (transaction, work) => {
+    await work()
     // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
     await queryPrisma(transaction, 'select')
   })
@@ -43,29 +45,26 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
  *
  * @example
  * const transactions = prismaMysqlTransactions(new PrismaClient({ adapter: new PrismaMariaDb('mariadb://…') }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows; DATABASE_UNAVAILABLE if there
- * is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows, or ignored a deadlock, or the end
+ * of the transaction by a definition: what it wrote after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
+ * commit itself the outcome is unknown
  */
 export function prismaMysqlTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(prisma, classifyMysqlError, async () => {})
+  return readCommitted(prisma, classifyMysqlError, (transaction, work) =>
+    unlessRolledBack(transaction, (text) => queryPrisma(transaction, text), work),
+  )
 }
 
 function readCommitted<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
   classify: (error: unknown) => unknown,
-  beforeCommit: (transaction: Transaction) => Promise<void>,
+  transact: (transaction: Transaction, work: () => Promise<void>) => Promise<void>,
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) =>
-      prisma.$transaction(
-        async (transaction) => {
-          await work(transaction)
-          await beforeCommit(transaction)
-        },
-        { isolationLevel: 'ReadCommitted' },
-      ),
+      prisma.$transaction((transaction) => transact(transaction, () => work(transaction)), { isolationLevel: 'ReadCommitted' }),
     (thrown) => {
       const error = driversError(thrown)
       return classify(error) ?? error

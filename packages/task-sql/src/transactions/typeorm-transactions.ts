@@ -8,6 +8,7 @@ import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
+import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a TypeORM `DataSource`. */
 export interface TypeormDataSource<Manager> {
@@ -25,7 +26,8 @@ export interface TypeormDataSource<Manager> {
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyPostgresError, async (manager) => {
+  return readCommitted(dataSource, classifyPostgresError, async (manager, work) => {
+    await work()
     // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
     await runTypeorm(manager, 'select')
   })
@@ -36,26 +38,25 @@ export function typeormTransactions<Manager extends TypeormManager>(
  *
  * @example
  * const transactions = typeormMysqlTransactions(await new DataSource({ type: 'mariadb', url }).initialize())
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
- * itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a
+ * definition: what it wrote after that is committed; and if the data source was destroyed; DATABASE_UNAVAILABLE if there is no connection, or it is
+ * lost: on the commit itself the outcome is unknown
  */
 export function typeormMysqlTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyMysqlError, async () => {})
+  return readCommitted(dataSource, classifyMysqlError, (manager, work) =>
+    unlessRolledBack(manager, (text) => runTypeorm(manager, text), work),
+  )
 }
 
 function readCommitted<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
   classify: (error: unknown) => unknown,
-  beforeCommit: (manager: Manager) => Promise<void>,
+  transact: (manager: Manager, work: () => Promise<void>) => Promise<void>,
 ): TransactionSource<Manager> {
   return libraryTransactions<Manager>(
-    (work) =>
-      dataSource.transaction('READ COMMITTED', async (manager) => {
-        await work(manager)
-        await beforeCommit(manager)
-      }),
+    (work) => dataSource.transaction('READ COMMITTED', (manager) => transact(manager, () => work(manager))),
     (error) => classify(driversError(error)) ?? classifyTypeormError(error as Error),
   )
 }
