@@ -96,7 +96,7 @@ export default defineConfig({
           include: [
             'test/{conformance,properties,faults,e2e}/*.test.ts',
             // A million rows, on one of each kind: where plans can differ.
-            ...(['sqlite-memory', 'postgres-18', 'postgres-15'].includes(subject) ? ['test/plans/*.test.ts'] : []),
+            ...(['sqlite-memory', 'postgres-18', 'postgres-15', 'mariadb'].includes(subject) ? ['test/plans/*.test.ts'] : []),
           ],
           exclude: [
             ...(excluded[subject] ?? []),
