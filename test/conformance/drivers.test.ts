@@ -23,7 +23,7 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
-const onServer = testOn(['postgres', 'mariadb'])
+const onServer = testOn(['postgres', 'mariadb', 'mysql'])
 const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {

@@ -4,9 +4,9 @@ import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
-import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a Drizzle database on a server. */
 export interface DrizzleDatabase<Transaction> {
@@ -51,15 +51,11 @@ export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<
   db: DrizzleDatabase<Transaction>,
   sql: DrizzleSql<Query>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
+  return mysqlLibraryTransactions<Transaction>(
     (work) =>
       db.transaction(
         (transaction) =>
-          unlessRolledBack(
-            transaction,
-            (text) => transaction.execute(sql([text] as unknown as TemplateStringsArray)),
-            () => work(transaction),
-          ),
+          inSavepoint(transaction, (text) => transaction.execute(sql([text] as unknown as TemplateStringsArray)), work),
         { isolationLevel: 'read committed' },
       ),
     classifyMysqlError,

@@ -6,9 +6,9 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
-import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a Knex instance. */
 export interface KnexDatabase<Transaction> {
@@ -29,11 +29,15 @@ export interface KnexDatabase<Transaction> {
 export function knexTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyPostgresError, async (transaction, work) => {
-    await work()
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
-    await transaction.raw('select', [])
-  })
+  return libraryTransactions<Transaction>(
+    (work) =>
+      readCommitted(knex, async (transaction) => {
+        await work(transaction)
+        // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
+        await transaction.raw('select', [])
+      }),
+    (error) => classified(error, classifyPostgresError),
+  )
 }
 
 /**
@@ -47,25 +51,23 @@ export function knexTransactions<Transaction extends KnexTransaction>(
 export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyMysqlError, (transaction, work) =>
-    unlessRolledBack(transaction, (text) => transaction.raw(text, []), work),
+  return mysqlLibraryTransactions<Transaction>(
+    (work) => readCommitted(knex, (transaction) => inSavepoint(transaction, (text) => transaction.raw(text, []), work)),
+    (error) => classified(error, classifyMysqlError),
   )
 }
 
-function readCommitted<Transaction extends KnexTransaction>(
+function readCommitted<Transaction>(
   knex: KnexDatabase<Transaction>,
-  classify: (error: unknown) => unknown,
-  transact: (transaction: Transaction, work: () => Promise<void>) => Promise<void>,
-): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) =>
-      knex.transaction((transaction) => transact(transaction, () => work(transaction)), { isolationLevel: 'read committed' }),
-    (error) => {
-      const known = classify(inDriversWords(error))
-      // The words of a Knex instance without a pool.
-      return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
-    },
-  )
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<unknown> {
+  return knex.transaction(work, { isolationLevel: 'read committed' })
+}
+
+function classified(error: unknown, classify: (error: unknown) => unknown): unknown {
+  const known = classify(inDriversWords(error))
+  // The words of a Knex instance without a pool.
+  return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
 }
 
 function closed(cause: unknown): TaskError {

@@ -3,9 +3,9 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import type { KyselySql } from '../adapters/from-kysely.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
-import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a `Kysely` on a server. */
 export interface KyselyDatabase<Transaction> {
@@ -45,14 +45,10 @@ export function kyselyMysqlTransactions<Transaction extends object & Executor, E
   db: KyselyDatabase<Transaction>,
   sql: KyselySql<Executor>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
+  return mysqlLibraryTransactions<Transaction>(
     (work) =>
       readCommitted(db, (transaction) =>
-        unlessRolledBack(
-          transaction,
-          (text) => sql([text] as unknown as TemplateStringsArray).execute(transaction),
-          () => work(transaction),
-        ),
+        inSavepoint(transaction, (text) => sql([text] as unknown as TemplateStringsArray).execute(transaction), work),
       ),
     classifyMysqlError,
   )

@@ -6,9 +6,9 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
-import { unlessRolledBack } from './unless-rolled-back.ts'
 
 /** What we need of a TypeORM `DataSource`. */
 export interface TypeormDataSource<Manager> {
@@ -26,11 +26,15 @@ export interface TypeormDataSource<Manager> {
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyPostgresError, async (manager, work) => {
-    await work()
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
-    await runTypeorm(manager, 'select')
-  })
+  return libraryTransactions<Manager>(
+    (work) =>
+      dataSource.transaction('READ COMMITTED', async (manager) => {
+        await work(manager)
+        // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
+        await runTypeorm(manager, 'select')
+      }),
+    (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error as Error),
+  )
 }
 
 /**
@@ -45,19 +49,10 @@ export function typeormTransactions<Manager extends TypeormManager>(
 export function typeormMysqlTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyMysqlError, (manager, work) =>
-    unlessRolledBack(manager, (text) => runTypeorm(manager, text), work),
-  )
-}
-
-function readCommitted<Manager extends TypeormManager>(
-  dataSource: TypeormDataSource<Manager>,
-  classify: (error: unknown) => unknown,
-  transact: (manager: Manager, work: () => Promise<void>) => Promise<void>,
-): TransactionSource<Manager> {
-  return libraryTransactions<Manager>(
-    (work) => dataSource.transaction('READ COMMITTED', (manager) => transact(manager, () => work(manager))),
-    (error) => classify(driversError(error)) ?? classifyTypeormError(error as Error),
+  return mysqlLibraryTransactions<Manager>(
+    (work) =>
+      dataSource.transaction('READ COMMITTED', (manager) => inSavepoint(manager, (text) => runTypeorm(manager, text), work)),
+    (error) => classifyMysqlError(driversError(error)) ?? classifyTypeormError(error as Error),
   )
 }
 
