@@ -36,7 +36,12 @@ const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts']
 /** What only MariaDB and MySQL are asked. */
-const mysqlOnly = ['test/conformance/server.test.ts', 'test/conformance/locks.test.ts', 'test/faults/mysql.test.ts']
+const mysqlOnly = [
+  'test/conformance/server.test.ts',
+  'test/conformance/locks.test.ts',
+  'test/faults/mysql.test.ts',
+  'test/faults/ignored-deadlock.test.ts',
+]
 /** MySQL has another kind of cluster. */
 const mariadbOnly = ['test/faults/galera.test.ts']
 const partitioned = ['test/conformance/partition.test.ts']
@@ -91,7 +96,7 @@ export default defineConfig({
           include: [
             'test/{conformance,properties,faults,e2e}/*.test.ts',
             // A million rows, on one of each kind: where plans can differ.
-            ...(['sqlite-memory', 'postgres-18', 'postgres-15'].includes(subject) ? ['test/plans/*.test.ts'] : []),
+            ...(['sqlite-memory', 'postgres-18', 'postgres-15', 'mariadb'].includes(subject) ? ['test/plans/*.test.ts'] : []),
           ],
           exclude: [
             ...(excluded[subject] ?? []),

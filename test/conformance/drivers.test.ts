@@ -23,7 +23,7 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
-const onServer = testOn(['postgres', 'mariadb'])
+const onServer = testOn(['postgres', 'mariadb', 'mysql'])
 const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
@@ -37,9 +37,13 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     at = await placeOf(subject)
     open = await driver.open(at)
     tasks = sqlTaskRepository({ dialect: open.dialect, adapter: open.adapter as OpenDriver['adapter'] & { execution: 'async' } })
-    await open.transactions((transaction) =>
-      query(open, transaction, sql`create table invoice (id ${raw(isMysql ? 'text character set utf8mb4' : 'text')})`),
-    )
+    const create: Steps = function* (transaction) {
+      yield open.adapter.execute(
+        transaction,
+        sql`create table invoice (id ${raw(isMysql ? 'text character set utf8mb4' : 'text')})`,
+      )
+    }
+    await open.transact(create)
   })
   afterAll(async () => {
     await open.close()

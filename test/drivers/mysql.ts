@@ -62,7 +62,7 @@ async function openKysely(uri: string, plugins: CamelCasePlugin[] = []): Promise
   return {
     dialect,
     adapter: fromKyselyMysql(kyselySql),
-    transactions: kyselyMysqlTransactions(db),
+    transactions: kyselyMysqlTransactions(db, kyselySql),
     transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
     insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
     invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
@@ -76,7 +76,7 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromDrizzleMysql(drizzleSql),
-    transactions: drizzleMysqlTransactions(db as never),
+    transactions: drizzleMysqlTransactions(db as never, drizzleSql),
     transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
     insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
     invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),

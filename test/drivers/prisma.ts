@@ -4,7 +4,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import type { PrismaDatabase, PrismaSqliteDatabase, PrismaTransaction } from '@taskstream/task-sql/prisma'
+import type { PrismaDatabase, PrismaNesting, PrismaSqliteDatabase, PrismaTransaction } from '@taskstream/task-sql/prisma'
 import { makeFolder } from '../databases/throw-away.ts'
 
 type Provider = 'postgresql' | 'mysql' | 'sqlite'
@@ -17,7 +17,7 @@ interface PrismaInvoices {
   }
 }
 
-export type PrismaInvoiceTransaction = PrismaTransaction & PrismaInvoices
+export interface PrismaInvoiceTransaction extends PrismaTransaction, PrismaInvoices, PrismaNesting<PrismaInvoiceTransaction> {}
 
 export type PrismaClient = PrismaInvoices &
   PrismaTransaction &

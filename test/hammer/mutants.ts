@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     name: 'lanes are read, not locked',
     from: /^[\s\S]*task_lane l [\s\S]*$/,
     // Counting them locks them too.
-    to: (text) => text.replace('for update skip locked', '').replace('set l.polled = l.polled + 1', '$& where 1 = 0'),
+    to: (text) => text.replace(/for update (of l )?skip locked/, '').replace('set l.polled = l.polled + 1', '$& where 1 = 0'),
     engines: ['mariadb'],
   },
   {

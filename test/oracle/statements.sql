@@ -611,10 +611,7 @@ for update
 -- junction
 --   text, JSON
 select distinct t.identifier
-from task t
-where t.topic = :1
-and t.stage is not null
-and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
+from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state = 4 and t.due is null
 
 -- junction
@@ -648,10 +645,7 @@ where 1 = 1
 -- junction
 --   text, JSON
 select distinct t.identifier
-from task t
-where t.topic = :1
-and t.stage is not null
-and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
+from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state between 0 and 7
 
 -- migrate

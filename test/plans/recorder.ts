@@ -72,6 +72,29 @@ export class Recorder {
     })
   }
 
+  /** For MariaDB: has the server count what each statement reads, of whatever table, and what an index condition throws away. */
+  mariadb(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
+    return {
+      execution: 'async',
+      execute: async (transaction, statement) => {
+        if (!this.recording) return adapter.execute(transaction, statement)
+        // To ask is to read too.
+        const idle = await countReads(transaction)
+        const before = await countReads(transaction)
+        const found = await adapter.execute(transaction, statement)
+        const after = await countReads(transaction)
+        const reads = [...after].map(([name, count]) => [name, count - 2 * before.get(name)! + idle.get(name)!] as const)
+        this.works.push({
+          text: render(statement, () => '?'),
+          by: reads.filter(([, count]) => count !== 0).map(([name, count]) => `${name}: ${count}`),
+          rows: reads.reduce((sum, [name, count]) => sum + (name === 'Handler_icp_match' ? -count : count), 0),
+          scans: false,
+        })
+        return found
+      },
+    } as SqlAdapter<AnyTransaction, 'async'>
+  }
+
   /** For SQLite: asks for the plan of each statement. */
   sqlite(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
     return {
@@ -95,6 +118,14 @@ export class Recorder {
       },
     } as SqlAdapter<AnyTransaction, 'sync'>
   }
+}
+
+/** https://mariadb.com/kb/en/server-status-variables/#handler_read_key */
+async function countReads(connection: AnyTransaction): Promise<ReadonlyMap<string, number>> {
+  const [rows] = await connection.query(
+    `show session status where variable_name like 'handler_read%' or variable_name like 'handler_icp%'`,
+  )
+  return new Map((rows as { Variable_name: string; Value: string }[]).map((row) => [row.Variable_name, Number(row.Value)]))
 }
 
 function looked(node: Node): number {

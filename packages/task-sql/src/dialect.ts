@@ -193,7 +193,9 @@ export interface Dialect {
    * Locks rows `t` of periodic tasks until the transaction ends. @returns these columns of each, as they are then, in order of their keys
    */
   lockPeriodic(which: Statement, locked: Selection['locked'], columns: Statement): Verb<readonly Row[]>
-  /** Locks the rows `t` of these identifiers of a keyed topic that meet a condition. @returns their sequences, ascending */
+  /** The rows `t` of these identifiers of a keyed topic, looked up one by one: what stands between `from` and the rest of a condition. */
+  identified(topic: string, identifiers: readonly string[]): Statement
+  /** Locks those of them that meet a condition. @returns their sequences, ascending */
   lockIdentified(
     topic: string,
     identifiers: readonly string[],
@@ -242,8 +244,10 @@ export interface Dialect {
   readonly taskInOrder: Statement
   /** The task table as `t`, to be read by topic and `listed`, in that order. */
   taskListed(order: PollOrder): Statement
+  /** The task table by this name, to be read by topic and identifier, and by stage. */
+  taskIdentified(name: string): Statement
   /** Whether a column has one of these values: looked up one by one in an index, whatever the statistics say. */
-  among(column: Statement, values: readonly (string | number)[]): Statement
+  among(column: Statement, values: readonly number[]): Statement
 
   /**
    * Takes the first ready tasks of a topic in order of sequence, passing over what others are taking, if the topic is polled so.

@@ -14,6 +14,7 @@ import { valuesOf } from './returning.ts'
 type Writes = Pick<
   Dialect,
   | 'beginPush'
+  | 'identified'
   | 'lockIdentified'
   | 'lockPeriodic'
   | 'lockTasks'
@@ -54,6 +55,9 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
   const rowsOf = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
     sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
   const byKey: typeof rowsOf = (topic, keys, from, key) => rowsOf(topic, [...keys, noSequence], from, key)
+  const identified = (topic: string, identifiers: readonly string[]): Statement =>
+    sql`${textsOf(identifiers)} straight_join ${task} t force index (task_identifier)
+          on t.topic = ${topic} and t.identifier = w.wanted where t.stage is not null`
   const held = ({ topic, owner, tasks, columns }: HeldRequest): { readonly from: Statement; readonly fence: Statement } => ({
     from: sql`${table('w', [
       { name: 'wanted', type: 'integer', values: [...tasks.map(({ sequence }) => sequence), noSequence] },
@@ -136,13 +140,9 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
     },
+    identified,
     lockIdentified: function* (topic, identifiers, which, locked) {
-      const found = yield sql`
-        select t.sequence
-          from ${textsOf(identifiers)}
-          straight_join ${task} t force index (task_identifier)
-            on t.topic = ${topic} and t.identifier = w.wanted and t.stage is not null
-         where ${which}`
+      const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
       return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
     },
     changeHeld: function* (request, set) {

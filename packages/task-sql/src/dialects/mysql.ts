@@ -3,14 +3,14 @@ import type { Dialect } from '../dialect.ts'
 import { mysqlMigrations, mysqlTables } from '../schema/mysql.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import { transactionScript } from '../schema/script.ts'
-import { nothing, raw, sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
-import { rows, table, textsOf } from './mysql-values.ts'
+import { keysOf, rows, table } from './mysql-values.ts'
 import { mysqlWrites } from './mysql-writes.ts'
 
 export interface MysqlOptions {
@@ -78,10 +78,9 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     orderBy: (order) => orders[order],
     taskInOrder: sql`${tables.task} t force index (primary)`,
     taskListed: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
-    among: (column, values) =>
-      typeof values[0] === 'string'
-        ? sql`${column} in (select w.wanted from ${textsOf(values as readonly string[])})`
-        : sql`${column} in (select w.wanted from json_table(${JSON.stringify(values)}, '$[*]' columns (wanted bigint path '$')) w)`,
+    // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
+    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
     noteHeld: function* () {
       // The index of active rows is exact.
@@ -149,21 +148,16 @@ function checkGalera(): () => Verb<void> {
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
 
-/** A derived table cannot ask for the topic of the row outside it: counted is what lies before the one that is too many. */
+/**
+ * A derived table cannot ask for the topic of the row outside it, and so cannot be limited. By its due time a row is found by a constant topic only:
+ * for others, its index is read with all that is not due. Suspended rows are looked at instead.
+ */
 function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'waiting', limit: number): Statement {
-  const [index, column, where] = {
-    ready: ['task_open', 'sequence', 'state = 1'],
-    active: ['task_open', 'sequence', 'state = 0'],
-    waiting: ['task_due', 'due', 'due is not null'],
-  }[state] as [string, string, string]
-  const waits = state === 'waiting' ? raw(' and t.state = 4') : nothing
+  const which = raw(`= ${{ ready: 1, active: 0, waiting: '4 and n.due is not null' }[state]}`)
+  const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and n.state ${which}`
   return sql`
-    least(${limit}, (select count(*)
-       from ${task} t force index (${raw(index)})
-      where t.topic = p.topic and t.${raw(where)}${waits}
-        and t.${raw(column)} <= coalesce((select n.${raw(column)}
-                                            from ${task} n force index (${raw(index)})
-                                           where n.topic = p.topic and n.${raw(where)}
-                                           order by n.${raw(column)}
-                                           limit 1 offset ${limit - 1}), ${Number.MAX_SAFE_INTEGER})))`
+    case
+      when (select 1 ${counted} limit 1 offset ${limit - 1}) = 1 then ${limit}
+      else (select count(*) ${counted})
+    end`
 }

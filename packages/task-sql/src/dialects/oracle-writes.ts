@@ -22,6 +22,7 @@ type Writes = Pick<
   | 'insertUnlessThere'
   | 'latest'
   | 'lockHeld'
+  | 'identified'
   | 'lockIdentified'
   | 'lockPeriodic'
   | 'lockTasks'
@@ -48,6 +49,8 @@ export function oracleWrites(tables: OracleTables): Writes {
     latest: nothing,
   })
   const { touched } = writes
+  const ofIdentifiers = (identifiers: readonly string[]): Statement =>
+    sql`t.stage is not null and t.identifier in (select w.wanted from ${textsOf(identifiers)})`
 
   /** Statements tell what they have inserted only of one row: numbers are drawn first, and given to the rows by their places. */
   const insert = ({ columns, values, topic, from, where }: TaskInsertion, hint: Statement): Statement => sql`
@@ -95,9 +98,10 @@ export function oracleWrites(tables: OracleTables): Writes {
       if (count === 0) return []
       return yield sql`select t.sequence, t.external_id from ${at(insertion.topic, numbers)}`
     },
+    identified: (topic, identifiers) => sql`${task} t where t.topic = ${topic} and ${ofIdentifiers(identifiers)}`,
     lockIdentified: function* (topic, identifiers, which, locked) {
-      const identified = sql`t.stage is not null and t.identifier in (select w.wanted from ${textsOf(identifiers)})`
-      return sequencesOf(yield* lockTasks({ topic, which: sql`${identified} and ${which}`, locked }, raw('t.sequence')))
+      const asked = { topic, which: sql`${ofIdentifiers(identifiers)} and ${which}`, locked }
+      return sequencesOf(yield* lockTasks(asked, raw('t.sequence')))
     },
     lockHeld: function* (request) {
       const locked = yield sql`${selectHeld(request)} ${lockOf('wait')}`

@@ -9,7 +9,7 @@ import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
 import { classifyOracleError } from './oracle-errors.ts'
 import { openOracleLanes, oracleLanes } from './oracle-lanes.ts'
-import { keysOf, table, textsOf } from './oracle-values.ts'
+import { keysOf, table } from './oracle-values.ts'
 import { oracleWrites } from './oracle-writes.ts'
 
 export interface OracleOptions {
@@ -62,9 +62,9 @@ export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dia
     orderBy: (order) => orders[order],
     taskInOrder: sql`${tables.task} t`,
     taskListed: () => sql`${tables.task} t`,
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
     // A list of more than a thousand is refused (ORA-01795).
-    among: (column, values) =>
-      sql`${column} in (select w.wanted from ${typeof values[0] === 'string' ? textsOf(values as readonly string[]) : keysOf(values as readonly number[])})`,
+    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     claimPlain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, ...writes }),
     noteHeld: function* () {
       // The index of active rows is exact.

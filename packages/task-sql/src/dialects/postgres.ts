@@ -84,6 +84,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     beginPush,
     ...writes,
     ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
+    identified: (topic, identifiers) =>
+      sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
     lockIdentified: function* (topic, identifiers, which, locked) {
       // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
       const rows = yield sql`
@@ -101,6 +103,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
     taskInOrder: sql`${tables.task} t`,
     taskListed: () => sql`${tables.task} t`,
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
     orderBy: orderByTopic,
     among,
     ...scale,

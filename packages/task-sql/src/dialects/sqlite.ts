@@ -59,6 +59,8 @@ export function sqlite(): Dialect {
     beginPush,
     ...writes,
     ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
+    identified: (topic, identifiers) =>
+      sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
     lockIdentified: function* (topic, identifiers, which) {
       const rows = yield sql`
         select t.sequence
@@ -79,6 +81,7 @@ export function sqlite(): Dialect {
     // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
     taskInOrder: raw('task t indexed by task_topic_sequence'),
     taskListed: () => raw('task t'),
+    taskIdentified: (name) => raw(`task ${name}`),
     orderBy: orderByTopic,
     noteHeld: function* () {
       // The index of active rows is exact.

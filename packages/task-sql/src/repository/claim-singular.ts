@@ -90,7 +90,7 @@ function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boo
 
 /** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
 function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<boolean> {
-  const { task, turn } = dialect.tables
+  const { turn } = dialect.tables
   const limit = size * 4 + spareRows
   const first = sql`
     select n.turn, n.identifier, n.turn as place
@@ -106,7 +106,7 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
   const heads = yield sql`
     select r.identifier,
            (select t.sequence
-              from ${task} t
+              from ${dialect.taskIdentified('t')}
              where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
              order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
              ${dialect.limit(raw('1'))}) as sequence
@@ -147,8 +147,8 @@ function obstacleStages(condition: PollCondition): number[] {
 }
 
 /** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
-function stands({ tables, limit }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
-  return sql`(select 1 from ${tables.task} b where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
+function stands({ taskIdentified, limit }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
+  return sql`(select 1 from ${taskIdentified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
 }
 
 function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {

@@ -13,7 +13,6 @@ export function* junction(
   groups: Iterable<readonly string[]>,
 ): Verb<ReadonlySet<string>> {
   const { dialect } = context
-  const { task } = dialect.tables
   checkTopic(topic)
   if (kind !== 'singular' && kind !== 'eternal') throw invalid('junction', kind, "must be 'singular' or 'eternal'")
   const asked = checkGroups(groups)
@@ -24,10 +23,7 @@ export function* junction(
   // Requirement 04 §33: suspended for itself, not until a due time; or in any state but redundant.
   const arrived = yield sql`
     select distinct t.identifier
-      from ${task} t
-     where t.topic = ${topic}
-       and t.stage is not null
-       and ${dialect.among(raw('t.identifier'), identifiers)}
+      from ${dialect.identified(topic, identifiers)}
        and ${raw(kind === 'singular' ? 't.state = 4 and t.due is null' : 't.state between 0 and 7')}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())

@@ -17,6 +17,7 @@ import type { Running } from '../run.ts'
 import { migrate, plan, schemaStatus } from '../schema/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from '../schema/migrate.ts'
 import type { SqlAdapter, Verb } from '../transaction.ts'
+import { noteDefinitions } from '../transactions/mysql-library-transactions.ts'
 import { activate, activations, deactivate } from './activation.ts'
 import { complete } from './complete.ts'
 import type { Context } from './context.ts'
@@ -178,7 +179,10 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     purgeOwners: bind(purgeOwners),
     expire: bind(expire),
     migrate: (transactions) =>
-      transactions(async (transaction): Promise<Migration> => await run(adapter, transaction, migrate(dialect), rare)),
+      transactions(async (transaction): Promise<Migration> => {
+        noteDefinitions(transaction as object)
+        return await run(adapter, transaction, migrate(dialect), rare)
+      }),
     plan: (transactions) =>
       transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), rare)),
     schemaStatus: (transactions) =>

@@ -4,6 +4,7 @@ import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
@@ -42,15 +43,21 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
  * Transactions of Drizzle on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
  *
  * @example
- * const transactions = drizzleMysqlTransactions(drizzle(pool))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
- * itself the outcome is unknown
+ * const transactions = drizzleMysqlTransactions(drizzle(pool), sql)
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
+ * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
  */
-export function drizzleMysqlTransactions<Transaction extends object>(
+export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction>,
+  sql: DrizzleSql<Query>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) => db.transaction((transaction) => work(transaction), { isolationLevel: 'read committed' }),
+  return mysqlLibraryTransactions<Transaction>(
+    (work) =>
+      db.transaction(
+        (transaction) =>
+          inSavepoint(transaction, (text) => transaction.execute(sql([text] as unknown as TemplateStringsArray)), work),
+        { isolationLevel: 'read committed' },
+      ),
     classifyMysqlError,
   )
 }

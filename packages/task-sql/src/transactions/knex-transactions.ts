@@ -6,6 +6,7 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
@@ -28,10 +29,15 @@ export interface KnexDatabase<Transaction> {
 export function knexTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyPostgresError, async (transaction) => {
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
-    await transaction.raw('select', [])
-  })
+  return libraryTransactions<Transaction>(
+    (work) =>
+      readCommitted(knex, async (transaction) => {
+        await work(transaction)
+        // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
+        await transaction.raw('select', [])
+      }),
+    (error) => classified(error, classifyPostgresError),
+  )
 }
 
 /**
@@ -39,35 +45,29 @@ export function knexTransactions<Transaction extends KnexTransaction>(
  *
  * @example
  * const transactions = knexMysqlTransactions(knex({ client: 'mysql2', connection: url }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
- * itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
+ * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
  */
 export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(knex, classifyMysqlError, async () => {})
+  return mysqlLibraryTransactions<Transaction>(
+    (work) => readCommitted(knex, (transaction) => inSavepoint(transaction, (text) => transaction.raw(text, []), work)),
+    (error) => classified(error, classifyMysqlError),
+  )
 }
 
-function readCommitted<Transaction extends KnexTransaction>(
+function readCommitted<Transaction>(
   knex: KnexDatabase<Transaction>,
-  classify: (error: unknown) => unknown,
-  beforeCommit: (transaction: Transaction) => Promise<void>,
-): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) =>
-      knex.transaction(
-        async (transaction) => {
-          await work(transaction)
-          await beforeCommit(transaction)
-        },
-        { isolationLevel: 'read committed' },
-      ),
-    (error) => {
-      const known = classify(inDriversWords(error))
-      // The words of a Knex instance without a pool.
-      return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
-    },
-  )
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<unknown> {
+  return knex.transaction(work, { isolationLevel: 'read committed' })
+}
+
+function classified(error: unknown, classify: (error: unknown) => unknown): unknown {
+  const known = classify(inDriversWords(error))
+  // The words of a Knex instance without a pool.
+  return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
 }
 
 function closed(cause: unknown): TaskError {

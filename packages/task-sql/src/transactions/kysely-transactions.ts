@@ -3,6 +3,7 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import type { KyselySql } from '../adapters/from-kysely.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
@@ -29,28 +30,35 @@ export interface KyselyConnections<Connection> {
  * commit itself the outcome is unknown
  */
 export function kyselyTransactions<Transaction extends object>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
-  return readCommitted(db, classifyPostgresError)
+  return libraryTransactions<Transaction>((work) => readCommitted(db, work), classifyPostgresError)
 }
 
 /**
  * Transactions of Kysely on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
  *
  * @example
- * const transactions = kyselyMysqlTransactions(new Kysely<Tables>({ dialect: new MysqlDialect({ pool }) }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
- * commit itself the outcome is unknown
+ * const transactions = kyselyMysqlTransactions(new Kysely<Tables>({ dialect: new MysqlDialect({ pool }) }), sql)
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
+ * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
  */
-export function kyselyMysqlTransactions<Transaction extends object>(
+export function kyselyMysqlTransactions<Transaction extends object & Executor, Executor>(
   db: KyselyDatabase<Transaction>,
+  sql: KyselySql<Executor>,
 ): TransactionSource<Transaction> {
-  return readCommitted(db, classifyMysqlError)
+  return mysqlLibraryTransactions<Transaction>(
+    (work) =>
+      readCommitted(db, (transaction) =>
+        inSavepoint(transaction, (text) => sql([text] as unknown as TemplateStringsArray).execute(transaction), work),
+      ),
+    classifyMysqlError,
+  )
 }
 
-function readCommitted<Transaction extends object>(
+function readCommitted<Transaction>(
   db: KyselyDatabase<Transaction>,
-  classify: (error: unknown) => unknown,
-): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>((work) => db.transaction().setIsolationLevel('read committed').execute(work), classify)
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  return db.transaction().setIsolationLevel('read committed').execute(work)
 }
 
 /**

@@ -6,12 +6,18 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
 /** What we need of a Prisma client for a server. */
 export interface PrismaDatabase<Transaction> {
   $transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'ReadCommitted' }): Promise<unknown>
+}
+
+/** What we need of a transaction that Prisma, from 7.5 on, has begun on MariaDB or MySQL: another one inside it. */
+export interface PrismaNesting<Transaction> {
+  $transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
 /** What we need of a Prisma client for SQLite. */
@@ -31,46 +37,46 @@ export interface PrismaSqliteDatabase<Transaction> {
 export function prismaTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(prisma, classifyPostgresError, async (transaction) => {
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
-    await queryPrisma(transaction, 'select')
-  })
+  return libraryTransactions<Transaction>(
+    (work) =>
+      readCommitted(prisma, async (transaction) => {
+        await work(transaction)
+        // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
+        await queryPrisma(transaction, 'select')
+      }),
+    (error) => classifyPostgresError(error) ?? error,
+  )
 }
 
 /**
- * Transactions of Prisma on MariaDB or MySQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of its
- * `transactionOptions`, of five seconds unless set.
+ * Transactions of Prisma 7.5 and later on MariaDB or MySQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of
+ * its `transactionOptions`, of five seconds unless set.
  *
  * @example
  * const transactions = prismaMysqlTransactions(new PrismaClient({ adapter: new PrismaMariaDb('mariadb://…') }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows; DATABASE_UNAVAILABLE if there
- * is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows, or ignored a deadlock, or the end
+ * of the transaction by a definition: what it wrote after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
+ * commit itself the outcome is unknown
  */
-export function prismaMysqlTransactions<Transaction extends PrismaTransaction>(
+export function prismaMysqlTransactions<Transaction extends PrismaTransaction & PrismaNesting<Transaction>>(
   prisma: PrismaDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return readCommitted(prisma, classifyMysqlError, async () => {})
+  return mysqlLibraryTransactions<Transaction>(
+    // Prisma's own savepoints: it prepares every statement, and MySQL prepares none of these.
+    (work) => readCommitted(prisma, async (transaction) => void (await transaction.$transaction(work))),
+    (error) => classifyMysqlError(error) ?? error,
+  )
 }
 
-function readCommitted<Transaction extends PrismaTransaction>(
+async function readCommitted<Transaction>(
   prisma: PrismaDatabase<Transaction>,
-  classify: (error: unknown) => unknown,
-  beforeCommit: (transaction: Transaction) => Promise<void>,
-): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) =>
-      prisma.$transaction(
-        async (transaction) => {
-          await work(transaction)
-          await beforeCommit(transaction)
-        },
-        { isolationLevel: 'ReadCommitted' },
-      ),
-    (thrown) => {
-      const error = driversError(thrown)
-      return classify(error) ?? error
-    },
-  )
+  work: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  try {
+    await prisma.$transaction(work, { isolationLevel: 'ReadCommitted' })
+  } catch (error) {
+    throw driversError(error)
+  }
 }
 
 /**

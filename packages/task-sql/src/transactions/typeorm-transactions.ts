@@ -6,6 +6,7 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
@@ -25,10 +26,15 @@ export interface TypeormDataSource<Manager> {
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyPostgresError, async (manager) => {
-    // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
-    await runTypeorm(manager, 'select')
-  })
+  return libraryTransactions<Manager>(
+    (work) =>
+      dataSource.transaction('READ COMMITTED', async (manager) => {
+        await work(manager)
+        // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
+        await runTypeorm(manager, 'select')
+      }),
+    (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error as Error),
+  )
 }
 
 /**
@@ -36,27 +42,17 @@ export function typeormTransactions<Manager extends TypeormManager>(
  *
  * @example
  * const transactions = typeormMysqlTransactions(await new DataSource({ type: 'mariadb', url }).initialize())
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit
- * itself the outcome is unknown
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a
+ * definition: what it wrote after that is committed; and if the data source was destroyed; DATABASE_UNAVAILABLE if there is no connection, or it is
+ * lost: on the commit itself the outcome is unknown
  */
 export function typeormMysqlTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
 ): TransactionSource<Manager> {
-  return readCommitted(dataSource, classifyMysqlError, async () => {})
-}
-
-function readCommitted<Manager extends TypeormManager>(
-  dataSource: TypeormDataSource<Manager>,
-  classify: (error: unknown) => unknown,
-  beforeCommit: (manager: Manager) => Promise<void>,
-): TransactionSource<Manager> {
-  return libraryTransactions<Manager>(
+  return mysqlLibraryTransactions<Manager>(
     (work) =>
-      dataSource.transaction('READ COMMITTED', async (manager) => {
-        await work(manager)
-        await beforeCommit(manager)
-      }),
-    (error) => classify(driversError(error)) ?? classifyTypeormError(error as Error),
+      dataSource.transaction('READ COMMITTED', (manager) => inSavepoint(manager, (text) => runTypeorm(manager, text), work)),
+    (error) => classifyMysqlError(driversError(error)) ?? classifyTypeormError(error as Error),
   )
 }
 
