@@ -70,6 +70,14 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    promise: 'A transaction that the server has ended, and whose work goes on all the same, is never said to be committed',
+    tests: [
+      'faults/ignored-deadlock#ignores a deadlock',
+      'faults/mysql#ignores a deadlock',
+      'conformance/drivers#whose error was ignored',
+    ],
+  },
+  {
     promise: 'A synchronous standby that is promoted has everything that was committed, and work goes on there',
     tests: ['faults/failover#leaves all that was committed'],
   },
