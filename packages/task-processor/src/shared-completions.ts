@@ -64,7 +64,10 @@ export class SharedCompletions<Transaction> {
   /** Never rejects. */
   async #completeAll(together: readonly Waiting[]): Promise<void> {
     const { dispatcher, repository, topic } = this.#environment
-    const all = new Map(together.flatMap(({ decisions }) => [...decisions]))
+    // In order, as each batch is: whoever else locks these rows does so in order too.
+    const all = new Map(
+      together.flatMap(({ decisions }) => [...decisions]).toSorted(([left], [right]) => left.sequence - right.sequence),
+    )
     const single = together.every((each) => each.single)
     const shared = await dispatcher
       .once<Completion>((transaction) => repository.complete(transaction, topic, all), single)
