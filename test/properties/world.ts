@@ -78,8 +78,7 @@ export class World {
       return model[kind](session)
     }
     if (kind === 'push') return this.#push(session, party, size, pick, 'append')
-    // A poll under a condition may be working on ready tasks that it does not take.
-    const unsure = this.model.topic.condition !== 'none' && this.model.open.length > 1
+    const unsure = this.#othersMayPoll
     if (kind === 'insert') {
       if (unsure) return
       const insertion = (['supersede', 'replace', 'delete'] as const)[pick % 3]!
@@ -94,6 +93,11 @@ export class World {
     if (kind === 'junction') return this.#junction(session, party, pick)
     if (kind === 'purge' && !(unsure && pick % 4 === 0)) return this.#purge(session, party, size, pick)
     if (kind !== 'purge') return this.#letGo(kind, session, party, size)
+  }
+
+  /** A poll under a condition may be working on ready tasks that it does not take. */
+  get #othersMayPoll(): boolean {
+    return this.model.topic.condition !== 'none' && this.model.open.length > 1
   }
 
   async #push(session: number, party: Party, size: number, pick: number, insertion: Insertion): Promise<void> {
@@ -199,7 +203,7 @@ export class World {
     const free = [...known.values()].filter(({ sequence }) => !model.isLocked(session, sequence))
     const isHeld = (task: HeldTask): boolean => model.holds(session, tasks.owner, task)
     // MariaDB locks a row to see that it is not held any more, and an open poll may have taken it off the list: that would be waited for.
-    const mayWait = it.subject.engine === 'mariadb' && model.topic.condition !== 'none' && model.open.length > 1
+    const mayWait = it.subject.engine === 'mariadb' && this.#othersMayPoll
     const chosen = free.filter((task) => !mayWait || isHeld(task)).slice(-size)
     const held = new Set(chosen.filter(isHeld))
     const decision = decisions[kind]

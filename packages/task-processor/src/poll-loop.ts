@@ -49,7 +49,7 @@ export class PollLoop<Transaction> {
   #plain: boolean
   #empty = 0
   /**
-   * Batches to be polled at once. More each time, as long as there is more than was asked for: of a few tasks that many processes are woken for
+   * Batches to be polled at once. More each time, as long as all that was asked for came: of a few tasks that many processes are woken for
    * nobody is to take all.
    */
   #ahead = 1
@@ -132,8 +132,9 @@ export class PollLoop<Transaction> {
       }
       release()
       listener.onEmpty({ topic })
+      // Woken meanwhile, it polls at once: due tasks have a time of their own.
       if (version !== this.#wake.version) return 0
-      // Before it sleeps it must know when to wake. Woken before that, it polls at once.
+      // Before it sleeps it must know when to wake.
       const { released, nextDueMs = Infinity } = await this.#release()
       const sleepMs = Math.min(nextDueMs, this.#idleMs(++this.#empty))
       this.#releaseAt = clock.monotonicMs() + nextDueMs

@@ -5,7 +5,7 @@ import type { Decisions } from './task-handler.ts'
 
 /** A batch of as many gains nothing by company. */
 const largeBatch = 100
-/** Tasks that are completed together at most. */
+/** Tasks that are completed together at most; what is more goes with the next. */
 const mostTasks = 1_000
 /** So many at a time go their own way: while one waits for its commit, another is at work. */
 const ownWay = 2
@@ -21,7 +21,7 @@ interface Waiting {
 
 /**
  * Completions of a topic's small batches, several in one transaction: those that come while others are under way go along with the next. None
- * waits for longer than that. What they share cannot fail one for another: whatever goes wrong with it, each is tried alone, and of a
+ * waits for more to come. What they share cannot fail one for another: whatever goes wrong with it, each is tried alone, and of a
  * commit whose outcome is unknown the fence tells then, as it would have told before.
  */
 export class SharedCompletions<Transaction> {
