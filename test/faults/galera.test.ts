@@ -163,7 +163,7 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
     const transactions = mysql2Transactions(pool, { retries: 0 })
     const own = -1
     const outcomes = new Set<unknown>()
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < 800; round++) {
       const outcome = await codeOf(() =>
         transactions(async (transaction) => {
           await transaction.execute('update effect set times = ? where identifier = ?', [own, shared])
