@@ -232,6 +232,9 @@ export interface Dialect {
   /** Runs an update, a delete or an insert. @returns how many rows it touched */
   touched(write: Statement): Verb<number>
 
+  /** True where a row that is pushed now to the topic `p` would be found through the list only; absent where that never happens. */
+  readonly mustList?: Statement
+
   /** True for a ready row `t`, said so that an index of ready rows is read in its order. */
   readonly ready: Statement
   /**

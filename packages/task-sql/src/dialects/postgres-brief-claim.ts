@@ -3,7 +3,7 @@ import { heldNames, noHeld } from '../repository/row.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-import { activate, topicOf } from './postgres-claim-statement.ts'
+import { activate, historyOf, sessionsRun, topicOf } from './postgres-claim-statement.ts'
 import type { ClaimReport } from './postgres-claim-statement.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { chunkBits, chunkOf } from './postgres-holdings.ts'
@@ -29,6 +29,9 @@ interface Known extends Record<string, SqlValue> {
  * Nothing is taken on trust. The statement itself looks whether all that is supposed is so: the history of the database and of the topic
  * (and so its order), the owner, the note, that no sequence beyond the chunk was drawn, that no row is listed, and that its transaction has
  * written nothing, which could be locks of its own. Otherwise it takes nothing, and returns no row at all.
+ *
+ * Why no row outside the noted chunk can be taken: the statement takes rows above the floor only. The chunk of the first such sequence is
+ * compared before it is sent, and the chunk of the last sequence drawn within it.
  */
 export class BriefClaims {
   readonly #known = new Map<string, { readonly chunk: number; left: number }>()
@@ -44,6 +47,7 @@ export class BriefClaims {
     const { topic, owner, size, mayLock, now } = request
     const known = this.#known.get(keyOf(request))
     if (known === undefined || known.left <= 0 || pending !== undefined || mayLock) return undefined
+    if (chunkOf(floor + 1) !== known.chunk) return undefined
     const values = { topic, owner, size, history, floor, chunk: known.chunk }
     const write = (places: Known): Statement => briefStatement(this.#tables, request, places)
     return now === null ? this.#filled.fill('', values, write) : write(values)
@@ -82,13 +86,13 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
   return sql`
     with start as materialized (
       select p.topic, ${known.floor}::int8 as floor, ${known.size}::int8 as size
-        from ${topic} p, ${owner} o, ${holding} h
+        from ${topic} p, ${owner} o
        where p.topic = ${known.topic}
-         and concat_ws('/', p.generation, current_setting('taskstream.run', true)) = ${known.history}
+         and ${historyOf(tables, raw(sessionsRun))} = ${known.history}
          and o.owner = ${known.owner}
-         and h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8
+         and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)
          and pg_current_xact_id_if_assigned() is null
-         and (select last_value from ${sequence}) >> ${raw(String(chunkBits))} <= ${known.chunk}::int8
+         and (select last_value between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1 from ${sequence})
          and not exists (select from ${task} t where ${inTopic(tables, partitioned ? known.topic : raw('p.topic'))} and t.listed and ${ready})),
     fresh as materialized (
       select t.ctid as place

@@ -1,15 +1,14 @@
 import type { ClaimRequest } from '../dialect.ts'
 import { heldNames, noHeld } from '../repository/row.ts'
-import { nothing, raw, sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import type { FloorReport, TopicFloor } from './postgres-floor.ts'
+import { isOpen } from './postgres-locks.ts'
 import { Templates } from '../templates.ts'
 import { chunkBits } from './postgres-holdings.ts'
+import { leafOf } from '../schema/postgres-partitions.ts'
 import { inTopic, ready } from './postgres-topic.ts'
-
-/** An id that no transaction has. */
-const nobody = '2'
 
 /** What a claim is given, but for its columns and the time. */
 interface Known extends Record<string, SqlValue> {
@@ -23,15 +22,18 @@ interface Known extends Record<string, SqlValue> {
   readonly bound: SqlValue
 }
 
-/** `merge`: looks for listed rows too. Most polls find none to be there, and are spared that. */
+/**
+ * `merge`: looks for listed rows too, and at so many rows more than are asked for, as others may have locked the first. Most polls find no
+ * listed rows to be there, and are spared that.
+ */
 export function claimStatements(
   tables: PostgresTables,
   extent: Statement,
-): (request: ClaimRequest, floor: TopicFloor, merge: boolean) => Statement {
+): (request: ClaimRequest, floor: TopicFloor, merge: number | undefined) => Statement {
   const filled = new Templates<Known>()
   return (request, { history, floor, pending }, merge) => {
     const { topic, owner, size, mayLock, now } = request
-    const run = history.split('/').slice(1).join('/') || null
+    const run = runOf(history)
     const { mark = null, bound = null } = pending ?? {}
     const known = { topic, owner, size, history, run, floor, mark, bound }
     const write = (values: Known): Statement => claimStatement(tables, request, values, merge, extent)
@@ -51,15 +53,32 @@ export interface ClaimReport extends FloorReport {
   readonly clean: boolean
   /** Whether there are listed rows. */
   readonly relisted: boolean
+  /** Fewer were taken than asked for, and not all ready rows were looked at. */
+  readonly crowded: boolean
+  /** How many sequences a session draws at a time. */
+  readonly cache: number
   /** The size of the task table, in bytes. */
   readonly extent: number
 }
 
 /** Reads the status of a claim, in the order in which its statement writes it. */
 export function toReport(status: string): ClaimReport {
-  const [ownerKnown, ordering, condition, history, persisted, floor, bound, clean, mark, settled, relisted, extent] = status
-    .split(' ')
-    .map((word) => (word === '-' ? undefined : word))
+  const [
+    ownerKnown,
+    ordering,
+    condition,
+    history,
+    persisted,
+    floor,
+    bound,
+    clean,
+    mark,
+    settled,
+    relisted,
+    crowded,
+    cache,
+    extent,
+  ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
   return {
     ownerKnown: ownerKnown === 't',
     ordering: ordering ?? '',
@@ -72,6 +91,8 @@ export function toReport(status: string): ClaimReport {
     mark,
     settled: settled === undefined ? undefined : Number(settled),
     relisted: relisted === 't',
+    crowded: crowded === 't',
+    cache: Number(cache),
     extent: Number(extent),
   }
 }
@@ -84,7 +105,7 @@ function claimStatement(
   tables: PostgresTables,
   request: ClaimRequest,
   known: Known,
-  merge: boolean,
+  merge: number | undefined,
   extent: Statement,
 ): Statement {
   const { columns, mayLock } = request
@@ -93,17 +114,17 @@ function claimStatement(
   const own = topicOf(tables, topic)
   // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
   // lock is its own, which would not be passed over. (A row that it has written itself may carry its lock too.)
-  const free = sql`${ready} and (t.xmax <> (select self from start) or t.xmin = (select self from start))`
+  const free = sql`${ready} and (t.xmax = '0'::xid or (select untouched from start) or not ${isOpen('t.xmax')} or ${isOpen('t.xmin')})`
   const places = mayLock ? columns : raw('t.ctid as place')
-  const taken = (column: string): Statement =>
-    raw(`${merge ? `select ${column} from again union all ` : ''}select ${column} from fresh`)
+  const session = sql`case when run = ${known.run}::text then run else set_config('taskstream.run', ${run}, false) end`
   return sql`
     with start as materialized (
       select p.topic,
+             pg_current_xact_id_if_assigned() is null as untouched,
              pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
              pg_snapshot_xmin(pg_current_snapshot()) as low,
-             coalesce(pg_current_xact_id_if_assigned()::xid, ${raw(`'${nobody}'`)}::xid) as self,
              (select last_value from ${tables.sequence}) as bound,
+             (select cache_size from pg_sequence_parameters(${tables.sequenceName}::regclass)) as cache,
              (select 1 from ${task} t where ${inTopic(tables, tables.partitioned ? topic : raw('p.topic'))} and t.listed and ${ready}
                order by t.topic, t.sequence limit 1) is not null as relisted,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
@@ -111,34 +132,26 @@ function claimStatement(
              p.condition,
              h.history,
              p.floor as persisted,
-             case when h.same then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
+             case when h.same and (select last_value from ${tables.sequence}) >= ${known.floor}::int8
+                  then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
              case when h.same then ${known.mark}::xid8 end as mark
         from ${tables.topic} p,
              lateral (select history, history = ${known.history} as same
-                        from (select concat_ws('/', p.generation, case
-                               when run = ${known.run}::text then run
-                               else set_config('taskstream.run', concat_ws('/', extract(epoch from pg_postmaster_start_time()),
-                                               extract(epoch from pg_stat_get_bgwriter_stat_reset_time())), false) end) as history
-                                from (select current_setting('taskstream.run', true) as run) h) h) h
+                        from (select ${historyOf(tables, session)} as history
+                                from (select ${raw(sessionsRun)} as run) h) h) h
        where p.topic = ${topic}),
     room as materialized (
-      select case when registered and ordering = 0 and condition = 0 and ${mayLock ? raw('clean') : raw('true')}
-                   and ${merge ? raw('true') : raw('not relisted')} then ${size}::int8 else 0 end as size from start),
+      select case when registered and ordering = 0 and condition = 0 and cache = 1
+                   and ${mayLock ? raw('clean') : raw('true')}
+                   and ${raw(merge === undefined ? 'not relisted' : 'true')} then ${size}::int8 else 0 end as size from start),
     first as materialized (
       select t.sequence
         from ${task} t
        where ${inTopic(tables, own, sql`(select floor from start)`)} and not t.listed and ${ready}
        order by t.topic, t.sequence
        limit 1),
-    ${merge ? listedRows(tables, own, free, places) : nothing}
-    fresh as materialized (
-      select ${places}
-        from ${task} t
-       where ${inTopic(tables, own, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
-       order by t.topic, t.sequence
-       limit (select size - ${merge ? raw('(select count(*) from again)') : raw('0')} from room)
-         for update skip locked),
-    ${mayLock ? sql`claimed as (${taken('*')})` : claimed(tables, request, known, taken('place'))}
+    taken as materialized (${merge === undefined ? freshRows(tables, own, free, places) : mergedRows(tables, own, free, places, merge)}),
+    ${mayLock ? raw('claimed as (select * from taken)') : claimed(tables, request, known)}
     select ${heldNames}, null as status
       from claimed c
      union all
@@ -147,52 +160,103 @@ function claimStatement(
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
-                     s.relisted, ${extent})
+                     s.relisted, ${merge === undefined ? raw('false') : crowded(tables, own, merge)}, s.cache, ${extent})
       from start s`
 }
+
+/**
+ * What a topic's memory is of, for its row `p`: its generation, and the storage of its rows, which a truncated table has anew; then that of
+ * the session, which is its database and server.
+ */
+export function historyOf({ partitioned, schema, taskName }: PostgresTables, run: Statement): Statement {
+  const storage = partitioned
+    ? sql`pg_relation_filenode(to_regclass(format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))})))`
+    : sql`pg_relation_filenode(${taskName}::regclass)`
+  return sql`concat_ws('/', p.generation, coalesce(${storage}, 0), ${run})`
+}
+
+/** The session's part of a history. */
+function runOf(history: string): string | null {
+  return history.split('/').slice(2).join('/') || null
+}
+
+/** As the session keeps it: what it says is so for as long as there is a session. */
+export const sessionsRun: string = "current_setting('taskstream.run', true)"
+
+/** The server's start, the reset of its statistics by a crash, and the database: one that is restored or cloned is another. */
+const run =
+  raw(`concat_ws('/', extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()),
+                          (select d.oid from pg_database d where d.datname = current_database()))`)
 
 /** The topic, where its value is no part of the plan: a partition is only found by a value. */
 export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {
   return partitioned ? topic : raw('(select topic from start)')
 }
 
-/** The listed rows that come before as many fresh ones as there is room for, or among them. */
-function listedRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
-  const { task } = tables
+/** The first ready rows that nobody has locked. */
+function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
   return sql`
-    last as materialized (
-      select max(sequence) as sequence
-        from (select sequence
-                from ((select t.sequence
-                         from ${task} t
-                        where ${inTopic(tables, topic)} and t.listed and ${free}
-                        order by t.topic, t.sequence
-                        limit (select size from room))
-                      union all
-                      (select t.sequence
-                         from ${task} t
-                        where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
-                        order by t.topic, t.sequence
-                        limit (select size from room))) ready
-               order by sequence
-               limit (select size from room)) first
-       where (select relisted from start)),
-    again as materialized (
       select ${places}
-        from ${task} t
-       where ${inTopic(tables, topic)} and t.listed and ${free} and t.sequence <= (select sequence from last)
+        from ${tables.task} t
+       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
        order by t.topic, t.sequence
        limit (select size from room)
-         for update skip locked),`
+         for update skip locked`
+}
+
+/**
+ * The same of listed and fresh rows, in one order. Each is locked when its turn comes, as what stands in a lateral subquery is: whoever locked
+ * a listed row of some batch and then a fresh one could pass over a listed one between them.
+ */
+function mergedRows(
+  tables: PostgresTables,
+  topic: SqlValue | Statement,
+  free: Statement,
+  places: Statement,
+  spare: number,
+): Statement {
+  const window = raw(`(select size + ${spare} from room)`)
+  return sql`
+      select l.*
+        from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,
+             lateral (select ${places}
+                        from ${tables.task} t
+                       where t.topic = ${topic} and t.sequence = ready.sequence and ${free}
+                         for update skip locked) l
+       limit (select size from room)`
+}
+
+/** Fewer rows were taken than asked for, and there are more than were looked at. */
+function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: number): Statement {
+  const beyond = raw(`(select size + ${spare} + 1 from room)`)
+  return sql`case when (select count(*) from taken) < (select size from room)
+                          then (select count(*) from (${readyRows(tables, topic, beyond)}) ready) > (select size + ${raw(String(spare))} from room)
+                          else false end`
+}
+
+/** Sequences of the first listed ready rows, and of as many fresh ones. */
+function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: Statement): Statement {
+  return sql`
+              (select t.sequence
+                 from ${tables.task} t
+                where ${inTopic(tables, topic)} and t.listed and ${ready}
+                order by t.topic, t.sequence
+                limit ${limit})
+              union all
+              (select t.sequence
+                 from ${tables.task} t
+                where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${ready}
+                order by t.topic, t.sequence
+                limit ${limit})`
 }
 
 /** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
-function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known, places: Statement): Statement {
+function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known): Statement {
   const { holding } = tables
   const own = topicOf(tables, topic)
   return sql`
     claimed as (${activate(tables, owner, now)}
-       where t.ctid = any (array(${places}))
+       where t.ctid = any (array(select place from taken))
          and ${tables.partitioned ? sql`t.topic = ${topic}` : sql`t.topic || '' = ${own}`}
          and t.state = 1
       returning t.listed, ${columns}),

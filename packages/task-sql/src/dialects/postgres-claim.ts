@@ -1,3 +1,4 @@
+import { TaskError } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -14,6 +15,10 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
 /** The persisted floor may lag so far behind; a cold poll reads at most so many finished rows. */
 const persistEvery = 8192
 
+/** Ready rows that are looked at beyond those asked for, where listed ones are merged in; where others have locked so many, more. */
+const spareRows = 1_000
+const moreRows = 16
+
 /**
  * Takes ready tasks without an index on the state, so that neither taking nor completing a task touches an index.
  *
@@ -29,10 +34,14 @@ const persistEvery = 8192
  * see its own earlier claims as ready, and might yet roll them back. And only at READ COMMITTED, where the snapshot is not older
  * than what was learned before it.
  *
- * What a process has learned holds for one history of the database: a topic's generation, and the server's starts. A crash may
- * take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
- * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them. A crash ends every connection: what
- * has once been asked of a server is kept in its session (`taskstream.run`), and asked again where sessions disagree.
+ * What a process has learned holds for one history: a topic's generation, the storage of its rows, the database, and the server's starts. A
+ * crash may take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
+ * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them. A database that was restored
+ * or cloned has another id, and tables that were reloaded have another storage. What cannot change as long as a session lasts is asked once and
+ * kept in it (`taskstream.run`), and asked again where sessions disagree.
+ *
+ * No sequence is drawn below the floor, unless somebody has set the sequence back. Then a claim forgets what is remembered, and a push lists what
+ * lies below the persisted floor. Each sequence is drawn when its task is pushed, unless sessions draw them in advance: then nothing is taken.
  */
 export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'extent' | 'learnExtent'>): Dialect['claimPlain'] {
   const floors = new Map<string, TopicFloor>()
@@ -54,16 +63,18 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     return yield* claimAndLearn(request)
   }
 
-  function* claimAndLearn(request: ClaimRequest): Verb<Claim> {
+  function* claimAndLearn(request: ClaimRequest, spare = spareRows): Verb<Claim> {
     const { pending } = recall(floors, request.topic)
     if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
     const known = recall(floors, request.topic)
     const merge = relisting.has(request.topic)
-    const rows = yield statementOf(request, known, merge)
+    const rows = yield statementOf(request, known, merge ? spare : undefined)
     const status = rows.find((row) => row['status'] !== null)
     if (!status) return { rows: [], ownerKnown: false }
     const report = toReport(String(status['status']))
     const { relisted, clean } = report
+    if (report.cache !== 1) throw cachedSequence(tables, report.cache)
+    if (report.bound < known.floor) floors.delete(request.topic)
     scale.learnExtent(report.extent)
     const now = learn(floors, request.topic, known, report)
     if (relisted) relisting.add(request.topic)
@@ -76,6 +87,11 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     const last = request.mayLock ? undefined : taken.at(-1)?.['sequence']
     brief.learn(request, report, last === undefined ? undefined : toNumber(last))
     if (clean && now.floor - report.persisted > persistEvery) yield persistFloor(tables, request.topic, now)
+    // What is only locked cannot be told apart from what a second claim in this transaction makes active.
+    if (report.crowded && !(request.mayLock && taken.length > 0)) {
+      const more = yield* claimAndLearn({ ...request, size: request.size - taken.length }, spare * moreRows)
+      return { ...more, rows: [...taken, ...more.rows] }
+    }
     return {
       rows: taken,
       polling: toPolling(report.ordering, report.condition),
@@ -83,6 +99,14 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
       locked: request.mayLock,
     }
   }
+}
+
+function cachedSequence({ sequenceName }: PostgresTables, cache: number): TaskError {
+  return new TaskError(
+    'RUNTIME_UNSUPPORTED',
+    `Sessions draw ${cache} sequences of tasks at a time, so that a task may be pushed behind others that were polled: alter sequence ${sequenceName} cache 1, let every producer connect anew, and then run repair`,
+    { found: cache, needed: 1 },
+  )
 }
 
 /** Whoever is persisting the same topic's floor at this moment does it for us too. */

@@ -12,7 +12,8 @@ const patienceMs = 100
  *
  * Whoever has pushed and not ended holds a lock on the table, taken before the first sequence was drawn. So when everybody who
  * held one after the bound was drawn has ended, everything up to the bound is visible: to the next statement, not to this one,
- * whose snapshot may be older than their commits.
+ * whose snapshot may be older than their commits. The transaction that asks is no exception: what it has pushed itself others do not see yet,
+ * and they share what is learned here.
  */
 export function* settleByLocks(tables: PostgresTables, pending: Settling): Verb<Settling> {
   if (performance.now() - pending.since < patienceMs) return pending
@@ -22,8 +23,7 @@ export function* settleByLocks(tables: PostgresTables, pending: Settling): Verb<
      where l.locktype = 'relation'
        and l.relation = ${tables.taskName}::regclass
        and l.database = (select d.oid from pg_database d where d.datname = current_database())
-       and l.mode = 'RowExclusiveLock'
-       and l.pid is distinct from pg_backend_pid()`
+       and l.mode = 'RowExclusiveLock'`
   const rows = yield pushing
   const holders = new Set(rows.map((row) => String(row['virtualtransaction'])))
   const remaining = pending.holders?.filter((holder) => holders.has(holder)) ?? [...holders]

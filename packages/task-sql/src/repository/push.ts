@@ -188,10 +188,15 @@ function headColumn(values: readonly number[] | undefined): RowColumn[] {
 
 /** Whether a row is listed when it is pushed ready. */
 function listing(dialect: Dialect, values: readonly number[] | undefined): Statement {
-  if (!values) return raw('p.listing')
+  if (!values) return listedAtOnce(dialect)
   const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
   const isHead = raw(`(p.condition = ${conditionNumber('none')} or r.head in (${head}, ${headOf.first | headOf.last}))`)
-  return sql`case when p.listing = ${dialect.true} and ${isHead} then ${dialect.true} else ${dialect.false} end`
+  return sql`case when ${listedAtOnce(dialect)} = ${dialect.true} and ${isHead} then ${dialect.true} else ${dialect.false} end`
+}
+
+/** Whether rows of the topic `p` are listed when they come to be ready, but for those that stand behind another from the start. */
+export function listedAtOnce({ mustList }: Dialect): Statement {
+  return mustList ? sql`(p.listing or ${mustList})` : raw('p.listing')
 }
 
 function isReady(creation: CheckedCreation): boolean {

@@ -15,6 +15,7 @@ import type { Row, Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
+import { listedAtOnce } from './push.ts'
 import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
 import { noteTurns, setStage } from './turns.ts'
@@ -178,7 +179,7 @@ function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<read
       'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage',
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-                ${dialect.now(now())}, p.listing, p.ranking, p.stage`,
+                ${dialect.now(now())}, ${listedAtOnce(dialect)}, p.ranking, p.stage`,
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),

@@ -18,6 +18,8 @@ export interface PostgresTables extends Tables {
   readonly turnSequence: Statement
   /** The task table's name as a value, for the catalogue. */
   readonly taskName: string
+  /** The name of the sequence of tasks, the same way. */
+  readonly sequenceName: string
 }
 
 /** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
@@ -42,6 +44,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     periodic: table('task_periodic'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
+    sequenceName: `${quote(schema)}.task_sequence`,
   }
 }
 

@@ -1,0 +1,84 @@
+/** What should be so: the tasks of one topic as each connection sees them, with transactions and savepoints, at READ COMMITTED. */
+
+export interface LedgerRow {
+  readonly sequence: number
+  readonly state: 'ready' | 'active' | 'done'
+  readonly owner?: string
+  readonly attempt: number
+}
+
+/** What a transaction has written since a savepoint, or since it began. */
+type Frame = Map<number, LedgerRow>
+
+interface Open {
+  readonly frames: Frame[]
+  /** Rows that others keep off. Where locks outlive a savepoint that is rolled back to, more than what is written. */
+  readonly locks: Set<number>
+  /** Polled for this transaction only: ready again when it ends, unless they were completed. */
+  readonly lent: Set<number>
+}
+
+export class Ledger {
+  readonly #committed: Frame = new Map()
+  readonly #open: Map<string, Open> = new Map()
+
+  isOpen(connection: string): boolean {
+    return this.#open.has(connection)
+  }
+
+  begin(connection: string): void {
+    this.#open.set(connection, { frames: [new Map()], locks: new Set(), lent: new Set() })
+  }
+
+  savepoint(connection: string): void {
+    this.#open.get(connection)!.frames.push(new Map())
+  }
+
+  releaseSavepoint(connection: string): void {
+    const { frames } = this.#open.get(connection)!
+    for (const [sequence, row] of frames.pop()!) frames.at(-1)!.set(sequence, row)
+  }
+
+  /** The savepoint stays. */
+  rollbackToSavepoint(connection: string, keepsLocks: boolean): void {
+    const { frames, locks } = this.#open.get(connection)!
+    frames[frames.length - 1] = new Map()
+    if (keepsLocks) return
+    const written = new Set(frames.flatMap((frame) => [...frame.keys()]))
+    for (const sequence of locks) if (!written.has(sequence)) locks.delete(sequence)
+  }
+
+  commit(connection: string, lends: boolean): void {
+    const { frames, lent } = this.#open.get(connection)!
+    this.#open.delete(connection)
+    for (const [sequence, row] of frames.flatMap((frame) => [...frame]))
+      if (!(lends && row.state === 'active' && lent.has(sequence))) this.#committed.set(sequence, row)
+  }
+
+  rollback(connection: string): void {
+    this.#open.delete(connection)
+  }
+
+  write(connection: string, row: LedgerRow, lent = false): void {
+    const open = this.#open.get(connection)!
+    open.frames.at(-1)!.set(row.sequence, row)
+    open.locks.add(row.sequence)
+    if (lent) open.lent.add(row.sequence)
+  }
+
+  row(connection: string, sequence: number): LedgerRow | undefined {
+    const written = this.#open.get(connection)?.frames.findLast((frame) => frame.has(sequence))
+    return (written ?? this.#committed).get(sequence)
+  }
+
+  /** In order of their sequences. */
+  rows(connection: string): LedgerRow[] {
+    const frames = this.#open.get(connection)?.frames ?? []
+    const sequences = new Set([this.#committed, ...frames].flatMap((frame) => [...frame.keys()]))
+    return [...sequences].toSorted((left, right) => left - right).map((sequence) => this.row(connection, sequence)!)
+  }
+
+  isLockedByOthers(connection: string, sequence: number): boolean {
+    return [...this.#open].some(([other, { locks }]) => other !== connection && locks.has(sequence))
+  }
+}

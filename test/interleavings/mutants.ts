@@ -1,0 +1,98 @@
+/** The code with one guard taken out: what an explorer must not be silent about. */
+import { registerHooks } from 'node:module'
+
+export interface Mutant {
+  readonly name: string
+  /** The end of the file's path, and what stands there once. */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'a note of the ledger is joined, and may stand there twice',
+    file: 'dialects/postgres-brief-claim.ts',
+    from: 'and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)',
+    to: 'and (select h.chunk from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8) is not null',
+  },
+  {
+    name: 'a brief claim takes from a chunk that is not noted',
+    file: 'dialects/postgres-brief-claim.ts',
+    from: 'if (chunkOf(floor + 1) !== known.chunk) return undefined',
+    to: '',
+  },
+  {
+    name: 'a look at the locks leaves out the own pushes',
+    file: 'dialects/postgres-settle.ts',
+    from: "and l.mode = 'RowExclusiveLock'`",
+    to: "and l.mode = 'RowExclusiveLock' and l.pid is distinct from pg_backend_pid()`",
+  },
+  {
+    name: 'what is locked inside a savepoint is not known to be held',
+    file: 'dialects/postgres-locks.ts',
+    from: "or case when t.xmax <> '0'::xid and ${isOpen('t.xmax')}",
+    to: 'or case when false',
+  },
+  {
+    name: 'what is locked inside a savepoint may be polled again',
+    file: 'dialects/postgres-claim-statement.ts',
+    from: "not ${isOpen('t.xmax')} or ${isOpen('t.xmin')}",
+    to: 't.xmax <> pg_current_xact_id_if_assigned()::xid',
+  },
+  {
+    name: 'a listed row that others have locked makes room for a fresh one',
+    file: 'dialects/postgres-claim-statement.ts',
+    from: 'from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,',
+    to: "from (select sequence from (select sequence, false as f from (${readyRows(tables, topic, raw('(select size from room)'))}) r) ready order by f, sequence limit (select size from room)) ready,",
+  },
+  {
+    name: 'a push has no transaction id before its sequences',
+    file: 'dialects/postgres.ts',
+    from: 'select pg_current_xact_id()${wake',
+    to: 'select 1${wake',
+  },
+  {
+    name: 'the floor rises without waiting for its pair to settle',
+    file: 'dialects/postgres-claim-statement.ts',
+    from: 's.clean and s.low >= s.mark',
+    to: 's.clean and s.mark is not null',
+  },
+  {
+    name: 'a transaction that has written moves the floor',
+    file: 'dialects/postgres-claim-statement.ts',
+    from: "pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean",
+    to: "current_setting('transaction_isolation') = 'read committed' as clean",
+  },
+  {
+    name: 'what is handed back is not listed',
+    file: 'repository/hand-back.ts',
+    from: 'state = 1, listed = ${dialect.true}',
+    to: 'state = 1, listed = ${dialect.false}',
+  },
+  {
+    name: 'nothing is noted in the ledger',
+    file: 'dialects/postgres-claim-statement.ts',
+    from: 'from claimed where not listed) passed',
+    to: 'from claimed where not listed and listed) passed',
+  },
+  {
+    name: 'the fence does not ask for the attempt',
+    file: 'dialects/postgres.ts',
+    from: "sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`",
+    to: "sql`t.state = 0 and t.owner = ${owner} and ${value('attempt')} > 0`",
+  },
+]
+
+/** Has this process load the sources with one of them changed. @throws Error, as it is loaded, if the guard does not stand there once */
+export function mutate({ file, from, to }: Mutant): void {
+  registerHooks({
+    load: (url, context, nextLoad) => {
+      const loaded = nextLoad(url, context)
+      if (!url.endsWith(file)) return loaded
+      const source = String(loaded.source)
+      if (source.split(from).length !== 2) throw new Error(`${file} does not have this once: ${from}`)
+      return { ...loaded, source: source.replace(from, () => to) }
+    },
+  })
+}

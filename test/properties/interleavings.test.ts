@@ -1,0 +1,27 @@
+/**
+ * All orders in which a few connections can do a few things, each order played on real connections: nothing is stranded, given twice or
+ * overtaken. `npm run interleavings -- --mutants` shows which faults this finds.
+ */
+import { describe, expect, test } from 'vitest'
+import { clockAhead } from '../interleavings/clock-ahead.ts'
+import { explore } from '../interleavings/explore.ts'
+import { randomOf } from '../interleavings/random.ts'
+import { canBegin } from '../interleavings/scenario.ts'
+import { scenarios } from '../interleavings/scenarios.ts'
+import { canRun, isMysql, isOracle, isPostgres, openSubject, subjectName } from '../subject.ts'
+
+const most = Number(process.env['TASKSTREAM_RUNS'] ?? (subjectName === 'postgres-18' ? 300 : 100))
+const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
+const writers = isPostgres || isMysql || isOracle ? Infinity : 1
+
+describe.skipIf(!canRun)(`in any order of their statements (${most} of each kind, seed ${seed})`, () => {
+  for (const scenario of scenarios.filter((one) => canBegin(one, writers))) {
+    test(scenario.name, { timeout: 240_000 }, async () => {
+      await using subject = await openSubject()
+      using clock = clockAhead()
+      const { schedules, violations } = await explore(subject, scenario, { most, random: randomOf(seed), pass: clock.pass })
+      expect(violations).toEqual([])
+      expect(schedules).toBeGreaterThan(0)
+    })
+  }
+})
