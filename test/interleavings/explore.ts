@@ -5,6 +5,7 @@ import { raw, sql } from '@taskstream/task-sql'
 import { isPostgres } from '../subject.ts'
 import type { Session, Subject, Tasks } from '../subject.ts'
 import { Ledger } from './ledger.ts'
+import type { LedgerRow } from './ledger.ts'
 import { schedulesOf, toText } from './scenario.ts'
 import type { Scenario, Schedule, Step } from './scenario.ts'
 
@@ -63,7 +64,10 @@ class Play {
   readonly #topic = `interleaving-${process.pid}-${topics++}`
   readonly #ledger = new Ledger()
   readonly #repositories: Map<string, Tasks> = new Map()
+  /** By connection, but for what was polled by a transaction that is undone: that was never held, and is discarded. */
   readonly #polled: Map<string, HeldTask[]> = new Map()
+  /** How much of it is from before the open transaction, or the savepoint. */
+  readonly #before: Map<string, { readonly transaction: number; readonly savepoint: number }> = new Map()
   readonly #dead: Set<string> = new Set()
   #undertaker: Tasks | undefined
 
@@ -98,7 +102,7 @@ class Play {
       }
       this.#undertaker = this.#subject.tasks({ owner: 'undertaker' })
       await this.#undertaker.register(transaction)
-      await this.#undertaker.initialize(transaction, this.#topic)
+      await this.#undertaker.initialize(transaction, this.#topic, { order: this.#scenario.order ?? 'fifo' })
       if (beforeBorder !== undefined && isPostgres) {
         const next = sql`((last_value / ${chunk} + 1) * ${chunk} - 1 - ${beforeBorder}::int8)`
         await this.#subject.execute(
@@ -118,9 +122,9 @@ class Play {
     if (step === 'begin') return this.#begin(connection)
     if (step === 'commit' || step === 'rollback') {
       await session[step]()
-      if (step === 'commit') this.#ledger.commit(connection, isPostgres)
-      else this.#ledger.rollback(connection)
-      return
+      if (step === 'commit') return this.#ledger.commit(connection, isPostgres && this.#scenario.order !== 'lifo')
+      this.#ledger.rollback(connection)
+      return this.#discard(connection, 'transaction')
     }
     if (step.endsWith('savepoint')) return this.#savepoint(connection, step)
     if (step === 'wait') return this.#pass(1_000)
@@ -138,13 +142,25 @@ class Play {
   async #begin(connection: string): Promise<void> {
     await this.#sessions.get(connection)!.begin()
     this.#ledger.begin(connection)
+    const { length } = this.#polled.get(connection) ?? []
+    this.#before.set(connection, { transaction: length, savepoint: length })
+  }
+
+  #discard(connection: string, since: 'transaction' | 'savepoint'): void {
+    this.#polled.get(connection)?.splice(this.#before.get(connection)![since])
   }
 
   async #savepoint(connection: string, step: Step): Promise<void> {
     await this.#subject.execute(this.#sessions.get(connection)!.transaction, raw(`${step} here`))
-    if (step === 'savepoint') this.#ledger.savepoint(connection)
-    else if (step === 'release savepoint') this.#ledger.releaseSavepoint(connection)
-    else this.#ledger.rollbackToSavepoint(connection, !isPostgres)
+    if (step === 'savepoint') {
+      this.#ledger.savepoint(connection)
+      const savepoint = this.#polled.get(connection)?.length ?? 0
+      this.#before.set(connection, { ...this.#before.get(connection)!, savepoint })
+    } else if (step === 'release savepoint') this.#ledger.releaseSavepoint(connection)
+    else {
+      this.#ledger.rollbackToSavepoint(connection)
+      this.#discard(connection, 'savepoint')
+    }
   }
 
   #tasksOf(connection: string): Tasks {
@@ -161,19 +177,36 @@ class Play {
     for (const { sequence } of pushed) this.#ledger.write(connection, { sequence, state: 'ready', attempt: 0 })
   }
 
-  /** What comes first of what nobody else works on; fewer only where others work on some. */
+  /** In the order of the topic. */
+  #readyFor(connection: string): LedgerRow[] {
+    const ready = this.#ledger.rows(connection).filter(({ state }) => state === 'ready')
+    return this.#scenario.order === 'lifo' ? ready.toReversed() : ready
+  }
+
+  /** What comes first of what nobody else works on. */
   async #poll(connection: string, size: number, lent: boolean): Promise<void> {
     const tasks = this.#tasksOf(connection)
     const { transaction } = this.#sessions.get(connection)!
     const batch = (await tasks.poll(transaction, this.#topic, { size, ...(lent && { hold: 'transaction' }) })) as HeldTask[]
-    const ready = this.#ledger.rows(connection).filter(({ state }) => state === 'ready')
-    const free = ready.filter(({ sequence }) => !this.#ledger.isLockedByOthers(connection, sequence)).slice(0, size)
+    const ready = this.#readyFor(connection)
     const found = batch.map(({ sequence }) => sequence)
-    const expected = free.map(({ sequence }) => sequence).slice(0, ready.length > free.length ? found.length : size)
-    check(`${connection}: poll ${size}`, found, expected)
+    const expected = ready
+      .map(({ sequence }) => sequence)
+      .filter(
+        (sequence) =>
+          !this.#isKeptFrom(connection, sequence) ||
+          (!this.#ledger.isLockedByOthers(connection, sequence) && found.includes(sequence)),
+      )
+    check(`${connection}: poll ${size}`, found, expected.slice(0, size))
     for (const { sequence, attempt } of batch)
       this.#ledger.write(connection, { sequence, state: 'active', owner: tasks.owner, attempt }, lent)
     this.#polled.set(connection, [...(this.#polled.get(connection) ?? []), ...batch])
+  }
+
+  /** Whether others work on a row, or may do so still: PostgreSQL lets go of what a savepoint had locked, others may not. */
+  #isKeptFrom(connection: string, sequence: number): boolean {
+    if (this.#ledger.isLockedByOthers(connection, sequence)) return true
+    return !isPostgres && this.#ledger.mayBeLockedByOthers(connection, sequence)
   }
 
   async #letGo(connection: string, step: Step): Promise<void> {
@@ -181,8 +214,7 @@ class Play {
     const { transaction } = this.#sessions.get(connection)!
     const last = new Map((this.#polled.get(connection) ?? []).map((task) => [task.sequence, task]))
     // Of a row that another has changed the outcome would be waited for.
-    const known = [...last.values()].filter(({ sequence }) => !this.#ledger.isLockedByOthers(connection, sequence))
-    this.#polled.set(connection, [])
+    const known = [...last.values()].filter(({ sequence }) => !this.#isKeptFrom(connection, sequence))
     const { completed } = (await (step === 'complete'
       ? tasks.complete(transaction, this.#topic, new Map(known.map((task) => [task, TaskDecision.success()])))
       : tasks.handBack(transaction, this.#topic, known))) as Completion
@@ -224,8 +256,7 @@ class Play {
   async #settle(): Promise<void> {
     await this.#expire()
     const living = [...this.#repositories].filter(([owner]) => !this.#dead.has(owner))
-    const ready = this.#ledger.rows('nobody').filter(({ state }) => state === 'ready')
-    const expected = ready.map(({ sequence }) => sequence)
+    const expected = this.#readyFor('nobody').map(({ sequence }) => sequence)
     for (const [owner, tasks] of [...living, ['a new process', this.#undertaker!] as const]) {
       const rolledBack = new Error('rolled back')
       let found: number[] = []

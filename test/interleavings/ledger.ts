@@ -12,8 +12,8 @@ type Frame = Map<number, LedgerRow>
 
 interface Open {
   readonly frames: Frame[]
-  /** Rows that others keep off. Where locks outlive a savepoint that is rolled back to, more than what is written. */
-  readonly locks: Set<number>
+  /** Rows that a savepoint had written which was rolled back to: not every database lets go of them at once. */
+  readonly undone: Set<number>
   /** Polled for this transaction only: ready again when it ends, unless they were completed. */
   readonly lent: Set<number>
 }
@@ -27,7 +27,7 @@ export class Ledger {
   }
 
   begin(connection: string): void {
-    this.#open.set(connection, { frames: [new Map()], locks: new Set(), lent: new Set() })
+    this.#open.set(connection, { frames: [new Map()], undone: new Set(), lent: new Set() })
   }
 
   savepoint(connection: string): void {
@@ -40,12 +40,10 @@ export class Ledger {
   }
 
   /** The savepoint stays. */
-  rollbackToSavepoint(connection: string, keepsLocks: boolean): void {
-    const { frames, locks } = this.#open.get(connection)!
+  rollbackToSavepoint(connection: string): void {
+    const { frames, undone } = this.#open.get(connection)!
+    for (const sequence of frames.at(-1)!.keys()) undone.add(sequence)
     frames[frames.length - 1] = new Map()
-    if (keepsLocks) return
-    const written = new Set(frames.flatMap((frame) => [...frame.keys()]))
-    for (const sequence of locks) if (!written.has(sequence)) locks.delete(sequence)
   }
 
   commit(connection: string, lends: boolean): void {
@@ -62,7 +60,6 @@ export class Ledger {
   write(connection: string, row: LedgerRow, lent = false): void {
     const open = this.#open.get(connection)!
     open.frames.at(-1)!.set(row.sequence, row)
-    open.locks.add(row.sequence)
     if (lent) open.lent.add(row.sequence)
   }
 
@@ -79,6 +76,10 @@ export class Ledger {
   }
 
   isLockedByOthers(connection: string, sequence: number): boolean {
-    return [...this.#open].some(([other, { locks }]) => other !== connection && locks.has(sequence))
+    return [...this.#open].some(([other, { frames }]) => other !== connection && frames.some((frame) => frame.has(sequence)))
+  }
+
+  mayBeLockedByOthers(connection: string, sequence: number): boolean {
+    return [...this.#open].some(([other, { undone }]) => other !== connection && undone.has(sequence))
   }
 }

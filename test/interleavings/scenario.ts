@@ -25,6 +25,8 @@ export type Step =
 
 export interface Scenario {
   readonly name: string
+  /** Of the topic; fifo unless said. */
+  readonly order?: 'fifo' | 'lifo'
   /** So many sequences are left before the border of a chunk of the ledger; absent: it does not matter. */
   readonly beforeBorder?: number
   /** Each connection: whose repository it uses, by any name, and its steps. Connections of one name share owner and memory. */

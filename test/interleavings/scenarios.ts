@@ -104,6 +104,14 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a completion of one connection, of what its owner has handed back and polled again on another',
+    prelude: [['W', 'push 2']],
+    connections: {
+      V: { owner: 'w', steps: ['poll 1', 'hand back', 'poll 1', 'complete'] },
+      W: { owner: 'w', steps: ['poll 1', 'hand back', 'complete'] },
+    },
+  },
+  {
     name: 'polls of several in one transaction, beside a late push',
     prelude: [...settled, ['P', 'begin'], ['P', 'push 2'], ['W', 'push 2']],
     connections: {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { clockAhead } from '../interleavings/clock-ahead.ts'
+import { drawScenario } from '../interleavings/draw.ts'
 import { explore } from '../interleavings/explore.ts'
 import { randomOf } from '../interleavings/random.ts'
 import { canBegin } from '../interleavings/scenario.ts'
@@ -15,6 +16,16 @@ const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() *
 const writers = isPostgres || isMysql || isOracle ? Infinity : 1
 
 describe.skipIf(!canRun)(`in any order of their statements (${most} of each kind, seed ${seed})`, () => {
+  const random = randomOf(seed)
+  const drawn = Array.from({ length: most / 10 }, (_, index) => drawScenario(index, random))
+  test(`${drawn.length} kinds that were drawn`, { timeout: 240_000 }, async () => {
+    await using subject = await openSubject()
+    using clock = clockAhead()
+    for (const scenario of drawn) {
+      const { violations } = await explore(subject, scenario, { most: 20, random, pass: clock.pass })
+      expect(violations, JSON.stringify(scenario)).toEqual([])
+    }
+  })
   for (const scenario of scenarios.filter((one) => canBegin(one, writers))) {
     test(scenario.name, { timeout: 240_000 }, async () => {
       await using subject = await openSubject()
