@@ -140,6 +140,19 @@ describe.skipIf(!canRun)('a poll for its transaction only', () => {
     await session.commit()
   })
 
+  test('holds what it has taken inside a savepoint that was released, and gives it no second time', async () => {
+    await it.push('a', 'b', 'c')
+    await session.begin()
+    await it.subject.execute(session.transaction, raw('savepoint here'))
+    const [a, b] = await take(2)
+    await it.subject.execute(session.transaction, raw('release savepoint here'))
+    expect(names(await take(1))).toEqual(['c'])
+    expect(await it.tasks.hold(session.transaction, it.topic, [a!])).toEqual({ held: [a], lost: [] })
+    expect(await complete([a!, b!])).toEqual({ completed: [a, b], lost: [] })
+    await session.commit()
+    expect((await it.page()).slice(0, 2)).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded', attempt: 1, tries: 1 }])
+  })
+
   test('loses to whoever takes the task once a savepoint was rolled back to', async () => {
     await it.push('a')
     await session.begin()

@@ -1,10 +1,11 @@
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { Subject, Tasks } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('poll', () => {
@@ -147,6 +148,67 @@ describe.skipIf(!canRun)('poll', () => {
     expect(names(await rival.poll(two.transaction, topic, { size: 2 }))).toEqual(['a', 'b'])
     await two.commit()
     expect(await poll(tasks, 3)).toEqual([])
+  })
+
+  testOn(['postgres', 'mariadb'])(
+    'gives what came back before what is fresh, while another transaction polls the first of it',
+    async () => {
+      await push('a', 'b')
+      const [a, b] = await poll(tasks, 2)
+      await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!, b!]))
+      await push('c')
+      const other = await subject.session()
+      await other.begin()
+      expect(names(await rival.poll(other.transaction, topic, { size: 1 }))).toEqual(['a'])
+      expect(names(await poll(tasks, 1))).toEqual(['b'])
+      expect(names(await poll(tasks, 1))).toEqual(['c'])
+      await other.rollback()
+      expect(names(await poll(tasks, 1))).toEqual(['a'])
+    },
+  )
+
+  testOn(['postgres', 'mariadb'])(
+    'finds what is free behind thousands of tasks that came back and others are polling',
+    async () => {
+      await push(...Array.from({ length: 3_000 }, (_, index) => `t${index}`))
+      const batch = await poll(tasks, 3_000)
+      await subject.transactions((transaction) => tasks.handBack(transaction, topic, batch))
+      await push('fresh')
+      const other = await subject.session()
+      await other.begin()
+      expect(await rival.poll(other.transaction, topic, { size: 2_999 })).toHaveLength(2_999)
+      expect(names(await poll(tasks, 10))).toEqual(['t2999', 'fresh'])
+      await other.rollback()
+    },
+  )
+
+  testOn(['postgres'])('takes nothing where sessions draw sequences in advance, and says what to do', async () => {
+    const cache = (count: number): Promise<unknown> =>
+      subject.transactions((transaction) =>
+        subject.execute(transaction, raw(`alter sequence taskstream.task_sequence cache ${count}`)),
+      )
+    await push('a')
+    await cache(50)
+    expect(await codeOf(() => poll(tasks, 1))).toBe('RUNTIME_UNSUPPORTED')
+    await expect(poll(tasks, 1)).rejects.toThrow(/alter sequence .*task_sequence cache 1/)
+    await cache(1)
+    expect(await poll(tasks, 1)).toMatchObject([{ identifier: 'a', attempt: 1 }])
+  })
+
+  testOn(['postgres'])('finds what is pushed after somebody has set the sequence back, below where it has polled', async () => {
+    for (let round = 0; round < 10; round++) {
+      await push(...Array.from({ length: 1_000 }, (_, index) => `t${index}`))
+      await it.complete(await poll(tasks, 1_000))
+    }
+    await subject.transactions((transaction) => tasks.purge(transaction, topic))
+    const back = sql`select setval('taskstream.task_sequence', 1)`
+    await subject.transactions((transaction) => subject.execute(transaction, back))
+    await push('a', 'b')
+    expect(names(await poll(tasks, 1))).toEqual(['a'])
+    const cold = await it.owner()
+    expect(names(await poll(cold, 10))).toEqual(['b'])
+    await push('c')
+    expect(names(await poll(tasks, 10))).toEqual(['c'])
   })
 
   test('reclaims what an unanswered poll has taken, and nothing else', async () => {

@@ -134,6 +134,11 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['properties/model'],
   },
   {
+    promise:
+      'In whatever order the statements of a few connections come, with savepoints, rollbacks and deaths: no task is stranded, given twice or overtaken',
+    tests: ['properties/interleavings'],
+  },
+  {
     promise: 'An external id is pushed once, and a rival waits for the outcome',
     tests: ['conformance/push#creates one task for an external id', 'conformance/push#still finds an external id'],
   },
