@@ -98,6 +98,24 @@ describe.skipIf(!canRun)('owners', () => {
     expect(expired).toBe(1 + many * 1_000)
   })
 
+  test('that died before the clock was set back are found dead in the same time, and those that live stay alive', async () => {
+    const [dead, living] = [await it.owner(), await it.owner()]
+    await it.push('a', 'b')
+    await it.poll(1, dead)
+    await it.poll(1, living)
+    await pass(-3 * 3_600_000)
+    // Who has not beaten since is given the benefit of the doubt, once.
+    expect(await expire({ then: 'ready' })).toMatchObject({ ready: 0 })
+    now += 600
+    await beat(living)
+    await pass(600)
+    expect(await expire({ then: 'ready' })).toMatchObject({ ready: 1 })
+    expect(await it.page()).toMatchObject([
+      { identifier: 'a', state: 'ready', reason: 'lease' },
+      { identifier: 'b', state: 'active', owner: living.owner },
+    ])
+  })
+
   test('that beat in time keep their tasks, and nobody expires its own', async () => {
     const other = await it.owner()
     await it.push('a', 'b')

@@ -44,13 +44,11 @@ export const mutants: readonly Mutant[] = [
     name: 'a listed row that others have locked makes room for a fresh one',
     file: 'dialects/postgres-claim-statement.ts',
     from: 'from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,',
-    to: "from (select sequence from (select sequence, false as f from (${readyRows(tables, topic, raw('(select size from room)'))}) r) ready order by f, sequence limit (select size from room)) ready,",
-  },
-  {
-    name: 'a push has no transaction id before its sequences',
-    file: 'dialects/postgres.ts',
-    from: 'select pg_current_xact_id()${wake',
-    to: 'select 1${wake',
+    to: `from (select sequence
+                from (\${readyRows(tables, topic, window)}) ready
+               where sequence in (select r.sequence from (\${readyRows(tables, topic, window)}) r order by 1 limit (select size from room))
+                  or not exists (select from \${tables.task} x where x.topic = \${topic} and x.sequence = ready.sequence and x.listed)
+               order by sequence) ready,`,
   },
   {
     name: 'the floor rises without waiting for its pair to settle',

@@ -19,6 +19,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   const dead = (holder: Statement): Statement => sql`
     ${holder} <> ${owner}
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
+  yield* takeBackHeartbeats(context, olderThanMs)
   const found = byTopic(yield dialect.heldBy(dead, limit))
   const rows: Row[] = []
   for (const [topic, sequences] of found) {
@@ -41,6 +42,17 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     failed: states.filter((state) => state === 'failed').length,
     topics: [...new Set(rows.flatMap((row, index) => (states[index] === 'ready' ? String(row['topic']) : [])))],
   }
+}
+
+/**
+ * The clock was set back: an owner that died before would live until that hour comes again. It counts as having beaten now, as the living do
+ * at their next heartbeat.
+ */
+function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Verb<void> {
+  const { owner } = dialect.tables
+  const future = sql`heartbeat > ${dialect.plusMs(dialect.now(now()), sql`${olderThanMs}`)}`
+  const some = yield sql`select owner from ${owner} where ${future} ${dialect.limit(raw('1'))}`
+  if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.now(now())} where ${future}`
 }
 
 /** Requirement 04 §36: the owner stays recorded. */
