@@ -12,6 +12,7 @@ import { sequencesOf, toNumber } from '../repository/row.ts'
 import { limitedLocks } from './limited-locks.ts'
 import { openLanes, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
+import { postgresRepair } from './postgres-repair.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { postgresScale } from './postgres-scale.ts'
 import { inTopic, ready } from './postgres-topic.ts'
@@ -118,6 +119,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${name})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
+    ...postgresRepair(tables),
     classify: classifyPostgresError,
   }
 }
