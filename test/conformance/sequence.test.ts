@@ -1,4 +1,5 @@
 /** PostgreSQL's sequence behind the floors of topics: what a poll that sees this does. */
+import type { Repair } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { healSequence, isBehind } from '../../packages/task-sql/src/dialects/pos
 import { tablesOf } from '../../packages/task-sql/src/schema/postgres-tables.ts'
 import { canRun, subjectName } from '../subject.ts'
 import type { AnyTransaction, Session } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
+import { codeOf, names, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
 
 interface State {
@@ -135,6 +136,59 @@ describe.skipIf(!canRun)('a sequence that is behind the floors of topics', () =>
     expect(polled).toEqual(['a', 'b', 'c', 'd', 'e'])
     await one!.commit()
     expect(names(await it.poll())).toEqual(['late'])
+  })
+
+  test('is repaired in two transactions for the same reason, and in one where no floor is beyond it', async () => {
+    const repair = (): Promise<Repair> => it.commit<Repair>((transaction) => it.tasks.repair(transaction))
+    await fallBack()
+    expect(await repair()).toMatchObject({ topics: 3, sequence: 'behind' })
+    expect(await state()).toEqual({ floors: [0, 2, 0], marked: 3, last: 3 })
+    expect(await repair()).toMatchObject({ sequence: 'moved', listed: 0 })
+    expect(await state()).toMatchObject({ marked: 0 })
+    expect(await repair()).toMatchObject({ sequence: 'ahead' })
+    await ask(raw(`select setval('taskstream.task_sequence', 7, false)`))
+    expect(await repair()).toMatchObject({ sequence: 'moved' })
+  })
+
+  test('is not moved by a user who may not: that is said, and a poll leaves it', async () => {
+    await fallBack()
+    await ask(raw('drop role if exists limited'))
+    await ask(
+      raw(`create role limited;
+           grant usage on schema taskstream to limited;
+           grant all on all tables in schema taskstream to limited;
+           grant usage on all sequences in schema taskstream to limited;
+           grant select on sequence taskstream.task_sequence to limited`),
+    )
+    const as = <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result> =>
+      it.commit<Result>(async (transaction) => {
+        await it.subject.execute(transaction, raw('set local role limited'))
+        return work(transaction)
+      })
+    try {
+      expect(await as<Repair>((transaction) => it.tasks.repair(transaction))).toMatchObject({ sequence: 'behind' })
+      const denied = await codeOf(() => as((transaction) => it.tasks.repair(transaction)))
+      expect(denied).toBe('PERMISSION_DENIED')
+      // Floors are taken back, and nobody asks again and again.
+      await as((transaction) => heal(transaction))
+      expect(await state()).toEqual({ floors: [0, 2, 0], marked: 0, last: 3 })
+      await ask(raw('grant select, update on all sequences in schema taskstream to limited'))
+      expect(await as<Repair>((transaction) => it.tasks.repair(transaction))).toMatchObject({ sequence: 'moved' })
+    } finally {
+      await ask(raw('drop owned by limited; drop role limited'))
+    }
+  })
+
+  test('is that of notes too, which a completion would run into', async () => {
+    await it.nextTopic({ condition: 'singular-by-identifier' })
+    await it.push('a', 'b')
+    const [first, second] = await it.poll(2)
+    await it.complete([first!])
+    await ask(raw(`select setval('taskstream.task_turn_sequence', 1, false)`))
+    expect(await codeOf(() => it.complete([second!]))).toBe('SEQUENCE_BEHIND')
+    await ask(raw(`select setval('taskstream.task_turn_sequence', 1, false)`))
+    expect(await it.commit<Repair>((transaction) => it.tasks.repair(transaction))).toMatchObject({ sequence: 'moved' })
+    expect(await it.complete([second!])).toMatchObject({ lost: [] })
   })
 
   test('has every process forget a floor that only one remembers, and is left alone where nothing is wrong', async () => {

@@ -278,8 +278,8 @@ export interface Dialect {
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>
 
-  /** Has every process forget what it remembers of a topic, and `heldBy` find what is held. @returns how many tasks it would not have found */
-  renewTopic(topic: string): Verb<number>
+  /** Makes what a topic lacks; has processes forget what they remember of it, and `heldBy` find what it would have missed. @returns how many */
+  renewTopic(topic: string, keyed: boolean): Verb<number>
   /** True for a row `t` that polls of a plain topic find only where it is listed. Goes with `renewTopic`, which comes first. */
   passed(topic: string): Statement
   /** Sees to it that new tasks are numbered after those that are there. @throws TaskError PERMISSION_DENIED */

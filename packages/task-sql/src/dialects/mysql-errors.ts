@@ -56,10 +56,6 @@ function classify(error: Error): TaskError | undefined {
   }
   // ER_DUP_ENTRY: of a key that is drawn from the sequence.
   if (errno === 1062 && isTaken(error.message)) return sequenceBehind(error)
-  // ER_TABLEACCESS_DENIED_ERROR
-  if (errno === 1142) {
-    return new TaskError('PERMISSION_DENIED', `The database's user may not do this: ${error.message}`, { errno }, because)
-  }
   if (errno === 1153) {
     return new TaskError(
       'ARGUMENT_INVALID',

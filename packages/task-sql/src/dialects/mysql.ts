@@ -8,6 +8,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
+import { openMissing } from './counted-lanes.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
 import { keysOf, rows, table } from './mysql-values.ts'
@@ -105,6 +106,7 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
     ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
     advanceSequence: () => advanceMysqlSequence(tables, flavor),
     ...(flavor.name === 'mariadb' && { checkLocks: checkGalera() }),
     ...anyScale,

@@ -7,6 +7,7 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
+import { openMissing } from './counted-lanes.ts'
 import { classifyOracleError } from './oracle-errors.ts'
 import { openOracleLanes, oracleLanes } from './oracle-lanes.ts'
 import { keysOf, table } from './oracle-values.ts'
@@ -89,6 +90,7 @@ export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dia
        where ${condition(raw('t.owner'))}
        fetch first ${limit} rows only`,
     ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
     advanceSequence: () => advanceOracleSequence(tables),
     ...anyScale,
     classify: classifyOracleError,

@@ -16,6 +16,7 @@ import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { chunkBits } from './postgres-holdings.ts'
+import { openTopic } from './postgres-lanes.ts'
 import { inTopic } from './postgres-topic.ts'
 
 /**
@@ -57,7 +58,8 @@ export function postgresRepair(tables: PostgresTables): Pick<Dialect, 'advanceSe
   const { task, topic: topics, holding } = tables
   return {
     // The row is locked from here on: whoever would persist a floor passes it over.
-    renewTopic: function* (topic) {
+    renewTopic: function* (topic, keyed) {
+      for (const statement of openTopic(tables, topic, keyed)) yield statement
       yield sql`
         update ${topics} p
            set generation = case when p.generation < 0 then - ${raw(generation)} - 1 else ${raw(generation)} end
@@ -91,35 +93,40 @@ function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
     yield markTopics(tables, 'wait')
     return 'behind'
   }
-  if (found.late && !found.mayMove) throw denied(tables)
-  if (found.late) yield* move(tables)
+  const late = found.late || (yield* notesAreLate(tables, found))
+  if (late && !found.mayMove) throw denied(tables)
+  if (late) yield* move(tables)
   if (found.marked) yield unmarkTopics(tables)
-  if (!found.late) return 'ahead'
-  return (yield* look(tables)).late ? 'behind' : 'moved'
+  if (!late) return 'ahead'
+  const now = yield* look(tables)
+  return now.late || (yield* notesAreLate(tables, now)) ? 'behind' : 'moved'
 }
 
 interface Found {
   /** A floor lies beyond the sequence. */
   readonly beyond: boolean
-  /** A row does. */
+  /** A task does. */
   readonly late: boolean
   readonly marked: boolean
   /** This transaction has marked topics, and they may yet be unmarked by its rollback. */
   readonly marking: boolean
   readonly mayMove: boolean
+  /** Workers need not read the sequence of notes, and may not have the right to. */
+  readonly mayReadNotes: boolean
   readonly isolation: string
 }
 
 function* look(tables: PostgresTables, floor = 0): Verb<Found> {
   const { topic: topics, sequence, turnSequence } = tables
   const is = (condition: Statement): Statement => sql`case when ${condition} then 1 else 0 end`
-  const mayMove = (name: Statement): Statement => sql`has_sequence_privilege(${name.texts[0] ?? ''}, 'update')`
+  const may = (name: Statement, right: string): Statement => sql`has_sequence_privilege(${name.texts[0] ?? ''}, ${right})`
   const [row] = yield sql`
     select ${is(sql`${drawn(sequence)} < ${floor}::int8 or exists (select from ${topics} p where p.floor > ${drawn(sequence)})`)} as beyond,
-           ${is(sql`${last(tables, 'task')} > ${drawn(sequence)} or ${last(tables, 'turn')} > ${drawn(turnSequence)}`)} as late,
+           ${is(sql`${last(tables, 'task')} > ${drawn(sequence)}`)} as late,
            ${is(sql`exists (select from ${topics} p where p.generation < 0)`)} as marked,
            ${is(sql`current_setting(${marking}, true) = 'on'`)} as marking,
-           ${is(sql`${mayMove(sequence)} and ${mayMove(turnSequence)}`)} as may,
+           ${is(sql`${may(sequence, 'update')} and ${may(turnSequence, 'update')} and ${may(turnSequence, 'select')}`)} as may_move,
+           ${is(may(turnSequence, 'select'))} as may_read,
            current_setting('transaction_isolation') as isolation`
   const says = (name: string): boolean => Number(row?.[name]) === 1
   return {
@@ -127,9 +134,16 @@ function* look(tables: PostgresTables, floor = 0): Verb<Found> {
     late: says('late'),
     marked: says('marked'),
     marking: says('marking'),
-    mayMove: says('may'),
+    mayMove: says('may_move'),
+    mayReadNotes: says('may_read'),
     isolation: String(row?.['isolation']),
   }
+}
+
+function* notesAreLate(tables: PostgresTables, { mayReadNotes }: Found): Verb<boolean> {
+  if (!mayReadNotes) return false
+  const [row] = yield sql`select case when ${last(tables, 'turn')} > ${drawn(tables.turnSequence)} then 1 else 0 end as late`
+  return Number(row?.['late']) === 1
 }
 
 /** The last number that was drawn; 0 if none was. */
@@ -189,7 +203,7 @@ function denied({ sequence, turnSequence }: PostgresTables): TaskError {
   const names = `${sequence.texts.join('')}, ${turnSequence.texts.join('')}`
   return new TaskError(
     'PERMISSION_DENIED',
-    `The sequence is behind the tasks, and this user may not move it: grant update on sequence ${names} to the user, or run repair as their owner`,
-    { needed: `update on sequence ${names}` },
+    `The sequence is behind the tasks, and this user may not move it: grant select, update on sequence ${names} to the user, or run repair as their owner`,
+    { needed: `select, update on sequence ${names}` },
   )
 }

@@ -10,7 +10,7 @@ import { classifyPostgresError } from './postgres-errors.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { sequencesOf, toNumber } from '../repository/row.ts'
 import { limitedLocks } from './limited-locks.ts'
-import { openLanes, postgresLanes } from './postgres-lanes.ts'
+import { openTopic, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresRepair } from './postgres-repair.ts'
 import { postgresClaim } from './postgres-claim.ts'
@@ -111,7 +111,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     claimPlain: postgresClaim(tables, scale),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
-    openTopic: (topic, keyed) => [sql`select from ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
+    openTopic: (topic, keyed) => openTopic(tables, topic, keyed),
     closeTopic: (topic) => [
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,

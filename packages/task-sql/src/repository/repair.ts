@@ -43,8 +43,7 @@ export function* repair(context: Context, topic?: string): Verb<Repair> {
 function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const { dialect } = context
   const topic = String(row['topic'])
-  for (const statement of dialect.openTopic(topic, row['stage'] !== null)) yield statement
-  const held = yield* dialect.renewTopic(topic)
+  const held = yield* dialect.renewTopic(topic, row['stage'] !== null)
   const polling = toPolling(row['ordering'], row['condition'])
   const conditional = polling.condition !== 'none'
   const plain = !conditional && polling.order === 'fifo'
