@@ -35,6 +35,8 @@ export interface HammerReport {
   /** Statements that failed: aborted callers. */
   errors: string[]
   slowestMs: number
+  /** Rows and identifiers that a repair found wrong, in the middle of everything. */
+  repaired: number
   /** Ready tasks that nothing stands in the way of, and that no poll found in the end. */
   stuck: number
 }
@@ -55,6 +57,7 @@ export async function hammer(subject: Subject, options: HammerOptions): Promise<
     waits: [],
     errors: [],
     slowestMs: 0,
+    repaired: 0,
     stuck: 0,
   }
   const setUp = tasks()
@@ -132,8 +135,12 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     })
   }
   const interfere = (): Promise<unknown> =>
-    inTransaction(session, report, (transaction): unknown => {
+    inTransaction(session, report, async (transaction): Promise<unknown> => {
       const kind = Math.random()
+      if (kind < 0.1) {
+        const { corrected, noted, held } = await owner.repair(transaction, topic)
+        return (report.repaired += corrected + noted + held)
+      }
       const state = pick(['failed', 'suspended', 'succeeded', 'expired'] as const)
       if (kind < 0.3) return owner.recreate(transaction, topic, 'reset', { state, size: 3 })
       if (kind < 0.5) return owner.recreate(transaction, topic, pick(['append', 'supersede', 'replace']), { state, size: 3 })

@@ -28,7 +28,7 @@ export interface Scene {
   readonly rows?: readonly (readonly [RegExp, number])[]
   /** How many rows an insert, update, delete or merge has touched. Otherwise as many as keys were given, or one. */
   readonly touched?: readonly (readonly [RegExp, number])[]
-  /** The code of the error that a statement fails with. */
+  /** The error that a statement fails with: its message, which begins with its code. */
   readonly fails?: readonly (readonly [RegExp, string])[]
 }
 
@@ -41,8 +41,8 @@ export class Recording implements OracledbConnection {
   // oxlint-disable-next-line require-await -- what is waited for is a database's
   async execute(text: string, binds: unknown[], options: ExecuteOptions): ReturnType<OracledbConnection['execute']> {
     this.statements.push({ verb: this.verb, text, binds, options })
-    const [, code] = this.scene.fails?.find(([pattern]) => pattern.test(text)) ?? []
-    if (code) throw Object.assign(new Error(code), { code })
+    const [, message] = this.scene.fails?.find(([pattern]) => pattern.test(text)) ?? []
+    if (message) throw Object.assign(new Error(message), { code: message.split(':')[0] })
     const tokens = tokensOf(text)
     if (!is(tokens, 0, 'select')) return { rowsAffected: this.#touched(text, binds) }
     const names = namesOf(tokens)

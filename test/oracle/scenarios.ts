@@ -120,6 +120,8 @@ function* pushes(): Generator<Scenario> {
     scene: { row: { external_id: (place: number) => 'xy'[place] }, touched: [[/^\s*insert/, 0]] },
     run: (tasks, tx) => tasks.push(tx, topic, creations.slice(0, 2)),
   }
+  const behind: Scene = { fails: [[/^\s*insert/, 'ORA-00001: unique constraint (TASKS.TASK_KEY) violated']] }
+  yield { verb: 'push', scene: behind, fails: 'SEQUENCE_BEHIND', run: (tasks, tx) => tasks.push(tx, topic, 'a') }
   const nothing: Scene = { touched: [[/^\s*insert/, 0]], rows: unknown }
   yield { verb: 'push', scene: nothing, fails: 'TOPIC_UNKNOWN', run: (tasks, tx) => tasks.push(tx, 'none', 'a') }
 }
@@ -211,6 +213,16 @@ function* keeping(): Generator<Scenario> {
   yield { verb: 'topics', run: (tasks, tx) => tasks.topics(tx) }
   yield { verb: 'destroy', run: (tasks, tx) => tasks.destroy(tx, topic) }
   yield { verb: 'refresh', run: (tasks, tx) => tasks.refresh(tx) }
+  for (const [ordering] of pollOrders.entries()) {
+    for (const [condition] of pollConditions.entries())
+      yield { verb: 'repair', scene: { row: { ordering, condition } }, run: (tasks, tx) => tasks.repair(tx) }
+  }
+  yield { verb: 'repair', scene: { row: { stage: null } }, run: (tasks, tx) => tasks.repair(tx, topic) }
+  // Others have locked one of the two, and the sequence is behind: a little, and too far.
+  const behind: Scene = { row: { last: 100_000 }, rows: [[/for update skip locked/, 1]] }
+  yield { verb: 'repair', scene: behind, run: (tasks, tx) => tasks.repair(tx, topic) }
+  const far: Scene = { row: { last: 1e9 } }
+  yield { verb: 'repair', scene: far, fails: 'SEQUENCE_BEHIND', run: (tasks, tx) => tasks.repair(tx, topic) }
   for (const active of [null, 0, 1]) {
     const scene: Scene = { row: { active }, touched: [[/^\s*insert/, active === null ? 0 : 1]] }
     yield { verb: 'activate', scene, run: (tasks, tx) => tasks.activate(tx, topic) }

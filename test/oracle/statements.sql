@@ -39,7 +39,7 @@ and (t.sequence, t.attempt) in (
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence for update
 
--- complete, expire, handBack, purge, push, reassign, reassignAll, reclaim, recreate
+-- complete, expire, handBack, purge, push, reassign, reassignAll, reclaim, recreate, repair
 --   JSON, text
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -515,14 +515,14 @@ and (t.sequence, t.attempt) in (
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence
 
--- initialize, migrate, plan, register, schemaStatus
+-- initialize, migrate, plan, register, repair, schemaStatus
 select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
 (select s.value from nls_session_parameters s where s.parameter = 'NLS_COMP') as comparison,
 (select s.value from nls_session_parameters s where s.parameter = 'NLS_SORT') as sort,
 (select count(*) from all_tables a where a.owner = sys_context('userenv', 'current_schema') and a.table_name = 'TASK_MIGRATION') as found
 from dual
 
--- initialize, register, schemaStatus
+-- initialize, register, repair, schemaStatus
 select * from task_migration
 
 -- initialize
@@ -532,7 +532,7 @@ insert /*+ ignore_row_on_dupkey_index(task_topic (topic)) */
 into task_topic (topic, ordering, condition, listing, ranking, stage)
 values (:1, :2, :3, 1, 1, :4)
 
--- initialize
+-- initialize, repair
 --   text, number
 insert /*+ ignore_row_on_dupkey_index(task_lane (topic, lane)) */
 into task_lane (topic, lane)
@@ -2222,7 +2222,7 @@ delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task
 --   text, number, number
 delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
 
--- push, recreate, verb
+-- push, recreate, repair, verb
 --   number
 select task_sequence.nextval as sequence from dual connect by level <= :1
 
@@ -2505,7 +2505,7 @@ where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
 --   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
--- reclaim
+-- reclaim, repair
 --   JSON, text
 select sequence, identifier, stage from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
@@ -2701,6 +2701,364 @@ where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 o
 -- release
 --   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+select p.topic, p.ordering, p.condition, p.stage
+from task_topic p
+order by p.topic
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
+ranked = 0,
+stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+select max(l.last) as last
+from (select (select max(t.sequence) from task t where t.topic = p.topic) as last from task_topic p) l
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
+ranked = 0,
+stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+--   text, text, number, number, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :7)
+
+-- repair
+--   text, text, number, number, text, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :8)
+
+-- repair
+--   text, text, number, number, text, text, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :8 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :9)
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
+ranked = 0,
+stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+--   text, text, number, number, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :7)
+
+-- repair
+--   text, text, number, number, text, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :8)
+
+-- repair
+--   text, text, number, number, text, text, text, text, text
+insert into task_turn (topic, identifier)
+select distinct :1, c.identifier
+from (
+  select c.identifier
+  from (select t.sequence, t.identifier
+    from task t
+    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :8 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+where c.identifier not in (select n.identifier from task_turn n where n.topic = :9)
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
+ranked = 1,
+stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
+  or t.ranked <> 1
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
+ranked = 1,
+stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+--   text
+select p.topic, p.ordering, p.condition, p.stage
+from task_topic p
+where p.topic = :1
+order by p.topic
+
+-- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is not null
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is not null
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is not null
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
+ranked = 0,
+stage = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
+--   JSON, text
+select count(*) as count from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> 9
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 0)
 
 -- resolve
 --   number

@@ -1,6 +1,7 @@
 /** One history: what each step does to the repository, and to the model that it is held against. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
+  Repair,
   Completion,
   HeldTask,
   Insertion,
@@ -320,6 +321,8 @@ export class World {
       rows.map(({ identifier, state, attempt, owner }) => [identifier, state, attempt, state === 'active' ? owner : ''])
     expect(told(await it.page())).toEqual(told(model.rows()))
     expect(await it.states()).toEqual(model.states())
+    const repaired = await it.commit<Repair>((transaction) => it.tasks.repair(transaction, it.topic))
+    expect(repaired).toEqual({ topics: 1, corrected: 0, listed: 0, noted: 0, held: 0, left: 0, sequence: 'ahead' })
     for (let expected = model.pollable(undefined, 100); ; expected = model.pollable(undefined, 100)) {
       const batch = await it.poll(100)
       expect(batch.map(({ sequence }) => sequence)).toEqual(expected.map(({ sequence }) => sequence))

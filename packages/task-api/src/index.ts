@@ -55,6 +55,7 @@ export type {
   OverviewOptions,
   PageOptions,
   PurgeOptions,
+  Repair,
   ResolveOptions,
   ResultsOptions,
   TaskCatalog,

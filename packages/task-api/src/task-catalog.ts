@@ -61,7 +61,28 @@ export interface ResolveOptions {
   readonly preceding?: boolean
 }
 
-/** Topics and their tasks: making, looking, cleaning. */
+/** What `repair` found wrong, and has made right. */
+export interface Repair {
+  /** Topics that were looked into. */
+  readonly topics: number
+  /** Tasks of which something derived was wrong. */
+  readonly corrected: number
+  /** Of these, ready tasks that no poll would have found. */
+  readonly listed: number
+  /** Identifiers under a condition whose next task no poll would have looked for. */
+  readonly noted: number
+  /** Active tasks that expiry would not have found, had their owner died. */
+  readonly held: number
+  /** Tasks that others were working on, and of which something is wrong still: call again. */
+  readonly left: number
+  /**
+   * Whether new tasks are numbered after those that are there: they were all along (`ahead`), they are again (`moved`), or they will be
+   * (`behind`): call again once this transaction is committed.
+   */
+  readonly sequence: 'ahead' | 'moved' | 'behind'
+}
+
+/** Topics and their tasks: making, looking, repairing, cleaning. */
 export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
    * Makes a topic known. Tasks can be pushed to known topics only. Without options, a topic that is there stays as it is.
@@ -77,6 +98,18 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
   /** Renews the statistics that the database plans with. */
   refresh(transaction: Transaction): Outcome<E, void>
+  /**
+   * Makes anew what is derived from the tasks themselves, after rows came to be otherwise than through the verbs: a restored backup, a
+   * promoted logical replica, rows put back by hand. Every process forgets what it has learned of the topic by polling. Changes nothing
+   * else, and nothing that is right; may run while others work, and waits for none of their tasks. Reads every task of the topic, or of all
+   * topics where none is given: some seconds for a million. Wants READ COMMITTED, and what was put back committed or in this transaction.
+   * Sleeping nodes find what became ready at their next poll, at most `idleMs` later.
+   *
+   * @throws TaskError TOPIC_UNKNOWN, PERMISSION_DENIED if the sequence is behind and this user may not move it
+   * @example
+   * while ((await commit((tx) => tasks.repair(tx))).sequence === 'behind');
+   */
+  repair(transaction: Transaction, topic?: string): Outcome<E, Repair>
 
   /** The task of that very sequence, or of that external id, if it exists. */
   task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>

@@ -59,6 +59,10 @@ export const taskErrorCodes = {
   SCHEMA_OLDER: 'SCHEMA_OLDER',
   /** The tables are of a later release: upgrade the package. */
   SCHEMA_NEWER: 'SCHEMA_NEWER',
+  /** New tasks would be numbered as old ones are, after a restore or a promotion: run `taskstream repair`, or `tasks.repair(tx)`. */
+  SEQUENCE_BEHIND: 'SEQUENCE_BEHIND',
+  /** The database's user may not do this. */
+  PERMISSION_DENIED: 'PERMISSION_DENIED',
   /** A number in the database is beyond 2^53. */
   NUMBER_UNSAFE: 'NUMBER_UNSAFE',
   /** This version of Node.js, of a driver or of a database is not supported: `data.found`, `data.needed`. */

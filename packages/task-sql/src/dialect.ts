@@ -1,4 +1,4 @@
-import type { HeldTask, PollOrder, TaskError } from '@taskstream/task-api'
+import type { HeldTask, PollOrder, Repair, TaskError } from '@taskstream/task-api'
 import type { SqlValue, Statement } from './statement.ts'
 import type { Polling } from './repository/polling.ts'
 import type { Row, Verb } from './transaction.ts'
@@ -189,9 +189,7 @@ export interface Dialect {
   limit(count: Statement): Statement
   /** Locks rows `t` until the transaction ends. @returns these columns of each, as they are then, in the order asked for or by sequence */
   lockTasks(selection: Selection, columns: Statement): Verb<readonly Row[]>
-  /**
-   * Locks rows `t` of periodic tasks until the transaction ends. @returns these columns of each, as they are then, in order of their keys
-   */
+  /** Locks rows `t` of periodic tasks until the transaction ends. @returns these columns of each, as they are then, in order of their keys */
   lockPeriodic(which: Statement, locked: Selection['locked'], columns: Statement): Verb<readonly Row[]>
   /** The rows `t` of these identifiers of a keyed topic, looked up one by one: what stands between `from` and the rest of a condition. */
   identified(topic: string, identifiers: readonly string[]): Statement
@@ -282,6 +280,13 @@ export interface Dialect {
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */
   tidy(): Verb<void>
+
+  /** Makes what a topic lacks; has processes forget what they remember of it, and `heldBy` find what it would have missed. @returns how many */
+  renewTopic(topic: string, keyed: boolean): Verb<number>
+  /** True for a row `t` that polls of a plain topic find only where it is listed. Goes with `renewTopic`, which comes first. */
+  passed(topic: string): Statement
+  /** Sees to it that new tasks are numbered after those that are there. @throws TaskError PERMISSION_DENIED */
+  advanceSequence(): Verb<Repair['sequence']>
 
   /**
    * Names how much the task table holds, in steps, for all that is known: a plan that was made for little is bad for much. None where no

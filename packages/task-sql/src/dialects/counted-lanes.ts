@@ -52,6 +52,13 @@ export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Dialect, 'l
   }
 }
 
+/** Lanes that are there are not written to: whoever polls has locked some. */
+export function* openMissing(lanes: Statement, topic: string, open: readonly Statement[]): Verb<number> {
+  const [row] = yield sql`select count(*) as count from ${lanes} l where l.topic = ${topic}`
+  if (toNumber(row?.['count']) < allLanes.length) for (const statement of open) yield statement
+  return 0
+}
+
 export function toLane(row: Row): number {
   return toNumber(row['lane'])
 }

@@ -1,4 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
+import { sequenceBehind } from '../sequence-behind.ts'
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ER_CON_COUNT_ERROR'])
 
@@ -17,6 +18,11 @@ const connectionCodes = new Set([
 
 /** ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE */
 const readOnlyNumbers = new Set([1290, 1792, 1836])
+
+/** Whether a duplicate entry is one of a primary key: its numbers are drawn. */
+export function isTaken(message: string): boolean {
+  return /^Duplicate entry .* for key '(?:task\.)?PRIMARY'$/s.test(message)
+}
 
 /** MariaDB's and MySQL's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
 export function classifyMysqlError(error: unknown): TaskError | undefined {
@@ -48,6 +54,8 @@ function classify(error: Error): TaskError | undefined {
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
+  // ER_DUP_ENTRY: of a key that is drawn from the sequence.
+  if (errno === 1062 && isTaken(error.message)) return sequenceBehind(error)
   if (errno === 1153) {
     return new TaskError(
       'ARGUMENT_INVALID',

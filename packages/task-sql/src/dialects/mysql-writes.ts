@@ -6,7 +6,9 @@ import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
 import type { Row, Verb } from '../transaction.ts'
+import { sequenceBehind } from '../sequence-behind.ts'
 import { everyRow, keyedWrites } from './keyed-writes.ts'
+import { isTaken } from './mysql-errors.ts'
 import { limitedLocks } from './limited-locks.ts'
 import { keysOf, lockOn, table, textsOf } from './mysql-values.ts'
 import { valuesOf } from './returning.ts'
@@ -135,9 +137,10 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       const rows = yield* insertedRows(yield insertion, topic, 'sequence')
       return sequencesOf(rows)
     },
-    // What it ignores besides is checked before: nothing is too long, and nothing is missing.
+    // What it ignores besides is checked before, nothing is too long, and nothing is missing; or said afterwards.
     insertNew: function* (insertion) {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
+      if (name === 'mariadb' && told.length < insertion.count) yield* checkNumbers()
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
     },
     identified,
@@ -162,6 +165,12 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     insertUnlessThere: (into, row) => sql`
       insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
   }
+}
+
+/** An insert that leaves out rows whose external id is there leaves out those whose number is there too. @throws TaskError SEQUENCE_BEHIND */
+function* checkNumbers(): Verb<void> {
+  const warnings = yield raw('show warnings')
+  if (warnings.some(({ Message }) => isTaken(String(Message)))) throw sequenceBehind()
 }
 
 function toSequence({ sequence }: Row): number {

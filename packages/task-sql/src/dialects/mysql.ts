@@ -8,10 +8,13 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
+import { openMissing } from './counted-lanes.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
 import { keysOf, rows, table } from './mysql-values.ts'
+import { advanceMysqlSequence } from './mysql-repair.ts'
 import { mysqlWrites } from './mysql-writes.ts'
+import { nothingRemembered } from './nothing-remembered.ts'
 
 export interface MysqlOptions {
   /** The database that our tables live in, which must exist. Default: that of the connection. */
@@ -82,9 +85,6 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
     taskIdentified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
     among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
-    noteHeld: function* () {
-      // The index of active rows is exact.
-    },
     ...mysqlLanes(tables, flavor),
     openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
@@ -105,9 +105,9 @@ function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
         straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
-    tidy: function* () {
-      // Nothing is noted: the index of active rows is exact.
-    },
+    ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
+    advanceSequence: () => advanceMysqlSequence(tables, flavor),
     ...(flavor.name === 'mariadb' && { checkLocks: checkGalera() }),
     ...anyScale,
     classify: classifyMysqlError,

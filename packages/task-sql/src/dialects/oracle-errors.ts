@@ -1,4 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
+import { sequenceBehind } from '../sequence-behind.ts'
 
 /** There never was a connection. */
 const unreachableCodes = new Set([
@@ -101,6 +102,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
+  if (code === 'ORA-00001' && /\bTASK_KEY\b/.test(error.message)) return sequenceBehind(error)
   if (valueCodes.has(code)) {
     return new TaskError('ARGUMENT_INVALID', `A value is not one that its column takes (${error.message})`, { code }, because)
   }

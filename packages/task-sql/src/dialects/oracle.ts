@@ -7,9 +7,12 @@ import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
+import { openMissing } from './counted-lanes.ts'
 import { classifyOracleError } from './oracle-errors.ts'
 import { openOracleLanes, oracleLanes } from './oracle-lanes.ts'
 import { keysOf, table } from './oracle-values.ts'
+import { nothingRemembered } from './nothing-remembered.ts'
+import { advanceOracleSequence } from './oracle-repair.ts'
 import { oracleWrites } from './oracle-writes.ts'
 
 export interface OracleOptions {
@@ -66,9 +69,6 @@ export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dia
     // A list of more than a thousand is refused (ORA-01795).
     among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     claimPlain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, ...writes }),
-    noteHeld: function* () {
-      // The index of active rows is exact.
-    },
     ...oracleLanes(tables),
     openTopic: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
@@ -89,9 +89,9 @@ export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dia
         join ${tables.task} t on t.topic = p.topic and t.state = 0
        where ${condition(raw('t.owner'))}
        fetch first ${limit} rows only`,
-    tidy: function* () {
-      // Nothing is noted: the index of active rows is exact.
-    },
+    ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
+    advanceSequence: () => advanceOracleSequence(tables),
     ...anyScale,
     classify: classifyOracleError,
   }

@@ -1,4 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
+import { sequenceBehind } from '../sequence-behind.ts'
 
 /** There never was a connection. */
 const unreachableCodes = new Set([
@@ -79,6 +80,8 @@ function classify(error: Error): TaskError | undefined {
       { cause: error },
     )
   }
+  // Not translated: the name of the key, also that of a topic's partition.
+  if (code === '23505' && /\btask(_p_[0-9a-f]{32}|_turn)?_pkey\b/.test(error.message)) return sequenceBehind(error)
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }

@@ -49,9 +49,13 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
   }
 }
 
-/** For polls, and as many again for junctions. */
-export function openLanes({ lane: lanes }: PostgresTables, topic: string): readonly Statement[] {
+/** What a topic is to have beside its row: its partition, where there are any, and its lanes. */
+export function openTopic({ attach, lane: lanes }: PostgresTables, topic: string, keyed: boolean): readonly Statement[] {
+  const partition = sql`select from ${attach}(${topic})`
+  if (!keyed) return [partition]
   return [
+    partition,
+    // For polls, and as many again for junctions.
     sql`
       insert into ${lanes} (topic, lane)
       select ${topic}, lane

@@ -11,8 +11,9 @@ import { classifyPostgresError } from './postgres-errors.ts'
 import { attemptOf } from '../repository/lease.ts'
 import { sequencesOf, toNumber } from '../repository/row.ts'
 import { limitedLocks } from './limited-locks.ts'
-import { openLanes, postgresLanes } from './postgres-lanes.ts'
+import { openTopic, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
+import { postgresRepair } from './postgres-repair.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { lockedHere } from './postgres-locks.ts'
 import { postgresScale } from './postgres-scale.ts'
@@ -114,7 +115,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     claimPlain: postgresClaim(tables, scale),
     ...postgresLanes(tables),
     ...postgresOverview(tables),
-    openTopic: (topic, keyed) => [sql`select from ${tables.attach}(${topic})`, ...(keyed ? openLanes(tables, topic) : [])],
+    openTopic: (topic, keyed) => openTopic(tables, topic, keyed),
     closeTopic: (topic) => [
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
@@ -122,6 +123,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${name})`]),
     analyze: [sql`analyze ${tables.task}`],
     ...postgresHoldings(tables),
+    ...postgresRepair(tables),
     classify: classifyPostgresError,
   }
 }

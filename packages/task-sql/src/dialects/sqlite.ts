@@ -7,6 +7,7 @@ import { sequencesOf } from '../repository/row.ts'
 import { orderByTopic, returningWrites } from './returning.ts'
 import type { HeldRows } from './returning.ts'
 import { limitedLocks } from './limited-locks.ts'
+import { nothingRemembered } from './nothing-remembered.ts'
 import { migrationTable } from '../schema/migration-table.ts'
 import { transactionScript } from '../schema/script.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
@@ -83,9 +84,6 @@ export function sqlite(): Dialect {
     taskListed: () => raw('task t'),
     taskIdentified: (name) => raw(`task ${name}`),
     orderBy: orderByTopic,
-    noteHeld: function* () {
-      // The index of active rows is exact.
-    },
     among,
     claimPlain,
     // One transaction writes at a time: whoever polls has every lane.
@@ -110,8 +108,15 @@ export function sqlite(): Dialect {
         join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = 0 and t.state <= 1
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
-    tidy: function* () {
-      // Nothing is noted: the index of active rows is exact.
+    ...nothingRemembered,
+    // oxlint-disable-next-line require-yield -- nor is there anything else
+    renewTopic: function* () {
+      return 0
+    },
+    // A rowid is larger than all that are there, whatever its sequence says.
+    // oxlint-disable-next-line require-yield -- there is nothing to ask the database
+    advanceSequence: function* () {
+      return 'ahead'
     },
     ...anyScale,
     classify,

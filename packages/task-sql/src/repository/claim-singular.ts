@@ -129,6 +129,16 @@ function* notListed(dialect: Dialect, topic: string, sequences: readonly number[
   return new Set(rows.map(({ identifier }) => identifier))
 }
 
+/** Ready rows that are not listed although nothing stands in their way, with their identifiers. */
+export function unblocked(dialect: Dialect, topic: string, polling: Polling): Statement {
+  return sql`
+    select c.identifier
+      from (select t.sequence, t.identifier
+              from ${dialect.taskInOrder}
+             where ${dialect.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.false}) c
+     where ${blocked(dialect, topic, polling)} is null`
+}
+
 /** Not null where another row stands in the way of the candidate `c`. */
 function blocked(dialect: Dialect, topic: string, polling: Polling): Statement {
   const before = polling.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'

@@ -36,6 +36,7 @@ import { reassign, reassignAll } from './reassign.ts'
 import { reclaim } from './reclaim.ts'
 import { recreate, redrive } from './recreate.ts'
 import { release } from './release.ts'
+import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
 import { destroy, initialize, refresh, topics } from './topics.ts'
 
@@ -161,6 +162,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     topics: bind(topics),
     destroy: bind(destroy),
     refresh: bind(refresh),
+    repair: bind(repair),
     task: bind(task),
     page: bind(page),
     overview: bind(overview),

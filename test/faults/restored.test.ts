@@ -1,0 +1,196 @@
+/** A database is restored, cloned, moved or loaded anew while processes that have worked on it live on. */
+import { execFileSync } from 'node:child_process'
+import { renameSync } from 'node:fs'
+import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import { openBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
+import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { fromPg, postgres } from '@taskstream/task-sql/postgres'
+import { describe, expect } from 'vitest'
+import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { findPgDump, openReplaced } from './replaced.ts'
+import { expectReady, identifiersOf, prepare, push, topic, work, workOff } from './restored.ts'
+
+/** What one process remembers, and from how many tasks on it is written down for all. */
+const few = 3_000
+const many = 12_000
+
+describe.skipIf(!canRun)('under a process that lives on', () => {
+  for (const count of [few, many]) {
+    testOn(['postgres'])(`a database that is dropped and restored loses none of its ${count} ready tasks`, async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(count))
+      await it.save('backup')
+      await workOff(living, identifiersOf(count))
+      await it.drop()
+      await it.restore('backup')
+      await expectReady(identifiersOf(count), living, await it.open())
+    })
+
+    testOn(['postgres'])(`a database that a clone takes the place of loses none of its ${count} ready tasks`, async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(count))
+      await it.save('clone')
+      await workOff(living, identifiersOf(count))
+      await it.rename('former')
+      await it.restore('clone')
+      await expectReady(identifiersOf(count), living, await it.open())
+    })
+
+    testOn(['postgres'])(`tables that are emptied and loaded again lose none of their ${count} ready tasks`, async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(count))
+      const reload = await it.copyTables()
+      await workOff(living, identifiersOf(count))
+      await reload()
+      await expectReady(identifiersOf(count), living, await it.open())
+    })
+
+    testOn(['postgres'])(`a sequence that falls back behind ${count} finished tasks hides none of the next`, async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(count))
+      await workOff(living, identifiersOf(count))
+      // As a promoted replica has it, to which sequences are not copied; what is finished was purged.
+      await it.run('delete from taskstream.task')
+      await it.run(`select setval('taskstream.task_sequence', 1, false)`)
+      await push(living, ['a', 'b', 'c', 'd'])
+      await expectReady(['a', 'b', 'c', 'd'], living, await it.open())
+    })
+  }
+
+  testOn(['postgres'])('two databases of one template, behind one repository, are not taken for each other', async () => {
+    await using it = await openReplaced()
+    await push(await it.open(), identifiersOf(few))
+    await it.save('tenant')
+    const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg }) as unknown as Tasks
+    const [one, other] = [await it.open(tasks), await it.open(tasks, 'tenant')]
+    await workOff(one, identifiersOf(few))
+    await expectReady(identifiersOf(few), other, await it.open(undefined, 'tenant'))
+  })
+
+  testOn(['postgres'])('a database that is dropped and restored is worked off by a node that runs on', async () => {
+    await using it = await openReplaced()
+    const { tasks, transactions } = await it.open()
+    const handled: string[] = []
+    const node = new TaskNode({ repository: tasks, transactions, heartbeatIntervalMs: 100 })
+    node.process(topic, { size: 500, idleMs: 100, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await push({ tasks, transactions }, identifiersOf(few))
+    await it.save('backup')
+    await node.start()
+    await expect.poll(() => handled.length).toBe(few)
+    await it.drop()
+    await it.restore('backup')
+    // Once more each, as the backup is from before.
+    await expect.poll(() => handled.length).toBe(2 * few)
+    await node.stop()
+    expect(handled.slice(few)).toEqual(identifiersOf(few))
+    expect(await work(await it.open())).toEqual([])
+  })
+
+  testOn(['sqlite-file', 'node-sqlite'])(
+    'a SQLite file that a backup is written into loses none of its ready tasks',
+    async () => {
+      await using subject = await openSubject()
+      const { at: file } = subject.location
+      const living = { tasks: subject.tasks(), transactions: subject.transactions }
+      await prepare(living)
+      await push(living, identifiersOf(few))
+      await backUp(file, `${file}.backup`)
+      await workOff(living, identifiersOf(few))
+      await backUp(`${file}.backup`, file)
+      await using other = await reopenSubject(subject.location)
+      await expectReady(identifiersOf(few), living, { tasks: other.tasks(), transactions: other.transactions })
+    },
+  )
+
+  testOn(['sqlite-file', 'node-sqlite'])('a SQLite file that is replaced, and opened again, loses no ready task', async () => {
+    await using subject = await openSubject()
+    const location = { ...subject.location, at: `${subject.location.at}.replaced` }
+    const tasks = subject.tasks()
+    {
+      await using former = await reopenSubject(location)
+      const living = { tasks, transactions: former.transactions }
+      await tasks.migrate(former.transactions)
+      await prepare(living)
+      await push(living, identifiersOf(few))
+      await backUp(location.at, `${location.at}.backup`)
+      await workOff(living, identifiersOf(few))
+    }
+    renameSync(`${location.at}.backup`, location.at)
+    await using again = await reopenSubject(location)
+    await using other = await reopenSubject(location)
+    await expectReady(
+      identifiersOf(few),
+      { tasks, transactions: again.transactions },
+      { tasks: other.tasks(), transactions: other.transactions },
+    )
+  })
+
+  testOn(['mariadb'])('a MariaDB database that is dropped and restored loses none of its ready tasks', async () => {
+    await using subject = await openSubject()
+    const living = { tasks: subject.tasks(), transactions: subject.transactions }
+    await prepare(living)
+    await push(living, identifiersOf(few))
+    const restore = dumpMariaDb(subject.location.at)
+    await workOff(living, identifiersOf(few))
+    restore()
+    await using other = await reopenSubject(subject.location)
+    await expectReady(identifiersOf(few), living, { tasks: other.tasks(), transactions: other.transactions })
+  })
+
+  // The command must be of the server's release.
+  if (subjectName === 'postgres-15' && findPgDump()) {
+    testOn(['postgres'])('what pg_dump has saved is restored into a database of that name', async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(many))
+      const load = it.dump()
+      await workOff(living, identifiersOf(many))
+      await it.drop()
+      await it.create()
+      load()
+      await expectReady(identifiersOf(many), living, await it.open())
+    })
+
+    testOn(['postgres'])('what pg_dump has saved of the data alone is loaded into emptied tables', async () => {
+      await using it = await openReplaced()
+      const living = await it.open()
+      await push(living, identifiersOf(many))
+      const load = it.dump('--data-only', '--schema=taskstream')
+      await workOff(living, identifiersOf(many))
+      await it.empty()
+      load()
+      await expectReady(identifiersOf(many), living, await it.open())
+    })
+  }
+})
+
+/** Copies one file into another, which may be there and open: by the driver's own SQLite, as two of them do not see each other's locks. */
+async function backUp(from: string, to: string): Promise<void> {
+  if (subjectName === 'node-sqlite') {
+    const { backup } = await import('node:sqlite')
+    const database = await openNodeSqlite(from)
+    await backup(database, to).finally(() => database.close())
+  } else {
+    const database = (await openBetterSqlite3(from)) as unknown as { backup(to: string): Promise<unknown>; close(): void }
+    await database.backup(to).finally(() => database.close())
+  }
+}
+
+/** @returns what drops the database and loads it again */
+function dumpMariaDb(url: string): () => void {
+  const { hostname, port, username, pathname } = new URL(url)
+  const name = pathname.slice(1)
+  const connect = ['--no-defaults', `--host=${hostname}`, `--port=${port}`, `--user=${username}`]
+  const dump = execFileSync('mariadb-dump', [...connect, '--single-transaction', name])
+  return () => {
+    execFileSync('mariadb', connect, { input: `drop database ${name}; create database ${name};` })
+    execFileSync('mariadb', [...connect, name], { input: dump })
+  }
+}
