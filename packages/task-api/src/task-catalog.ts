@@ -75,11 +75,8 @@ export interface Repair {
   readonly held: number
   /** Tasks that others were working on, and of which something is wrong still: call again. */
   readonly left: number
-  /**
-   * Whether new tasks are numbered after those that are there: they were all along (`ahead`), they are again (`moved`), or they will be
-   * (`behind`): call again once this transaction is committed.
-   */
-  readonly sequence: 'ahead' | 'moved' | 'behind'
+  /** Whether new tasks were numbered after those that are there all along (`ahead`), or are so again (`moved`). */
+  readonly sequence: 'ahead' | 'moved'
 }
 
 /** Topics and their tasks: making, looking, repairing, cleaning. */
@@ -107,7 +104,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    *
    * @throws TaskError TOPIC_UNKNOWN, PERMISSION_DENIED if the sequence is behind and this user may not move it
    * @example
-   * while ((await commit((tx) => tasks.repair(tx))).sequence === 'behind');
+   * const { listed, held } = await tasks.repair(tx)
    */
   repair(transaction: Transaction, topic?: string): Outcome<E, Repair>
 
