@@ -1,5 +1,5 @@
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, Release, TaskCount, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { FilterState, HeldTask, Release, TaskCount, TaskInfo } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { names, openFixture } from './fixture.ts'
@@ -71,7 +71,7 @@ describe.skipIf(!canRun)('looking at topics', () => {
     await it.commit((transaction) => it.tasks.complete(transaction, it.topic, new Map([[a!, TaskDecision.success()]])))
     const empty = `${it.topic}-empty`
     await it.commit((transaction) => it.tasks.initialize(transaction, empty))
-    type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
+    type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
     const counts = await it.commit<Counts>((transaction) => it.tasks.count(transaction))
     expect(counts.get(it.topic)).toEqual(
       new Map([

@@ -214,6 +214,64 @@ describe.skipIf(!canRun)('bringing tasks back', () => {
     expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
   })
 
+  /** One task that waits for a retry, one for its due time, and one for somebody. */
+  const suspended = async (): Promise<HeldTask[]> => {
+    await it.push('retried', { identifier: 'delayed', delayMs: 60_000 }, 'aside')
+    const held = await it.poll(2)
+    await it.complete([held[0]!], TaskDecision.retry({ afterMs: 60_000 }))
+    await it.complete([held[1]!], TaskDecision.suspension())
+    return held
+  }
+  const states = async (): Promise<string[]> =>
+    (await it.page()).map(({ identifier, state, due }) => `${identifier} ${due ? 'delayed' : state}`)
+
+  test('what waits for its time is not taken for suspended: it is brought back by its own name only', async () => {
+    await suspended()
+    expect((await recreate('reset', { state: 'suspended', size: 9 })).map(({ from }) => from.identifier)).toEqual(['aside'])
+    expect(await recreate('append', { state: 'suspended', size: 9 })).toEqual([])
+    expect(await redrive({ states: ['suspended', 'failed'], dryRun: true })).toEqual({ count: 0 })
+    expect(await redrive({ states: ['suspended', 'failed'] })).toEqual({ count: 0 })
+    expect(await states()).toEqual(['retried delayed', 'delayed delayed', 'aside ready'])
+    expect((await recreate('append', { state: 'delayed' })).map(({ from }) => from.identifier)).toEqual(['retried'])
+    expect(await redrive({ states: ['delayed'] })).toMatchObject({ count: 1 })
+    expect(await states()).toEqual(['retried recreated', 'delayed ready', 'aside ready', 'retried ready'])
+    expect((await it.page())[0]).toMatchObject({ descent: 'suspended' })
+  })
+
+  test('reassignAll gives no result to what waits for its time, unless it is asked for by its own name', async () => {
+    await suspended()
+    const all = (from: 'suspended' | 'delayed', to: 'success' | 'suspension'): Promise<number> =>
+      it.commit<number>((transaction) => it.tasks.reassignAll(transaction, it.topic, { from, to }))
+    expect(await all('suspended', 'success')).toBe(1)
+    expect(await states()).toEqual(['retried delayed', 'delayed delayed', 'aside succeeded'])
+    // Nobody releases them any more.
+    expect(await all('delayed', 'suspension')).toBe(2)
+    expect(await states()).toEqual(['retried suspended', 'delayed suspended', 'aside succeeded'])
+    expect(await all('delayed', 'success')).toBe(0)
+  })
+
+  test('a task that is given is named by that: it is brought back, or given its result, before its time', async () => {
+    const [retried] = await suspended()
+    const [, delayed] = await it.page()
+    await recreate('reset', [retried!])
+    await it.commit<void>((transaction) =>
+      it.tasks.reassign(transaction, it.topic, new Map<Task, 'filter'>([[delayed!, 'filter']])),
+    )
+    expect(await states()).toEqual(['retried ready', 'delayed filtered', 'aside suspended'])
+  })
+
+  test('supersede makes what waits for its time redundant, as a push does', async () => {
+    const [first] = await failed('a')
+    await it.push({ identifier: 'a', delayMs: 60_000 }, { identifier: 'a', suspended: true })
+    await recreate('supersede', [first!])
+    expect((await it.page()).map(({ state, descent }) => `${state} ${descent}`)).toEqual([
+      'recreated failed',
+      'redundant suspended',
+      'suspended suspended',
+      'ready ready',
+    ])
+  })
+
   testOn(['postgres'])('a selection passes over what another transaction is working on', async () => {
     await failed('a', 'b')
     const session = await it.subject.session()

@@ -134,7 +134,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
   const interfere = (): Promise<unknown> =>
     inTransaction(session, report, (transaction): unknown => {
       const kind = Math.random()
-      const state = pick(['failed', 'suspended', 'succeeded', 'expired'] as const)
+      const state = pick(['failed', 'suspended', 'delayed', 'succeeded', 'expired'] as const)
       if (kind < 0.3) return owner.recreate(transaction, topic, 'reset', { state, size: 3 })
       if (kind < 0.5) return owner.recreate(transaction, topic, pick(['append', 'supersede', 'replace']), { state, size: 3 })
       if (kind < 0.7) return owner.release(transaction, topic)

@@ -19,7 +19,7 @@ import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
 import { noteTurns, setStage } from './turns.ts'
 
-const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'filtered', 'succeeded']
+export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
 
 /** What is asked of tasks that are to be revived. */

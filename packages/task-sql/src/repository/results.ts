@@ -21,7 +21,7 @@ export function* results(
       from ${dialect.tables.topic} p
       left join (select t.topic, t.state, count(*) as count
                    from ${dialect.tables.task} t
-                  where t.state between 3 and 6 and t.completed is not null${bound('>=', from)}${bound('<=', to)}
+                  where t.state between 3 and 6 and t.due is null and t.completed is not null${bound('>=', from)}${bound('<=', to)}
                   group by t.topic, t.state) c on c.topic = p.topic
      order by p.topic, c.state`
   const counts = new Map<string, Map<TaskResult, number>>()
