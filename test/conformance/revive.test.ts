@@ -260,6 +260,43 @@ describe.skipIf(!canRun)('bringing tasks back', () => {
     expect(await states()).toEqual(['retried ready', 'delayed filtered', 'aside suspended'])
   })
 
+  test('of several tasks of one identifier only the last is made ready by supersede and replace, as by a push', async () => {
+    for (const condition of ['none', 'singular-by-identifier'] as const) {
+      for (const how of ['supersede', 'replace'] as const) {
+        await it.nextTopic({ keyed: true, condition })
+        await it.push(
+          { identifier: 'a', input: '1', externalId: 'x' },
+          { identifier: 'b', input: '2' },
+          { identifier: 'a', input: '3' },
+          { identifier: 'a', input: '4' },
+        )
+        for (let ended = 0; ended < 4;) {
+          const batch = await it.poll(9)
+          await it.complete(batch, TaskDecision.failure())
+          ended += batch.length
+        }
+        const made = await recreate(how, { state: 'failed', size: 9 })
+        expect(made.map(({ from, to }) => [from.identifier, to.identifier, to.sequence > from.sequence])).toEqual(
+          ['a', 'b', 'a', 'a'].map((identifier) => [identifier, identifier, true]),
+        )
+        const rows = (await it.page()).slice(4)
+        expect(rows.map(({ sequence }) => sequence)).toEqual(made.map(({ to }) => to.sequence))
+        expect(rows.map(({ identifier, input, state, descent }) => `${identifier}${input} ${state} ${descent}`)).toEqual([
+          'a1 redundant ready',
+          'b2 ready ready',
+          'a3 redundant ready',
+          'a4 ready ready',
+        ])
+        expect(rows[0]).toMatchObject({ externalId: 'x' })
+        expect(names(await it.poll(9))).toEqual(['b', 'a'])
+      }
+    }
+    await it.nextTopic({ keyed: true })
+    await failed('a', 'a')
+    await recreate('append', { state: 'failed', size: 9 })
+    expect(await it.states()).toEqual({ recreated: 2, ready: 2 })
+  })
+
   test('supersede makes what waits for its time redundant, as a push does', async () => {
     const [first] = await failed('a')
     await it.push({ identifier: 'a', delayMs: 60_000 }, { identifier: 'a', suspended: true })

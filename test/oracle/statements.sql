@@ -2550,20 +2550,22 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set descent = t.state,
 
 -- recreate
 --   JSON, JSON, text, text, JSON
-insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-(select k.ms from task_clock k), p.listing, p.ranking, p.stage
-from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+(select k.ms from task_clock k), r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
+case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :3 and n.nth = r.nth and t.topic = :4 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate
 --   JSON, number, JSON, text, text, JSON
-insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-:2, p.listing, p.ranking, p.stage
-from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+:2, r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
+case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :4 and n.nth = r.nth and t.topic = :5 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:6, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- redrive

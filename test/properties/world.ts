@@ -242,7 +242,8 @@ export class World {
     if (how !== 'append') this.#removeOlder(session, how, identifiers, Math.min(...made.map(({ to }) => to.sequence)))
     for (const [index, { to }] of made.entries()) {
       const { identifier, priority } = chosen[index]!
-      model.write(session, { sequence: to.sequence, identifier, priority, state: 'ready', attempt: 0 })
+      const state = how === 'append' || identifiers.lastIndexOf(identifier) === index ? 'ready' : 'redundant'
+      model.write(session, { sequence: to.sequence, identifier, priority, state, attempt: 0 })
     }
   }
 

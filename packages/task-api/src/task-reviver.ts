@@ -5,7 +5,8 @@ import type { TaskResult } from './task-state.ts'
 
 /**
  * How an ended task is brought back: `reset` makes its own row ready again, in its old place; the others push a new task and
- * leave the old one recreated, with what that insertion does to older tasks.
+ * leave the old one recreated, with what that insertion does to older tasks. As in a push, only the last of several tasks of one
+ * identifier counts under `supersede` and `replace`: the new tasks of the others are redundant.
  */
 export type Revivification = 'reset' | 'append' | 'supersede' | 'replace'
 
