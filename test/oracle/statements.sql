@@ -2708,7 +2708,7 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, l
 --   number
 select max(t.sequence) as sequence
 from task t
-where t.created <= :1
+where t.created < :1
 
 -- resolve
 --   number
@@ -2731,7 +2731,7 @@ select p.topic, c.state, c.count
 from task_topic p
 left join (select t.topic, t.state, count(*) as count
   from task t
-  where t.state between 3 and 6 and t.due is null and t.completed is not null and t.completed >= :1 and t.completed <= :2
+  where t.state between 3 and 6 and t.due is null and t.completed is not null and t.completed >= :1 and t.completed < :2
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
 
