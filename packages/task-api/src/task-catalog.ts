@@ -71,7 +71,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
    * Makes a topic known. Tasks can be pushed to known topics only. Without options, a topic that is there stays as it is.
    * @returns whether it is new
-   * @throws TaskError TOPIC_DIFFERENT if it is there with other options
+   * @throws TaskError TOPIC_DIFFERENT or TOPIC_NOT_KEYED if it is there with other options: a topic keeps them until it is destroyed
    * @example
    * await tasks.initialize(tx, 'accounts', { condition: 'singular-by-identifier' })
    */
