@@ -1,5 +1,5 @@
 /** The repository in memory: what rows there are, and who sees and holds what while transactions are open. */
-import type { HeldTask, PollCondition, PollOrder, TaskState } from '@taskstream/task-api'
+import type { FilterState, HeldTask, Insertion, PollCondition, PollOrder, TaskState } from '@taskstream/task-api'
 
 export interface ModelRow {
   readonly sequence: number
@@ -15,6 +15,31 @@ export interface ModelRow {
 export interface ModelTopic {
   readonly order: PollOrder
   readonly condition: PollCondition
+}
+
+/** What a row is asked for and counted by. */
+export function filterStateOf({ state, due }: ModelRow): FilterState {
+  return state === 'suspended' && due !== undefined ? 'delayed' : state
+}
+
+/** What has ended: purged where no states are asked for. */
+export const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
+
+const open: readonly FilterState[] = ['ready', 'delayed']
+/** The older rows of an identifier that each insertion is about. */
+export const olderStates: Readonly<Record<Exclude<Insertion, 'append'>, readonly FilterState[]>> = {
+  supersede: open,
+  replace: [...open, 'expired', 'failed', 'suspended', 'filtered', 'succeeded'],
+  delete: [...open, 'expired', ...ended],
+}
+
+/** The row in another state, waiting for nothing and held by nobody. */
+export function without({ sequence, identifier, priority, attempt }: ModelRow, state: TaskState): ModelRow {
+  return { sequence, identifier, priority, attempt, state }
+}
+
+export function ownerOf({ owner }: ModelRow): { owner?: string } {
+  return owner === undefined ? {} : { owner }
 }
 
 const numbers: Readonly<Record<string, number>> = { expired: 2, failed: 3, suspended: 4 }
@@ -114,7 +139,7 @@ export class Model {
       if (other.identifier !== row.identifier || other.sequence === row.sequence) return false
       if (other.state === 'active') return true
       if (order === 'lifo' ? other.sequence < row.sequence : other.sequence > row.sequence) return false
-      if (other.state === 'ready' || (other.state === 'suspended' && other.due !== undefined)) return true
+      if (other.state === 'ready' || filterStateOf(other) === 'delayed') return true
       return (numbers[other.state] ?? 9) <= strictness(condition)
     })
   }
@@ -129,7 +154,7 @@ export class Model {
 
   states(): Record<string, number> {
     const counts: Record<string, number> = {}
-    for (const { state } of this.rows()) counts[state] = (counts[state] ?? 0) + 1
+    for (const state of this.rows().map(filterStateOf)) counts[state] = (counts[state] ?? 0) + 1
     return counts
   }
 }

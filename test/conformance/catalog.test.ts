@@ -1,5 +1,5 @@
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, Release, TaskCount, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { FilterState, HeldTask, PageOptions, Release, TaskCount, TaskInfo, TaskResult } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { names, openFixture } from './fixture.ts'
@@ -65,13 +65,35 @@ describe.skipIf(!canRun)('looking at topics', () => {
     expect(await page({ size: 0 })).toEqual([])
   })
 
+  test("an instant that a task tells is one that finds it: bounds are inclusive, however exact the database's clock is", async () => {
+    for (const input of ['1', '2', '3']) {
+      const [pushed] = await it.push({ identifier: 'a', input })
+      await it.complete(await it.poll(1))
+      const [info] = (await it.page()).slice(-1)
+      const { created, completed } = info!
+      expect(await it.commit((transaction) => it.tasks.resolve(transaction, created, { preceding: true }))).toBe(pushed!.sequence)
+      expect(await it.commit((transaction) => it.tasks.resolve(transaction, created))).toBe(pushed!.sequence)
+      const results = await it.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
+        it.tasks.results(transaction, { from: completed!, to: completed! }),
+      )
+      expect(results.get(it.topic)).toEqual(new Map([['success', 1]]))
+      const page = (options: PageOptions): Promise<TaskInfo[]> =>
+        it.commit<TaskInfo[]>((transaction) => it.tasks.page(transaction, it.topic, options))
+      const after = (instant: Date): Date => new Date(instant.getTime() + 1)
+      expect(await page({ createdFrom: created, createdBefore: after(created) })).toEqual([info])
+      expect(await page({ completedFrom: completed!, completedBefore: after(completed!) })).toEqual([info])
+      // So that the next one is of another millisecond.
+      await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(completed!.getTime() + 1)
+    }
+  })
+
   test('count gives every known topic, exact counts by state, and the last sequence of each', async () => {
     const pushed = await it.push('a', 'b', { identifier: 'c', suspended: true })
     const [a] = await it.poll(1)
     await it.commit((transaction) => it.tasks.complete(transaction, it.topic, new Map([[a!, TaskDecision.success()]])))
     const empty = `${it.topic}-empty`
     await it.commit((transaction) => it.tasks.initialize(transaction, empty))
-    type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
+    type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
     const counts = await it.commit<Counts>((transaction) => it.tasks.count(transaction))
     expect(counts.get(it.topic)).toEqual(
       new Map([

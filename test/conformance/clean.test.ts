@@ -1,4 +1,4 @@
-import { TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -46,6 +46,41 @@ describe.skipIf(!canRun)('cleaning up', () => {
     },
   )
 
+  test('what waits for its time is purged by its own name only: delayed', async () => {
+    await it.push(
+      { identifier: 'reminder', due: new Date(Date.now() + 7 * 86_400_000) },
+      { identifier: 'later', delayMs: 60_000 },
+      { identifier: 'branch', suspended: true },
+      'retried',
+      'aside',
+      'ready',
+    )
+    const [retried, aside] = await it.poll(2)
+    await it.complete([retried!], TaskDecision.retry({ afterMs: 60_000 }))
+    await it.complete([aside!], TaskDecision.suspension())
+    const others = taskStates.filter((state) => state !== 'suspended' && state !== 'ready')
+    expect(await purge({ states: others, olderThanMs: 0 })).toBe(0)
+    expect(await purge({ identifier: 'retried' })).toBe(0)
+    expect(await purge({ states: ['suspended'], identifier: 'later' })).toBe(0)
+    expect(await purge({ states: ['suspended'], limit: 1 })).toBe(1)
+    expect(await purge()).toBe(1)
+    expect(await purge({ states: taskStates })).toBe(1)
+    expect(names(await it.page())).toEqual(['reminder', 'later', 'retried'])
+    expect(await purge({ states: ['delayed'], identifier: 'retried' })).toBe(1)
+    expect(await purge({ states: ['delayed', 'suspended'] })).toBe(2)
+    expect(await it.page()).toEqual([])
+  })
+
+  test('a delayed task that is purged is in the way of its identifier no more', async () => {
+    await it.nextTopic({ condition: 'singular-by-identifier' })
+    await it.push({ identifier: 'a', delayMs: 60_000 }, 'a')
+    expect(await it.poll(9)).toEqual([])
+    expect(await purge()).toBe(0)
+    expect(await it.poll(9)).toEqual([])
+    expect(await purge({ states: ['delayed'] })).toBe(1)
+    expect(names(await it.poll(9))).toEqual(['a'])
+  })
+
   test('purge takes a range, times and a portion, the first by sequence', async () => {
     await it.push('a', 'b', 'c', 'd')
     const [a, b, c] = await it.poll(4)
@@ -72,9 +107,10 @@ describe.skipIf(!canRun)('cleaning up', () => {
       expect(await codeOf(() => purge(options))).toBe('ARGUMENT_INVALID')
   })
 
-  test('purgeAll leaves the topic and nothing in it', async () => {
+  test('purgeAll leaves the topic and nothing in it, not even what waits for its time', async () => {
     await oneOfEach()
-    expect(await it.commit((transaction) => it.tasks.purgeAll(transaction, it.topic))).toBe(7)
+    await it.push({ identifier: 'delayed', delayMs: 60_000 })
+    expect(await it.commit((transaction) => it.tasks.purgeAll(transaction, it.topic))).toBe(8)
     expect(await it.page()).toEqual([])
     await it.push('a')
     expect(names(await it.poll(9))).toEqual(['a'])

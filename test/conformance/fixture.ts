@@ -2,13 +2,13 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   Completion,
+  FilterState,
   HeldTask,
   PushedTask,
   TaskCount,
   TaskCreation,
   TaskError,
   TaskInfo,
-  TaskState,
   TopicOptions,
 } from '@taskstream/task-api'
 import { openSubject } from '../subject.ts'
@@ -63,7 +63,7 @@ export async function openFixture(clock?: () => Date): Promise<Fixture> {
     page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, fixture.topic)),
     states: async () => {
       const { topic } = fixture
-      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
         tasks.count(transaction, { topic }),
       )
       return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))

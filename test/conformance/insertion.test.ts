@@ -80,6 +80,48 @@ describe.skipIf(!canRun)('a push that takes the place of older tasks', () => {
     expect(await rows()).toEqual(['a1 redundant suspended', 'a2 ready ready'])
   })
 
+  test('supersede makes redundant what waits for its time, and leaves what waits for somebody', async () => {
+    await it.push(task('a', '1'))
+    await it.complete(await it.poll(1), TaskDecision.retry({ afterMs: 1 }))
+    await it.push(
+      task('a', '2', { due: new Date(Date.now() + 86_400_000) }),
+      task('a', '3', { delayMs: 1 }),
+      task('a', '4', { suspended: true }),
+      task('b', '5', { delayMs: 60_000 }),
+      task('a', '6'),
+    )
+    await it.complete(await it.poll(1), TaskDecision.suspension())
+    const [pushed] = await push('supersede', task('a', '7'))
+    expect(pushed).toMatchObject({ superseded: 3 })
+    expect(await rows()).toEqual([
+      'a1 redundant suspended',
+      'a2 redundant suspended',
+      'a3 redundant suspended',
+      'a4 suspended suspended',
+      'b5 suspended suspended',
+      'a6 suspended ready',
+      'a7 ready ready',
+    ])
+    expect((await it.page()).map(({ due }) => due !== undefined)).toEqual([false, false, false, false, true, false, false])
+  })
+
+  test('the latest of several delayed tasks is the one that comes, each putting off what is to be done', async () => {
+    for (const input of ['1', '2', '3']) await push('supersede', task('a', input, { delayMs: input === '3' ? 0 : 1 }))
+    expect(await rows()).toEqual(['a1 redundant suspended', 'a2 redundant suspended', 'a3 ready ready'])
+  })
+
+  test('what was superseded while it waited for its time is in the way of its identifier no more', async () => {
+    for (const insertion of ['supersede', 'replace'] as const) {
+      await it.nextTopic({ condition: 'singular-by-identifier' })
+      await it.push(task('a', '1'))
+      await it.complete(await it.poll(1), TaskDecision.retry({ afterMs: 60_000 }))
+      await it.push(task('a', '2', { delayMs: 60_000 }))
+      await push(insertion, task('a', '3'))
+      expect(await rows()).toEqual(['a1 redundant suspended', 'a2 redundant suspended', 'a3 ready ready'])
+      expect(await it.poll(9)).toMatchObject([{ input: '3' }])
+    }
+  })
+
   test('what was pushed before by its external id replaces nothing', async () => {
     await it.push(task('a', '1', { externalId: 'x' }))
     const [again] = await push('replace', task('a', '1', { externalId: 'x' }))

@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('junction', () => {
     await suspend('b')
     expect(await junction('singular', ['a', 'b'])).toEqual([])
     expect(await junction('eternal', ['a', 'b'])).toEqual(['b'])
-    expect(await it.states()).toEqual({ suspended: 1, ready: 1 })
+    expect(await it.states()).toEqual({ delayed: 1, ready: 1 })
   })
 
   test('knows its own topic only', async () => {

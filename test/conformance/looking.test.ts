@@ -1,6 +1,15 @@
 /** Filters, counts, results, instants and the overview: what people and dashboards look at. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { CountOptions, PageOptions, TaskCount, TaskInfo, TaskResult, TaskState, TopicOverview } from '@taskstream/task-api'
+import type {
+  CountOptions,
+  FilterState,
+  PageOptions,
+  TaskCount,
+  TaskInfo,
+  TaskResult,
+  TaskState,
+  TopicOverview,
+} from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -19,7 +28,7 @@ describe.skipIf(!canRun)('looking closer', () => {
   const page = async (options: PageOptions): Promise<string[]> =>
     names(await it.commit<TaskInfo[]>((transaction) => it.tasks.page(transaction, it.topic, options)))
   const count = async (options: CountOptions = {}): Promise<Record<string, number>> => {
-    const counts = await it.commit<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+    const counts = await it.commit<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
       it.tasks.count(transaction, { topic: it.topic, ...options }),
     )
     return Object.fromEntries([...(counts.get(it.topic) ?? [])].map(([state, one]) => [state, one.count]))
@@ -72,6 +81,26 @@ describe.skipIf(!canRun)('looking closer', () => {
     expect(await count({ reference: 'r' })).toEqual({ succeeded: 1 })
     expect(await count({ states: ['ready'] })).toEqual({ ready: 2 })
     expect(await count({ topic: 'nowhere' })).toEqual({})
+  })
+
+  test('what waits for its time is told apart from what is suspended: in pages, counts, results and the overview', async () => {
+    const [first] = await it.push({ identifier: 'branch', suspended: true }, { identifier: 'later', delayMs: 1 }, 'a', 'b')
+    const [a, b] = await it.poll(2)
+    await it.complete([a!], TaskDecision.retry({ afterMs: 1 }))
+    await it.complete([b!], TaskDecision.suspension())
+    expect(await page({ states: ['suspended'] })).toEqual(['branch', 'b'])
+    expect(await page({ states: ['delayed'] })).toEqual(['later', 'a'])
+    expect(await page({ states: ['delayed', 'suspended'] })).toEqual(['branch', 'later', 'a', 'b'])
+    expect(await count()).toEqual({ suspended: 2, delayed: 2 })
+    expect(await count({ states: ['delayed'] })).toEqual({ delayed: 2 })
+    expect(await count({ recent: true, states: ['suspended'], from: first!.sequence + 1 })).toEqual({ suspended: 1 })
+    expect(await count({ recent: true })).toEqual({ suspended: 2, delayed: 2 })
+    expect(await overview()).toMatchObject({ ready: 0, delayed: 2 })
+    // A try that is to be made again is not how a task ended.
+    const results = await it.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
+      it.tasks.results(transaction),
+    )
+    expect(Object.fromEntries(results.get(it.topic) ?? [])).toEqual({ suspension: 1 })
   })
 
   test('recent counts only the latest task of each identifier, of those that meet the filter', async () => {
@@ -131,16 +160,16 @@ describe.skipIf(!canRun)('looking closer', () => {
     async (options) => {
       await it.nextTopic(options)
       const expected = { topic: it.topic, order: 'fifo', condition: 'none', keyed: 'condition' in options, ...options }
-      expect(await overview()).toEqual({ ...expected, ready: 0, active: 0, waiting: 0 })
+      expect(await overview()).toEqual({ ...expected, ready: 0, active: 0, delayed: 0 })
       await it.push('a', 'b', 'c', 'c', 'c', { identifier: 'd', delayMs: 60_000 }, { identifier: 'e', suspended: true })
       clock.now += 5_000
-      expect(await overview()).toMatchObject({ ready: 5, active: 0, waiting: 1, oldestReadyMs: 5_000 })
+      expect(await overview()).toMatchObject({ ready: 5, active: 0, delayed: 1, oldestReadyMs: 5_000 })
       const held = await it.poll(2)
-      expect(await overview()).toMatchObject({ ready: 3, active: 2, waiting: 1, oldestReadyMs: 5_000 })
+      expect(await overview()).toMatchObject({ ready: 3, active: 2, delayed: 1, oldestReadyMs: 5_000 })
       await it.complete([held[0]!])
       await it.commit((transaction) => it.tasks.handBack(transaction, it.topic, [held[1]!]))
-      expect(await overview()).toMatchObject({ ready: 4, active: 0, waiting: 1 })
-      expect(await overview(1)).toMatchObject({ ready: 1, waiting: 1 })
+      expect(await overview()).toMatchObject({ ready: 4, active: 0, delayed: 1 })
+      expect(await overview(1)).toMatchObject({ ready: 1, delayed: 1 })
       // In a singular topic, what is blocked is ready too.
       await it.poll(9)
       const left = 'condition' in options ? 2 : 0

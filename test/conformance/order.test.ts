@@ -89,6 +89,27 @@ describe.skipIf(!canRun)('the order of a topic', () => {
     expect(await initialize({ condition: 'singular-by-identifier', keyed: false })).toBe('ARGUMENT_INVALID')
   })
 
+  test('is changed as the error says: under another name, or once the topic was destroyed', async () => {
+    await it.nextTopic()
+    const supersede = (topic: string): Promise<unknown> =>
+      it.commit<unknown>((transaction) => it.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }))
+    const initialize = (topic: string): Promise<unknown> =>
+      it.commit<unknown>((transaction) => it.tasks.initialize(transaction, topic, { keyed: true }))
+    for (const work of [supersede, initialize]) {
+      const error = (await work(it.topic).catch((thrown: unknown) => thrown)) as TaskError
+      expect(error).toMatchObject({ code: 'TOPIC_NOT_KEYED', data: { topic: it.topic } })
+      expect(error.message).toContain('keeps the options it was initialised with')
+      expect(error.message).toContain('another topic with { keyed: true }')
+      expect(error.message).toContain(`destroy(transaction, "${it.topic}")`)
+    }
+    const other = `${it.topic}-keyed`
+    expect(await initialize(other)).toBe(true)
+    expect(await supersede(other)).toMatchObject([{ outcome: 'created' }])
+    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
+    expect(await initialize(it.topic)).toBe(true)
+    expect(await supersede(it.topic)).toMatchObject([{ outcome: 'created' }])
+  })
+
   test('is learned anew when a topic is destroyed and made again with another', async () => {
     await it.nextTopic({ order: 'lifo' })
     await it.push('a', 'b')

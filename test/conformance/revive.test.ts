@@ -214,6 +214,101 @@ describe.skipIf(!canRun)('bringing tasks back', () => {
     expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
   })
 
+  /** One task that waits for a retry, one for its due time, and one for somebody. */
+  const suspended = async (): Promise<HeldTask[]> => {
+    await it.push('retried', { identifier: 'delayed', delayMs: 60_000 }, 'aside')
+    const held = await it.poll(2)
+    await it.complete([held[0]!], TaskDecision.retry({ afterMs: 60_000 }))
+    await it.complete([held[1]!], TaskDecision.suspension())
+    return held
+  }
+  const states = async (): Promise<string[]> =>
+    (await it.page()).map(({ identifier, state, due }) => `${identifier} ${due ? 'delayed' : state}`)
+
+  test('what waits for its time is not taken for suspended: it is brought back by its own name only', async () => {
+    await suspended()
+    expect((await recreate('reset', { state: 'suspended', size: 9 })).map(({ from }) => from.identifier)).toEqual(['aside'])
+    expect(await recreate('append', { state: 'suspended', size: 9 })).toEqual([])
+    expect(await redrive({ states: ['suspended', 'failed'], dryRun: true })).toEqual({ count: 0 })
+    expect(await redrive({ states: ['suspended', 'failed'] })).toEqual({ count: 0 })
+    expect(await states()).toEqual(['retried delayed', 'delayed delayed', 'aside ready'])
+    expect((await recreate('append', { state: 'delayed' })).map(({ from }) => from.identifier)).toEqual(['retried'])
+    expect(await redrive({ states: ['delayed'] })).toMatchObject({ count: 1 })
+    expect(await states()).toEqual(['retried recreated', 'delayed ready', 'aside ready', 'retried ready'])
+    expect((await it.page())[0]).toMatchObject({ descent: 'suspended' })
+  })
+
+  test('reassignAll gives no result to what waits for its time, unless it is asked for by its own name', async () => {
+    await suspended()
+    const all = (from: 'suspended' | 'delayed', to: 'success' | 'suspension'): Promise<number> =>
+      it.commit<number>((transaction) => it.tasks.reassignAll(transaction, it.topic, { from, to }))
+    expect(await all('suspended', 'success')).toBe(1)
+    expect(await states()).toEqual(['retried delayed', 'delayed delayed', 'aside succeeded'])
+    // Nobody releases them any more.
+    expect(await all('delayed', 'suspension')).toBe(2)
+    expect(await states()).toEqual(['retried suspended', 'delayed suspended', 'aside succeeded'])
+    expect(await all('delayed', 'success')).toBe(0)
+  })
+
+  test('a task that is given is named by that: it is brought back, or given its result, before its time', async () => {
+    const [retried] = await suspended()
+    const [, delayed] = await it.page()
+    await recreate('reset', [retried!])
+    await it.commit<void>((transaction) =>
+      it.tasks.reassign(transaction, it.topic, new Map<Task, 'filter'>([[delayed!, 'filter']])),
+    )
+    expect(await states()).toEqual(['retried ready', 'delayed filtered', 'aside suspended'])
+  })
+
+  test('of several tasks of one identifier only the last is made ready by supersede and replace, as by a push', async () => {
+    for (const condition of ['none', 'singular-by-identifier'] as const) {
+      for (const how of ['supersede', 'replace'] as const) {
+        await it.nextTopic({ keyed: true, condition })
+        await it.push(
+          { identifier: 'a', input: '1', externalId: 'x' },
+          { identifier: 'b', input: '2' },
+          { identifier: 'a', input: '3' },
+          { identifier: 'a', input: '4' },
+        )
+        for (let ended = 0; ended < 4;) {
+          const batch = await it.poll(9)
+          await it.complete(batch, TaskDecision.failure())
+          ended += batch.length
+        }
+        const made = await recreate(how, { state: 'failed', size: 9 })
+        expect(made.map(({ from, to }) => [from.identifier, to.identifier, to.sequence > from.sequence])).toEqual(
+          ['a', 'b', 'a', 'a'].map((identifier) => [identifier, identifier, true]),
+        )
+        const rows = (await it.page()).slice(4)
+        expect(rows.map(({ sequence }) => sequence)).toEqual(made.map(({ to }) => to.sequence))
+        expect(rows.map(({ identifier, input, state, descent }) => `${identifier}${input} ${state} ${descent}`)).toEqual([
+          'a1 redundant ready',
+          'b2 ready ready',
+          'a3 redundant ready',
+          'a4 ready ready',
+        ])
+        expect(rows[0]).toMatchObject({ externalId: 'x' })
+        expect(names(await it.poll(9))).toEqual(['b', 'a'])
+      }
+    }
+    await it.nextTopic({ keyed: true })
+    await failed('a', 'a')
+    await recreate('append', { state: 'failed', size: 9 })
+    expect(await it.states()).toEqual({ recreated: 2, ready: 2 })
+  })
+
+  test('supersede makes what waits for its time redundant, as a push does', async () => {
+    const [first] = await failed('a')
+    await it.push({ identifier: 'a', delayMs: 60_000 }, { identifier: 'a', suspended: true })
+    await recreate('supersede', [first!])
+    expect((await it.page()).map(({ state, descent }) => `${state} ${descent}`)).toEqual([
+      'recreated failed',
+      'redundant suspended',
+      'suspended suspended',
+      'ready ready',
+    ])
+  })
+
   testOn(['postgres'])('a selection passes over what another transaction is working on', async () => {
     await failed('a', 'b')
     const session = await it.subject.session()

@@ -87,6 +87,21 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('ls', it.topic, '--before', '9007199254740991', '--size', '1')).out).toMatch(/│ c +│ failed/)
   })
 
+  test('tells what waits for its time from what is suspended', async () => {
+    await it.nextTopic()
+    await it.push({ identifier: 'reminder', due: new Date('2100-01-01T00:00:00Z') }, { identifier: 'branch', suspended: true })
+    expect(await json('count', it.topic)).toMatchObject([
+      { state: 'suspended', count: 1 },
+      { state: 'delayed', count: 1 },
+    ])
+    expect(await json('ls', it.topic, '--state', 'delayed')).toMatchObject({ identifier: 'reminder' })
+    expect((await taskstream('ls', it.topic)).out).toMatch(
+      /reminder +│ delayed .*2100-01-01T00:00:00.000Z.*\n.*\n.*branch +│ suspended/,
+    )
+    expect((await taskstream('topics')).out).toMatch(/ delayed /)
+    expect(await json('redrive', it.topic, '--state', 'suspended', '--state', 'failed', '--dry-run')).toMatchObject({ count: 1 })
+  })
+
   test('redrives what failed, once it has said how many that would be', async () => {
     await it.nextTopic()
     await it.push('a', 'b')

@@ -1,12 +1,12 @@
 /** What the tests of nodes share: a topic of their own, and nodes whose maintenance comes often. */
 import type {
   Completion,
+  FilterState,
   HeldTask,
   PushedTask,
   TaskCount,
   TaskCreation,
   TaskInfo,
-  TaskState,
   TopicOptions,
 } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
@@ -63,7 +63,7 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
     turnTo: (other) => void (topic = other),
     push: (...creations) => transactions<PushedTask[]>((transaction) => tasks.push(transaction, topic, creations)),
     states: async () => {
-      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      const counts = await transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
         tasks.count(transaction, { topic }),
       )
       return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))

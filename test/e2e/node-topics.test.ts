@@ -94,6 +94,27 @@ describe.skipIf(!canRun)('the topics of a node', () => {
       )
   })
 
+  test('purges nothing that waits for its time, however short suspended tasks are kept', async () => {
+    await fixture.subject.transactions((transaction) =>
+      fixture.tasks.push(transaction, topic, [
+        { identifier: 'reminder', delayMs: 7 * 86_400_000 },
+        { identifier: 'branch', suspended: true },
+        'aside',
+        'again',
+      ]),
+    )
+    await using node = nodeOf()
+    const handler = eachTask(({ identifier }) =>
+      identifier === 'again' ? TaskDecision.retry({ afterMs: 86_400_000 }) : TaskDecision.suspension(),
+    )
+    node.process(topic, { handler, retainMs: { suspended: 0, failed: 0, expired: 0 } })
+    await node.start()
+    await expect.poll(states).toEqual({ delayed: 2 })
+    expect(() => node.process(`${topic}-x`, { handler, retainMs: { delayed: 0 } } as never)).toThrow(
+      expect.objectContaining({ code: 'ARGUMENT_INVALID', message: expect.stringContaining('delayed') }),
+    )
+  })
+
   test('forgets owners that have been silent for days, and no others', async () => {
     const [gone, quiet] = [fixture.subject.tasks(), fixture.subject.tasks()]
     const table = raw(fixture.subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')

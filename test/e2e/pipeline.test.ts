@@ -115,7 +115,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     const { repository, ...given } = { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic }
     const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
     await handleBatch(batch, { repository, ...given, handler, retry: exponential({ tries: 2, firstMs: 60_000 }) })
-    expect(await it.states()).toEqual({ suspended: 1 })
+    expect(await it.states()).toEqual({ delayed: 1 })
     expect(await written()).toEqual([])
   })
 

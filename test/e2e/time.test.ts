@@ -46,7 +46,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     await node.start()
     clock.advance(hour - 1)
     await node.stop()
-    expect(await fixture.states()).toEqual({ suspended: 1 })
+    expect(await fixture.states()).toEqual({ delayed: 1 })
     const again = fixture.clocked(patient)
     await using second = again.node
     second.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })
@@ -157,7 +157,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     clock.advance(4_999)
     expect(reasons).toEqual(['began'])
     clock.advance(1)
-    await expect.poll(fixture.states).toEqual({ suspended: 1 })
+    await expect.poll(fixture.states).toEqual({ delayed: 1 })
     expect((await fixture.page())[0]).toMatchObject({ tries: 1, output: expect.stringContaining('longer than 5000 ms') })
     await expect.poll(() => (clock.advance(60_000), reasons.length)).toBe(3)
     await expect.poll(() => (clock.advance(5_000), fixture.states())).toEqual({ failed: 1 })

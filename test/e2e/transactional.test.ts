@@ -128,7 +128,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
     })
     node.process(fixture.topic, { ...options(handler), size: 5 })
     await node.start()
-    await expect.poll(fixture.states).toEqual({ succeeded: 2, failed: 2, suspended: 1 })
+    await expect.poll(fixture.states).toEqual({ succeeded: 2, failed: 2, delayed: 1 })
   })
 
   test('begins again with what it then finds, when its transactions do', async () => {

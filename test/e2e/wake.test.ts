@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
-import type { TaskCount, TaskError, TaskNotifier, TaskState } from '@taskstream/task-api'
+import type { FilterState, TaskCount, TaskError, TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import { raw } from '@taskstream/task-sql'
@@ -179,7 +179,7 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await push('a')
     await began.promise
     const states = async (): Promise<Record<string, number>> => {
-      type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
+      type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
       const counts = await subject.transactions<Counts>((transaction) => tasks.count(transaction, { topic }))
       return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
     }

@@ -1,6 +1,6 @@
 /** The primary is killed, its synchronous standby promoted, and work goes on there with all that was committed. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { TaskCount, TaskState, TransactionSource } from '@taskstream/task-api'
+import type { FilterState, TaskCount, TransactionSource } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/postgres'
@@ -121,8 +121,8 @@ describe.skipIf(!canRun)('a primary that is killed', () => {
     enough.abort()
     await producing
 
-    type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
-    const states = async (): Promise<TaskState[]> => {
+    type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
+    const states = async (): Promise<FilterState[]> => {
       const counts = await transactions<Counts>((transaction) => tasks.count(transaction))
       return [...(counts.get('work')?.keys() ?? [])]
     }

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TaskCount, TaskState } from '@taskstream/task-api'
+import type { FilterState, TaskCount } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -98,7 +98,7 @@ async function bury(subject: Subject, tasks: Tasks, owners: readonly string[]): 
 }
 
 async function countStates(subject: Subject, tasks: Tasks): Promise<Record<string, number>> {
-  const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+  const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
     tasks.count(transaction, { topic: 'work' }),
   )
   return Object.fromEntries([...(counts.get('work') ?? [])].map(([state, { count }]) => [state, count]))

@@ -1,6 +1,6 @@
 /** The server itself goes down in the middle of everything, and comes back. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TaskCount, TaskState } from '@taskstream/task-api'
+import type { FilterState, HeldTask, TaskCount } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ describe.skipIf(!canRun)('a server that crashes', () => {
       await server.crash()
     }
     const states = async (): Promise<Record<string, number>> => {
-      type Counts = ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>
+      type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
       const counts = await subject.transactions<Counts>((transaction) => tasks.count(transaction))
       return Object.fromEntries([...(counts.get('work') ?? [])].map(([state, { count }]) => [state, count]))
     }
@@ -99,7 +99,7 @@ describe.skipIf(!canRun)('a server that crashes', () => {
     // Whatever there is to learn of this topic is learned.
     for (let count = 0; count < 3; count++) expect(await poll(1)).toEqual([])
     await server.crash()
-    const states = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+    const states = await subject.transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
       tasks.count(transaction),
     )
     const ready = states.get('work')?.get('ready')?.count ?? 0

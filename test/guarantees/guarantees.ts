@@ -98,6 +98,23 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    promise: 'Nothing that waits for its time is purged unless it is asked for by name',
+    tests: [
+      'conformance/clean#by its own name only',
+      'e2e/node-topics#purges nothing that waits for its time',
+      'properties/model',
+    ],
+  },
+  {
+    promise:
+      'What waits for its time is given a result or brought back by its own name only, and is superseded like a ready task',
+    tests: [
+      'conformance/revive#reassignAll gives no result',
+      'conformance/revive#by its own name only',
+      'conformance/insertion#supersede makes redundant what waits',
+    ],
+  },
+  {
     promise: 'Under a singular condition never two active tasks of one identifier, and each identifier in order',
     tests: [
       'properties/hammer#take no two tasks',

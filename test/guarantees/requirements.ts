@@ -43,7 +43,12 @@ export const requirements: readonly Requirement[] = [
   {
     number: 17,
     about: 'the four insertions',
-    tests: ['conformance/insertion#touches the states', 'conformance/insertion#append leaves'],
+    tests: [
+      'conformance/insertion#touches the states',
+      'conformance/insertion#append leaves',
+      'conformance/insertion#supersede makes redundant what waits',
+    ],
+    note: 'A task that waits for its due time or a retry is superseded like a ready one.',
   },
   { number: 18, about: 'duplicates inside one push', tests: ['conformance/insertion#only the last counts'] },
   { number: 19, about: 'pushed suspended', tests: ['conformance/push#sets aside'] },
@@ -144,7 +149,7 @@ export const requirements: readonly Requirement[] = [
       'conformance/clean#purgeAll',
       'conformance/clean#purgeOwners',
     ],
-    note: 'In portions; an owner that still holds tasks may be forgotten, they are recovered all the same.',
+    note: 'What waits for its time is purged by the name `delayed` only. In portions; an owner that still holds tasks may be forgotten, they are recovered all the same.',
   },
   {
     number: 43,

@@ -141,7 +141,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
         const { corrected, noted, held } = await owner.repair(transaction, topic)
         return (report.repaired += corrected + noted + held)
       }
-      const state = pick(['failed', 'suspended', 'succeeded', 'expired'] as const)
+      const state = pick(['failed', 'suspended', 'delayed', 'succeeded', 'expired'] as const)
       if (kind < 0.3) return owner.recreate(transaction, topic, 'reset', { state, size: 3 })
       if (kind < 0.5) return owner.recreate(transaction, topic, pick(['append', 'supersede', 'replace']), { state, size: 3 })
       if (kind < 0.7) return owner.release(transaction, topic)

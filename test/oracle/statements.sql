@@ -218,92 +218,92 @@ where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1 and 1 = 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1 and 1 = 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
@@ -311,26 +311,26 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9) t
-  where t.place = 1 and case when t.state in (3, 6) then 1 else 0 end > 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.sequence,
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10) t
-  where t.place = 1 and case when t.state in (3, 6) then 1 else 0 end > 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -338,20 +338,20 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
-  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state in (3, 6) then 1 else 0 end > 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
-  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state in (3, 6) then 1 else 0 end > 0
-  group by t.topic, t.state) c on c.topic = p.topic
+  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -612,13 +612,13 @@ for update
 --   text, JSON
 select distinct t.identifier
 from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
-and t.state = 4 and t.due is null
+and (t.state = 4 and t.due is null)
 
 -- junction
 --   text, JSON
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.state = 4 and t.due is null
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and (t.state = 4 and t.due is null)
 order by t.sequence
 for update
 
@@ -628,7 +628,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.state = 4 and t.due is null order by t.sequence
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and (t.state = 4 and t.due is null) order by t.sequence
 
 -- junction
 --   text, JSON
@@ -1298,7 +1298,7 @@ end;
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as waiting,
+(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as delayed_tasks,
 (select k.ms from task_clock k) -
 (select t.created
   from task t
@@ -1313,7 +1313,7 @@ order by p.topic
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as waiting,
+(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as delayed_tasks,
 :4 -
 (select t.created
   from task t
@@ -1385,7 +1385,7 @@ select sequence, identifier, attempt, tries, max_tries, priority, reference, ext
 state, descent, reason, owner, output,
 created as created, started as started, completed as completed, due as due, deadline as deadline
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence
 fetch first :13 rows only
 
@@ -1395,7 +1395,7 @@ select sequence, identifier, attempt, tries, max_tries, priority, reference, ext
 state, descent, reason, owner, output,
 created as created, started as started, completed as completed, due as due, deadline as deadline
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence desc
 fetch first :13 rows only
 
@@ -1922,7 +1922,7 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task t where t.topic = :
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0
 order by t.sequence
 for update skip locked
 
@@ -1932,13 +1932,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
 order by t.sequence
 for update skip locked
 
@@ -1948,7 +1948,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
@@ -1986,7 +1986,7 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence
 for update skip locked
 
@@ -1996,13 +1996,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13)
 order by t.sequence
 for update skip locked
 
@@ -2012,13 +2012,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0
 order by t.sequence
 for update skip locked
 
@@ -2028,13 +2028,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5)
 order by t.sequence
 for update skip locked
 
@@ -2044,7 +2044,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
@@ -2066,7 +2066,7 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14)
 order by t.sequence
 for update skip locked
 
@@ -2076,13 +2076,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0
 order by t.sequence
 for update skip locked
 
@@ -2092,7 +2092,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
 
 -- purge
 --   JSON, text
@@ -2118,7 +2118,7 @@ where p.topic = :2
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
 order by t.sequence
 for update skip locked
 
@@ -2128,7 +2128,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 4, 5, 6, 7, 8) then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
@@ -2166,7 +2166,7 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence
 for update skip locked
 
@@ -2176,13 +2176,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13)
 order by t.sequence
 for update skip locked
 
@@ -2192,13 +2192,13 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3, 6) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0
 order by t.sequence
 for update skip locked
 
@@ -2208,7 +2208,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (1, 0) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 order by t.sequence
 
 -- purgeAll
 --   text
@@ -2238,7 +2238,7 @@ where p.topic = :3 and n.nth = r.nth
 --   text, JSON, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and t.state between 1 and 1
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and (t.state = 1 or (t.state = 4 and t.due is not null))
 order by t.sequence
 for update skip locked
 
@@ -2248,7 +2248,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and t.state between 1 and 1 order by t.sequence
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and (t.state = 1 or (t.state = 4 and t.due is not null)) order by t.sequence
 
 -- push, recreate
 --   text, JSON
@@ -2462,20 +2462,20 @@ reason = null,
 stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- reassignAll
---   text, number, number, number
+--   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.state = :2 and t.sequence between :3 and :4
+where t.topic = :1 and t.state = 3 and t.sequence between :2 and :3
 order by t.sequence
 for update
 
 -- reassignAll
---   JSON, text, number, number, number
+--   JSON, text, number, number
 select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state = :3 and t.sequence between :4 and :5 order by t.sequence
+where 1 = 1 and t.state = 3 and t.sequence between :3 and :4 order by t.sequence
 
 -- reclaim
 --   text, number
@@ -2532,7 +2532,7 @@ stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.s
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence
 for update skip locked
 
@@ -2542,7 +2542,7 @@ select t.sequence, t.identifier, t.state, t.external_id from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
 
 -- recreate
 --   text, JSON
@@ -2550,27 +2550,29 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set descent = t.state,
 
 -- recreate
 --   JSON, JSON, text, text, JSON
-insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-(select k.ms from task_clock k), p.listing, p.ranking, p.stage
-from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+(select k.ms from task_clock k), r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
+case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :3 and n.nth = r.nth and t.topic = :4 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate
 --   JSON, number, JSON, text, text, JSON
-insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage)
+insert into task (sequence, topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-:2, p.listing, p.ranking, p.stage
-from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error)) r, task t
+:2, r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
+case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :4 and n.nth = r.nth and t.topic = :5 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:6, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- redrive
 --   text, number, number, number
 select t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0
 order by t.sequence
 fetch first :4 rows only
 
@@ -2578,7 +2580,7 @@ fetch first :4 rows only
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
 order by t.sequence
 fetch first :13 rows only
 
@@ -2586,7 +2588,7 @@ fetch first :13 rows only
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0
 order by t.sequence
 for update skip locked
 
@@ -2596,7 +2598,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 order by t.sequence
 
 -- redrive
 --   JSON, text, text, text, number, number, number, number, number, number, number
@@ -2604,7 +2606,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state in (3) then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
 
 -- register
 --   text, text
@@ -3064,7 +3066,7 @@ where 1 = 1 and (
 --   number
 select max(t.sequence) as sequence
 from task t
-where t.created <= :1
+where t.created < :1
 
 -- resolve
 --   number
@@ -3077,7 +3079,7 @@ select p.topic, c.state, c.count
 from task_topic p
 left join (select t.topic, t.state, count(*) as count
   from task t
-  where t.state between 3 and 6 and t.completed is not null
+  where t.state between 3 and 6 and t.due is null and t.completed is not null
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
 
@@ -3087,7 +3089,7 @@ select p.topic, c.state, c.count
 from task_topic p
 left join (select t.topic, t.state, count(*) as count
   from task t
-  where t.state between 3 and 6 and t.completed is not null and t.completed >= :1 and t.completed <= :2
+  where t.state between 3 and 6 and t.due is null and t.completed is not null and t.completed >= :1 and t.completed < :2
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
 

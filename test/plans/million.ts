@@ -25,6 +25,7 @@ const rows: readonly (readonly [topic: string, count: number, columns: Readonly<
   ['priority', 30_000, { state: '1', listed: 'TRUE', ranked: 'TRUE', priority: 'n % 10' }],
   ['keyed', 40_000, { state: '6', completed: 'NOW', stage: '9' }],
   ['keyed', 10_000, { state: '1', stage: '9' }],
+  ['keyed', 1_000, { state: '4', due: 'LATER', stage: '9', identifier: `'d' || n` }],
   // Each identifier has a history, a failure and a task behind it; the first thousand have a head.
   ['singular', 20_000, { state: '6', completed: 'NOW', stage: '4' }],
   ['singular', 19_000, { state: '3', completed: 'NOW', stage: '2', identifier: `'i' || (n + 1000)` }],

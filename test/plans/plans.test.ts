@@ -20,7 +20,7 @@ const poll =
   (topic: Topic, size: number): Verb =>
   (tasks, transaction) =>
     tasks.poll(transaction, topic, { size })
-const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `i${index + 1}`)
+const names = (count: number, prefix = 'i'): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`)
 const held = async (tasks: Tasks, transaction: AnyTransaction, topic: Topic): Promise<HeldTask[]> =>
   (await tasks.poll(transaction, topic, { size: 100 })) as HeldTask[]
 
@@ -51,6 +51,11 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
     'push, supersede',
     { postgres: 1_000, mariadb: 1_800 },
     (tasks, transaction) => tasks.push(transaction, 'keyed', names(100), { insertion: 'supersede' }),
+  ],
+  [
+    'push, supersede, of what waits for its time',
+    { postgres: 1_000, mariadb: 1_800 },
+    (tasks, transaction) => tasks.push(transaction, 'keyed', names(100, 'd'), { insertion: 'supersede' }),
   ],
   [
     'push, replace',

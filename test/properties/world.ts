@@ -3,18 +3,18 @@ import { TaskDecision } from '@taskstream/task-api'
 import type {
   Repair,
   Completion,
+  FilterState,
   HeldTask,
   Insertion,
   PollHold,
   PushedTask,
   RecreatedTask,
-  TaskState,
   TopicOptions,
 } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { expect } from 'vitest'
 import type { Fixture } from '../conformance/fixture.ts'
-import { Model } from '../model.ts'
+import { ended, filterStateOf, Model, olderStates, ownerOf, without } from '../model.ts'
 import type { Step } from './step.ts'
 import type { ModelRow } from '../model.ts'
 import type { Session, Tasks } from '../subject.ts'
@@ -34,7 +34,6 @@ const decisions: Readonly<Record<string, TaskDecision>> = {
   fail: TaskDecision.failure(),
   suspend: TaskDecision.suspension(),
 }
-const ended: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export class World {
   readonly model: Model
@@ -132,14 +131,11 @@ export class World {
     }
   }
 
-  #removeOlder(session: number, insertion: Insertion, identifiers: readonly string[], before: number): void {
+  #removeOlder(session: number, insertion: Exclude<Insertion, 'append'>, identifiers: readonly string[], before: number): void {
     const { model } = this
-    const states: readonly TaskState[] =
-      insertion === 'supersede'
-        ? ['ready']
-        : ['ready', 'expired', 'failed', 'suspended', 'filtered', 'succeeded', ...(insertion === 'delete' ? ended : [])]
     for (const row of model.rows(session)) {
-      if (row.sequence >= before || !identifiers.includes(row.identifier) || !states.includes(row.state)) continue
+      if (row.sequence >= before || !identifiers.includes(row.identifier) || !olderStates[insertion].includes(filterStateOf(row)))
+        continue
       if (model.isLocked(session, row.sequence)) continue
       if (insertion === 'delete') model.remove(session, row.sequence)
       else model.write(session, without(row, 'redundant'))
@@ -223,7 +219,7 @@ export class World {
 
   async #release(session: number, { session: { transaction }, tasks }: Party): Promise<void> {
     const { model, clock } = this
-    const due = this.#free(session, ({ state, due: at }) => state === 'suspended' && (at ?? Infinity) <= clock.now)
+    const due = this.#free(session, (row) => filterStateOf(row) === 'delayed' && row.due! <= clock.now)
     expect(await tasks.release(transaction, this.it.topic)).toMatchObject({ released: due.length })
     for (const row of due) model.write(session, without(row, 'ready'))
   }
@@ -235,10 +231,10 @@ export class World {
 
   async #recreate(kind: 'recreate' | 'reset', session: number, party: Party, size: number, pick: number): Promise<void> {
     const { model, it } = this
-    const state = (['expired', 'failed', 'suspended', 'succeeded'] as const)[pick % 4]!
+    const state = (['expired', 'failed', 'suspended', 'succeeded', 'delayed'] as const)[pick % 5]!
     const removes = this.#keyed && (model.topic.condition === 'none' || model.open.length === 1)
     const how = kind === 'reset' ? 'reset' : removes ? (['append', 'supersede', 'replace'] as const)[pick % 3]! : 'append'
-    const chosen = this.#free(session, (row) => row.state === state).slice(0, size)
+    const chosen = this.#free(session, (row) => filterStateOf(row) === state).slice(0, size)
     const made = (await party.tasks.recreate(party.session.transaction, it.topic, how, { state, size })) as RecreatedTask[]
     expect(made.map(({ from }) => from.sequence)).toEqual(chosen.map(({ sequence }) => sequence))
     for (const row of chosen) model.write(session, without(row, how === 'reset' ? 'ready' : 'recreated'))
@@ -247,14 +243,15 @@ export class World {
     if (how !== 'append') this.#removeOlder(session, how, identifiers, Math.min(...made.map(({ to }) => to.sequence)))
     for (const [index, { to }] of made.entries()) {
       const { identifier, priority } = chosen[index]!
-      model.write(session, { sequence: to.sequence, identifier, priority, state: 'ready', attempt: 0 })
+      const state = how === 'append' || identifiers.lastIndexOf(identifier) === index ? 'ready' : 'redundant'
+      model.write(session, { sequence: to.sequence, identifier, priority, state, attempt: 0 })
     }
   }
 
   async #reassign(session: number, { session: { transaction }, tasks }: Party, pick: number): Promise<void> {
     const { model, it } = this
-    const from = (['failed', 'suspended', 'expired'] as const)[pick % 3]!
-    const rows = model.rows(session).filter(({ state }) => state === from)
+    const from = (['failed', 'suspended', 'expired', 'delayed'] as const)[pick % 4]!
+    const rows = model.rows(session).filter((row) => filterStateOf(row) === from)
     // It waits for what others are working on, whether or not it still sees it so.
     if (model.open.length > 1) return
     const count = await tasks.reassignAll(transaction, it.topic, { from, to: pick % 2 ? 'success' : 'filter' })
@@ -274,7 +271,7 @@ export class World {
     this.#joined.add(session)
     const kind = pick % 2 ? 'eternal' : 'singular'
     const group = [`i${pick % 4}`, `i${(pick + 1) % 4}`]
-    const waits = ({ state, due }: ModelRow): boolean => state === 'suspended' && due === undefined
+    const waits = (row: ModelRow): boolean => filterStateOf(row) === 'suspended'
     const rows = model.rows(session)
     const met = group.every((identifier) =>
       rows.some((row) => row.identifier === identifier && (kind === 'singular' ? waits(row) : row.state !== 'redundant')),
@@ -287,9 +284,10 @@ export class World {
   }
 
   async #purge(session: number, { session: { transaction }, tasks }: Party, size: number, pick: number): Promise<void> {
-    const states = pick % 4 === 0 ? (['ready'] as const) : ended
-    const rows = this.#free(session, ({ state }) => (states as readonly TaskState[]).includes(state)).slice(0, size)
-    expect(await tasks.purge(transaction, this.it.topic, { states, limit: size })).toBe(rows.length)
+    // Without any, those that have ended are meant.
+    const states: readonly FilterState[] | undefined = [['ready' as const], ended, undefined, ['delayed' as const]][pick % 4]
+    const rows = this.#free(session, (row) => (states ?? ended).includes(filterStateOf(row))).slice(0, size)
+    expect(await tasks.purge(transaction, this.it.topic, { ...(states && { states }), limit: size })).toBe(rows.length)
     for (const { sequence } of rows) this.model.remove(session, sequence)
   }
 
@@ -331,13 +329,4 @@ export class World {
       for (const row of expected) model.write(undefined, { ...row, state: 'succeeded' })
     }
   }
-}
-
-/** The row in another state, waiting for nothing and held by nobody. */
-function without({ sequence, identifier, priority, attempt }: ModelRow, state: TaskState): ModelRow {
-  return { sequence, identifier, priority, attempt, state }
-}
-
-function ownerOf({ owner }: ModelRow): { owner?: string } {
-  return owner === undefined ? {} : { owner }
 }

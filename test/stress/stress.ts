@@ -1,6 +1,6 @@
 /** Three processes on eight topics, with everything happening to them that happens: what was pushed is done, once, and in order. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { PushedTask, TaskCount, TaskState } from '@taskstream/task-api'
+import type { FilterState, PushedTask, TaskCount } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Row } from '@taskstream/task-sql'
 import type { Subject, Tasks } from '../subject.ts'
@@ -187,7 +187,7 @@ async function count(subject: Subject): Promise<number> {
 async function finish(subject: Subject, tasks: Tasks): Promise<number> {
   const endMs = performance.now() + finishMs
   for (;;) {
-    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
       tasks.count(transaction),
     )
     let open = 0

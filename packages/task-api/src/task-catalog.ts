@@ -1,8 +1,8 @@
 import type { Execution, Outcome } from './execution.ts'
-import type { TaskFilter } from './task-filter.ts'
+import type { FilterState, TaskFilter } from './task-filter.ts'
 import type { TopicOptions } from './task-polling.ts'
 import type { TaskInfo } from './task.ts'
-import type { TaskResult, TaskState } from './task-state.ts'
+import type { TaskResult } from './task-state.ts'
 
 export interface PageOptions extends TaskFilter {
   /** Only tasks with a greater sequence, ascending. Default: from the first. */
@@ -36,8 +36,8 @@ export interface TopicOverview extends Required<TopicOptions> {
   readonly topic: string
   readonly ready: number
   readonly active: number
-  /** Suspended until they are due. */
-  readonly waiting: number
+  /** Suspended until they are due: pushed with a delay, or waiting for a retry. */
+  readonly delayed: number
   /** How long the longest-waiting ready task has been in the topic, by the database's clock; none when none is ready. */
   readonly oldestReadyMs?: number
 }
@@ -50,6 +50,11 @@ export interface ResultsOptions {
 }
 
 export interface PurgeOptions extends TaskFilter {
+  /**
+   * In one of these states. Default: failed, suspended, filtered, succeeded, recreated and redundant. What is still to be done is purged by
+   * its own name only: `delayed` (never meant by `suspended`), `ready`, `expired`, `active`.
+   */
+  readonly states?: readonly FilterState[]
   /** Only tasks that ended, or were pushed if they never did, so many milliseconds ago by the database's clock; 0 to 100 years. */
   readonly olderThanMs?: number
   /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
@@ -84,14 +89,14 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
    * Makes a topic known. Tasks can be pushed to known topics only. Without options, a topic that is there stays as it is.
    * @returns whether it is new
-   * @throws TaskError TOPIC_DIFFERENT if it is there with other options
+   * @throws TaskError TOPIC_DIFFERENT or TOPIC_NOT_KEYED if it is there with other options: a topic keeps them until it is destroyed
    * @example
    * await tasks.initialize(tx, 'accounts', { condition: 'singular-by-identifier' })
    */
   initialize(transaction: Transaction, topic: string, options?: TopicOptions): Outcome<E, boolean>
   /** Every known topic, in alphabetical order. */
   topics(transaction: Transaction): Outcome<E, string[]>
-  /** Deletes a topic with all of its tasks, active ones too. @returns whether it was there */
+  /** Deletes a topic with all of its tasks, active and delayed ones too. @returns whether it was there */
   destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
   /** Renews the statistics that the database plans with. */
   refresh(transaction: Transaction): Outcome<E, void>
@@ -114,9 +119,12 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
   /** Every topic at a glance. Reads at most `limit` rows for each count, never history: for dashboards. */
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
-  /** Exact counts by topic and state; every known topic is there. Reads every task it counts: for people, not for loops. */
-  count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>
-  /** How many tasks ended with which result, by topic; every known topic is there. Reads every task. */
+  /**
+   * Exact counts by topic and state, delayed tasks apart from suspended ones; every known topic is there. Reads every task it counts: for
+   * people, not for loops.
+   */
+  count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
+  /** How many tasks ended with which result, by topic; every known topic is there. A try that will be made again is none. Reads every task. */
   results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
   /**
    * The first sequence, over all topics, of what was pushed at or after an instant: `Number.MAX_SAFE_INTEGER` when there is none;
@@ -125,13 +133,15 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   resolve(transaction: Transaction, instant: Date, options?: ResolveOptions): Outcome<E, number>
 
   /**
-   * Deletes ended tasks of a topic, the first by sequence: failed to redundant, or those in `states`. What others are working on is
-   * passed over. Small portions keep out of everybody's way.
+   * Deletes ended tasks of a topic, the first by sequence: failed to redundant, or those in `states`. A task that waits for its due time or
+   * for a retry is deleted only if `states` names `delayed`. What others are working on is passed over. Small portions keep out of
+   * everybody's way.
    * @returns how many
    * @example
+   * await tasks.purge(tx, 'reminders', { states: ['delayed'], identifier: 'user-7' })   // what has not come yet
    * while ((await commit((tx) => tasks.purge(tx, 'invoices', { states: ['succeeded'], completedBefore: lastYear }))) > 0);
    */
   purge(transaction: Transaction, topic: string, options?: PurgeOptions): Outcome<E, number>
-  /** Deletes every task of a topic, active ones too; the topic stays. @returns how many */
+  /** Deletes every task of a topic, active and delayed ones too; the topic stays. @returns how many */
   purgeAll(transaction: Transaction, topic: string): Outcome<E, number>
 }

@@ -12,7 +12,7 @@ export const taskErrorCodes = {
   TOPIC_IN_USE: 'TOPIC_IN_USE',
   /** The topic's partition was being detached and that did not end: finish it with `detachPartition`. */
   PARTITION_DETACHING: 'PARTITION_DETACHING',
-  /** The verb finds tasks by identifier, and the topic was not initialised with `keyed`: `data.topic`. */
+  /** The verb finds tasks by identifier, and the topic was not initialised with `keyed`, which it cannot become: `data.topic`. */
   TOPIC_NOT_KEYED: 'TOPIC_NOT_KEYED',
   /** There is no timer of this id in this scope: `data.scope`, `data.id`. */
   TIMER_UNKNOWN: 'TIMER_UNKNOWN',

@@ -2,10 +2,21 @@ import { checkInstant, checkInteger, checkStorable, invalid, taskLimits } from '
 import { taskReasons, taskStates } from './task-state.ts'
 import type { TaskReason, TaskState } from './task-state.ts'
 
+/**
+ * What tasks are asked for by, and counted by: a state, or `delayed`. Both of these are stored as suspended:
+ *
+ * - `delayed`: still to be done, by itself at its `due` time: pushed with `due` or `delayMs`, or waiting for a retry
+ * - `suspended`: set aside until somebody revives it; a delayed task is never meant by it
+ */
+export type FilterState = TaskState | 'delayed'
+
+/** Every word that tasks are asked for by. */
+export const filterStates: readonly FilterState[] = [...taskStates, 'delayed']
+
 /** Which tasks of a topic are meant: those that meet everything that is given. */
 export interface TaskFilter {
-  /** In one of these states; none of them matches nothing. */
-  readonly states?: readonly TaskState[]
+  /** In one of these states; none of them matches nothing. Default: any, `delayed` too, where the verb says nothing else. */
+  readonly states?: readonly FilterState[]
   readonly identifier?: string
   readonly reference?: string
   readonly reason?: TaskReason
@@ -42,8 +53,8 @@ export function checkFilter(filter: TaskFilter): void {
 }
 
 /** @throws TaskError ARGUMENT_INVALID unless `state` is one */
-export function checkState(argument: string, state: unknown): asserts state is TaskState {
-  if (!taskStates.includes(state as TaskState)) throw invalid(argument, state, `must be one of ${taskStates.join(', ')}`)
+export function checkState(argument: string, state: unknown): asserts state is FilterState {
+  if (!filterStates.includes(state as FilterState)) throw invalid(argument, state, `must be one of ${filterStates.join(', ')}`)
 }
 
 function checkSpan<Key extends 'createdFrom' | 'createdBefore' | 'completedFrom' | 'completedBefore'>(

@@ -23,7 +23,7 @@ export const pollConditions = [
  *
  * - `none`: all of them
  * - `singular-by-identifier`: never two tasks of one identifier at a time, and in order: not while another of the same topic
- *   and identifier is active, nor while one before it is ready or waits to be retried
+ *   and identifier is active, nor while one before it is ready or delayed
  * - `…-suspend-on-failure`: nor while one before it is expired or failed
  * - `…-suspend-until-success`: nor while one before it is expired, failed or suspended
  *

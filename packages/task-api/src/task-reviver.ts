@@ -1,16 +1,17 @@
 import type { Execution, Outcome } from './execution.ts'
-import type { TaskFilter } from './task-filter.ts'
+import type { FilterState, TaskFilter } from './task-filter.ts'
 import type { Task } from './task.ts'
-import type { TaskResult, TaskState } from './task-state.ts'
+import type { TaskResult } from './task-state.ts'
 
 /**
  * How an ended task is brought back: `reset` makes its own row ready again, in its old place; the others push a new task and
- * leave the old one recreated, with what that insertion does to older tasks.
+ * leave the old one recreated, with what that insertion does to older tasks. As in a push, only the last of several tasks of one
+ * identifier counts under `supersede` and `replace`: the new tasks of the others are redundant.
  */
 export type Revivification = 'reset' | 'append' | 'supersede' | 'replace'
 
-/** The states that a task can be brought back from. */
-export type RevivableState = Extract<TaskState, 'expired' | 'failed' | 'suspended' | 'filtered' | 'succeeded'>
+/** The states that a task can be brought back from. `delayed`, before its time: never meant by `suspended`. */
+export type RevivableState = Extract<FilterState, 'expired' | 'failed' | 'suspended' | 'delayed' | 'filtered' | 'succeeded'>
 
 /** The first tasks, by sequence, that meet a filter. */
 export interface RecreateSelection extends Omit<TaskFilter, 'states'> {
@@ -54,7 +55,7 @@ export interface Redrive {
 /** Bringing ended tasks back, and correcting how they ended. */
 export interface TaskReviver<Transaction, E extends Execution = 'async'> {
   /**
-   * Brings back the tasks that are given, or the first that meet a selection. Identifier, input, reference, headers, priority and
+   * Brings back the tasks that are given, delayed ones too, or the first that meet a selection. Identifier, input, reference, headers, priority and
    * maximum of tries are kept, and an external id moves to the new task. A reset clears owner, output and times; both clear the
    * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given.
    *
@@ -71,15 +72,24 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
     tasks: Iterable<Task> | RecreateSelection,
   ): Outcome<E, RecreatedTask[]>
 
-  /** Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be. */
+  /**
+   * Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be.
+   * @example
+   * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // what waits for a retry or its due time, now
+   */
   redrive(transaction: Transaction, topic: string, options?: RedriveOptions): Outcome<E, Redrive>
 
   /**
-   * Gives ended tasks another result. Output and completion stay as they are.
+   * Gives ended tasks another result. Output and completion stay as they are. A delayed task that is given waits no longer.
    * @throws TaskError TASK_STATE if a task is not there or has not ended: nothing was written
    */
   reassign(transaction: Transaction, topic: string, results: ReadonlyMap<Task, TaskResult>): Outcome<E, void>
 
-  /** Gives all tasks of one state another result. @returns how many there were */
+  /**
+   * Gives all tasks of one state another result.
+   * @returns how many there were
+   * @example
+   * await tasks.reassignAll(tx, 'reminders', { from: 'delayed', to: 'filter' })   // none of them comes
+   */
   reassignAll(transaction: Transaction, topic: string, options: ReassignAllOptions): Outcome<E, number>
 }

@@ -5,8 +5,8 @@ import type { PushedTask, TaskCreation } from './task.ts'
  * What a push does to older tasks of the same topic and identifier: those with a smaller sequence than its first.
  *
  * - `append`: nothing
- * - `supersede`: those that are ready become redundant
- * - `replace`: those that are ready, or ended in whatever way, become redundant
+ * - `supersede`: those that are still to be done, ready or delayed, become redundant; those set aside for somebody stay
+ * - `replace`: those, and those that ended in whatever way, become redundant
  * - `delete`: those, and the recreated and redundant, are deleted
  *
  * Active tasks are never touched, and what another transaction is working on is passed over. Of several creations of one

@@ -17,7 +17,8 @@ export const taskStates = [
  * - `active`: held by an owner
  * - `ready`: may be polled
  * - `expired`: its owner died, and nobody has taken it up again
- * - `failed`, `suspended`, `filtered`, `succeeded`: completed with that result; `suspended` also waits for a due time
+ * - `failed`, `suspended`, `filtered`, `succeeded`: completed with that result. A task that waits for its `due` time is `suspended` too:
+ *   filters and counts call it `delayed`
  * - `recreated`: a newer row was made from this one
  * - `redundant`: superseded or replaced
  */

@@ -57,7 +57,7 @@ export interface TaskInfo extends Task {
   readonly created: Date
   readonly started?: Date
   readonly completed?: Date
-  /** When the task becomes ready, if it waits for that. */
+  /** When the task becomes ready, if it waits for that: it is `suspended` until then, and `delayed` to filters and counts. */
   readonly due?: Date
   readonly deadline?: Date
 }

@@ -1,4 +1,5 @@
-import type { TaskFilter, TaskState } from '@taskstream/task-api'
+import { filterStates } from '@taskstream/task-api'
+import type { FilterState, TaskFilter } from '@taskstream/task-api'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { DatabaseOptions } from './database.ts'
@@ -9,7 +10,7 @@ export interface CommonOptions extends DatabaseOptions {
 }
 
 export interface FilterOptions {
-  readonly state?: readonly TaskState[]
+  readonly state?: readonly FilterState[]
   readonly identifier?: string
   readonly reference?: string
   readonly from?: number
@@ -29,7 +30,7 @@ export function withCommon(command: Command): Command {
 
 export function withFilter(command: Command): Command {
   return command
-    .option('--state <state>', 'only tasks in this state; may be given several times', collect)
+    .option('--state <state>', `only tasks in this state, of ${filterStates.join(', ')}; may be given several times`, collect)
     .option('--identifier <text>', 'only tasks of this identifier')
     .option('--reference <text>', 'only tasks with this reference')
     .option('--from <sequence>', 'from this sequence on', integer)

@@ -1,4 +1,4 @@
-import type { Execution, Expiry, TaskRepository, TaskState } from '@taskstream/task-api'
+import type { Execution, Expiry, FilterState, TaskRepository } from '@taskstream/task-api'
 import { every } from './clock.ts'
 import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -101,7 +101,7 @@ export class Maintenance<Transaction> {
       for (const [state, olderThanMs] of Object.entries(retainMs)) {
         for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
           purged = await dispatcher.once<number>((transaction) =>
-            repository.purge(transaction, topic, { states: [state as TaskState], olderThanMs, limit: chunkSize }),
+            repository.purge(transaction, topic, { states: [state as FilterState], olderThanMs, limit: chunkSize }),
           )
         }
       }

@@ -1,5 +1,5 @@
 import { checkDuration, checkInteger, checkState, invalid, taskLimits } from '@taskstream/task-api'
-import type { TaskState, TopicOptions } from '@taskstream/task-api'
+import type { FilterState, TaskState, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { TaskHandler } from './task-handler.ts'
 
@@ -47,11 +47,15 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
    */
   readonly idleMs?: number
   /**
-   * How long tasks are kept once they have ended, by state, in milliseconds: maintenance purges what is older. Default: for ever.
+   * How long tasks are kept once they have ended, by state, in milliseconds: maintenance purges what is older. What waits for its due time or
+   * for a retry has not ended, and is never purged: `suspended` are those set aside for somebody. Default: for ever.
    * @example { succeeded: 86_400_000, recreated: 0, redundant: 0 }
    */
   readonly retainMs?: Readonly<Partial<Record<RetainedState, number>>>
 }
+
+/** What is still to be done cannot be kept for so long only: it would be lost. */
+const unended: readonly FilterState[] = ['active', 'ready', 'delayed']
 
 const transactionalTimeoutMs = 10_000
 
@@ -98,7 +102,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     )
   for (const [state, ms] of Object.entries(retainMs)) {
     checkState('retainMs', state)
-    if (state === 'active' || state === 'ready') throw invalid('retainMs', state, 'must be of states that have ended')
+    if (unended.includes(state)) throw invalid('retainMs', state, `must be of states that have ended, not ${unended.join(', ')}`)
     checkDuration(`retainMs.${state}`, ms)
   }
   const topicOptions = said(options)

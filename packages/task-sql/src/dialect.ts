@@ -270,8 +270,8 @@ export interface Dialect {
   closeTopic(topic: string): readonly Statement[]
   /** Tells listeners, at commit, that what is kept under this name has changed: whether a topic is to be processed, or timers. */
   tellChange(name: string): readonly Statement[]
-  /** How many tasks of the topic `p` are ready, active, or wait for their time, counted up to a limit and without reading history. */
-  countOpen(state: 'ready' | 'active' | 'waiting', limit: number): Statement
+  /** How many tasks of the topic `p` are ready, active or delayed, counted up to a limit and without reading history. */
+  countOpen(state: 'ready' | 'active' | 'delayed', limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
   /** Renews the planner's statistics. */

@@ -1,4 +1,4 @@
-import type { TaskCount, TaskState } from '@taskstream/task-api'
+import type { FilterState, TaskCount } from '@taskstream/task-api'
 import type { Command } from 'commander'
 import { openDatabase } from '../database.ts'
 import { toFilter, withCommon, withFilter } from '../options.ts'
@@ -15,7 +15,7 @@ export function addCount(program: Command): void {
     .option('--recent', 'only the latest task of each identifier')
     .action(async (topic: string | undefined, { recent = false, ...options }: CountOptions) => {
       await using database = await openDatabase(options)
-      const counts = await database.reading<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>>((transaction) =>
+      const counts = await database.reading<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
         database.tasks.count(transaction, { ...toFilter(options), recent, ...(topic !== undefined && { topic }) }),
       )
       const rows = [...counts].flatMap(([name, states]) =>

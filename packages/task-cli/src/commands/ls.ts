@@ -38,14 +38,16 @@ Examples:
       )
       if (options.json) return tasks.forEach(printLine)
       printTable(
-        ['sequence', 'identifier', 'state', 'reason', 'tries', 'created', 'completed', 'input', 'output'],
+        ['sequence', 'identifier', 'state', 'reason', 'tries', 'created', 'due', 'completed', 'input', 'output'],
         tasks.map((task) => [
           task.sequence,
           task.identifier,
-          task.state,
+          // As filters and counts call it.
+          task.due === undefined ? task.state : 'delayed',
           task.reason,
           task.tries,
           task.created,
+          task.due,
           task.completed,
           task.input,
           task.output,

@@ -18,14 +18,14 @@ export function addTopics(program: Command): void {
       if (options.json) return printJson(topics)
       const count = (value: number): string => (value >= limit ? `${value}+` : String(value))
       printTable(
-        ['topic', 'order', 'condition', 'ready', 'active', 'waiting', 'oldest ready', ''],
-        topics.map(({ topic, order, condition, ready, active, waiting, oldestReadyMs, paused }) => [
+        ['topic', 'order', 'condition', 'ready', 'active', 'delayed', 'oldest ready', ''],
+        topics.map(({ topic, order, condition, ready, active, delayed, oldestReadyMs, paused }) => [
           topic,
           order,
           condition,
           count(ready),
           count(active),
-          count(waiting),
+          count(delayed),
           oldestReadyMs === undefined ? '' : duration(oldestReadyMs),
           paused ? 'paused' : '',
         ]),

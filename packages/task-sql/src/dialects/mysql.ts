@@ -152,8 +152,8 @@ const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority
  * A derived table cannot ask for the topic of the row outside it, and so cannot be limited. By its due time a row is found by a constant topic only:
  * for others, its index is read with all that is not due. Suspended rows are looked at instead.
  */
-function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'waiting', limit: number): Statement {
-  const which = raw(`= ${{ ready: 1, active: 0, waiting: '4 and n.due is not null' }[state]}`)
+function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+  const which = raw(`= ${{ ready: 1, active: 0, delayed: '4 and n.due is not null' }[state]}`)
   const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and n.state ${which}`
   return sql`
     case

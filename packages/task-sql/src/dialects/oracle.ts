@@ -122,7 +122,7 @@ function unsupported(message: string, found: unknown, needed: string): TaskError
 }
 
 /** A condition on ROWNUM ends the count. */
-function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'waiting', limit: number): Statement {
-  const where = { ready: 't.state = 1', active: 't.state = 0', waiting: 't.due is not null and t.state = 4' }[state]
+function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+  const where = { ready: 't.state = 1', active: 't.state = 0', delayed: 't.due is not null and t.state = 4' }[state]
   return sql`(select count(*) from ${task} t where t.topic = p.topic and ${raw(where)} and rownum <= ${limit})`
 }

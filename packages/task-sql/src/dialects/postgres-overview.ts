@@ -20,8 +20,8 @@ export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'countOp
   // The limit is what makes the planner read in order, and stop.
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
-  const rows = (state: 'ready' | 'active' | 'waiting', limit: number): Statement => {
-    if (state === 'waiting') return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`
+  const rows = (state: 'ready' | 'active' | 'delayed', limit: number): Statement => {
+    if (state === 'delayed') return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`
     if (state === 'ready')
       return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
     return sql`

@@ -126,7 +126,7 @@ export function sqlite(): Dialect {
 const openRows = {
   ready: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1'),
   active: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 0 and t.state <= 1'),
-  waiting: raw('select 1 from task t where t.topic = p.topic and t.due is not null and t.state = 4'),
+  delayed: raw('select 1 from task t where t.topic = p.topic and t.due is not null and t.state = 4'),
 }
 
 function beginPush(): ReturnType<Dialect['beginPush']> {

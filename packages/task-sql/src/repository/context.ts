@@ -34,8 +34,16 @@ export function topicUnknown(topic: string): TaskError {
 export function topicNotKeyed(topic: string, verb: string): TaskError {
   return new TaskError(
     'TOPIC_NOT_KEYED',
-    `Topic "${topic}" keeps no index of identifiers, which ${verb} needs: initialize it with { keyed: true }`,
+    `Topic "${topic}" has no index of identifiers, which ${verb} needs, and ${keepsOptions(topic, '{ keyed: true }')}`,
     { topic },
+  )
+}
+
+/** Of an existing topic, and what can be done where others are wanted. */
+export function keepsOptions(topic: string, wanted: string): string {
+  return (
+    'keeps the options it was initialised with: ' +
+    `initialize another topic with ${wanted}, or destroy(transaction, "${topic}") with all of its tasks and initialize it anew`
   )
 }
 

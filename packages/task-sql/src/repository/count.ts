@@ -1,23 +1,24 @@
 import { checkTopic } from '@taskstream/task-api'
-import type { CountOptions, TaskCount, TaskState } from '@taskstream/task-api'
+import type { CountOptions, FilterState, TaskCount } from '@taskstream/task-api'
 import { nothing, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { filterStateNumber, toFilterState } from './filter-state.ts'
 import { meets } from './filter.ts'
-import { toNumber, toState } from './row.ts'
+import { toNumber } from './row.ts'
 
 export function* count(
   { dialect }: Context,
   options: CountOptions = {},
-): Verb<ReadonlyMap<string, ReadonlyMap<TaskState, TaskCount>>> {
+): Verb<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>> {
   const { topic, recent = false, states, ...filter } = options
   if (topic !== undefined) checkTopic(topic)
   const of = (alias: Statement): Statement => (topic === undefined ? sql`1 = 1` : sql`${alias}.topic = ${topic}`)
   const asked = meets(dialect, states ? { states } : {})
   const counted = recent
     ? sql`
-        from (select t.topic, t.state, t.sequence,
+        from (select t.topic, t.state, t.due, t.sequence,
                      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
                 from ${dialect.tables.task} t
                where ${of(sql`t`)}${meets(dialect, filter)}) t
@@ -28,18 +29,18 @@ export function* count(
   const rows = yield sql`
     select p.topic, c.state, c.count, c.bound
       from ${dialect.tables.topic} p
-      left join (select t.topic, t.state, count(*) as count, max(t.sequence) as bound
+      left join (select t.topic, ${filterStateNumber} as state, count(*) as count, max(t.sequence) as bound
                  ${counted}
-                  group by t.topic, t.state) c on c.topic = p.topic
+                  group by t.topic, ${filterStateNumber}) c on c.topic = p.topic
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic, c.state`
-  const counts = new Map<string, Map<TaskState, TaskCount>>()
+  const counts = new Map<string, Map<FilterState, TaskCount>>()
   for (const row of rows) {
     const name = String(row['topic'])
-    const inTopic = counts.get(name) ?? new Map<TaskState, TaskCount>()
+    const inTopic = counts.get(name) ?? new Map<FilterState, TaskCount>()
     counts.set(name, inTopic)
     if (row['state'] !== null)
-      inTopic.set(toState(row['state']), { count: toNumber(row['count']), bound: toNumber(row['bound']) })
+      inTopic.set(toFilterState(row['state']), { count: toNumber(row['count']), bound: toNumber(row['bound']) })
   }
   return counts
 }

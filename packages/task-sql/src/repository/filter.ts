@@ -1,8 +1,9 @@
-import { checkFilter, stateNumber, taskReasons } from '@taskstream/task-api'
+import { checkFilter, taskReasons } from '@taskstream/task-api'
 import type { TaskFilter } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
-import { join, raw, sql } from '../statement.ts'
+import { join, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
+import { isInOneOf } from './filter-state.ts'
 
 /** What a filter asks of a row `t`, beginning with `and`. @throws TaskError ARGUMENT_INVALID */
 export function meets(dialect: Dialect, filter: TaskFilter): Statement {
@@ -10,7 +11,7 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
   const instant = (date: Date): Statement => dialect.instant(sql`${date.getTime()}`)
   const conditions = [
-    states && inStates(states),
+    states && isInOneOf(states),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
     reference !== undefined && sql`t.reference = ${reference}`,
     reason !== undefined && sql`t.reason = ${taskReasons.indexOf(reason)}`,
@@ -31,12 +32,4 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
 export function inRange(dialect: Dialect, topic: string, from = 0, to?: number): Statement {
   const before = to === undefined || to === Number.MAX_SAFE_INTEGER ? undefined : to + 1
   return dialect.inTopic(topic, from - 1, before)
-}
-
-/** Said so that the planner does not take them to be few, and rather sorts than reads in order. */
-function inStates(states: NonNullable<TaskFilter['states']>): Statement {
-  // Numbers of our own, never what a caller wrote.
-  return states.length === 0
-    ? raw('1 = 0')
-    : raw(`case when t.state in (${states.map(stateNumber).join(', ')}) then 1 else 0 end > 0`)
 }

@@ -1,11 +1,20 @@
 import type { Insertion } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
+import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { isIn } from './filter-state.ts'
 import { noteDeleted, noteTurns, removeRows, setStage } from './turns.ts'
 
-/** The states of older rows that each insertion is about (requirement 04 §17). Active rows never are. */
-const statesOf = { supersede: '1 and 1', replace: '1 and 6', delete: '1 and 8' } as const
+/**
+ * The older rows `t` that each insertion is about (requirement 04 §17): what is to be done, now or at its time, lest the older data be worked
+ * on after the newer; also what has ended; and also what was made redundant or recreated. Active rows never are.
+ */
+const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
+  supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,
+  replace: raw('t.state between 1 and 6'),
+  delete: raw('t.state between 1 and 8'),
+}
 
 /**
  * Does to the older tasks of these identifiers what the insertion says, passing over what others are working on.
@@ -20,7 +29,7 @@ export function* removeOlder(
 ): Verb<ReadonlyMap<string, number>> {
   const { dialect } = context
   // The sum keeps the planner from reading all that is older instead of looking up each identifier.
-  const which = sql`t.sequence + 0 < ${first} and t.state between ${raw(statesOf[insertion])}`
+  const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
   const sequences = yield* dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
   if (sequences.length === 0) return new Map()
   const rows =

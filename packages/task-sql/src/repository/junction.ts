@@ -3,6 +3,7 @@ import type { Junction } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
+import { isIn } from './filter-state.ts'
 import { checkKeyed } from './topics.ts'
 import { setStage } from './turns.ts'
 
@@ -24,12 +25,12 @@ export function* junction(
   const arrived = yield sql`
     select distinct t.identifier
       from ${dialect.identified(topic, identifiers)}
-       and ${raw(kind === 'singular' ? 't.state = 4 and t.due is null' : 't.state between 0 and 7')}`
+       and ${kind === 'singular' ? isIn('suspended') : raw('t.state between 0 and 7')}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
   // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
-  const found = yield* dialect.lockIdentified(topic, [...complete], raw('t.state = 4 and t.due is null'), 'wait')
+  const found = yield* dialect.lockIdentified(topic, [...complete], isIn('suspended'), 'wait')
   if (found.length === 0) return new Set()
   const started = yield* dialect.change({
     topic,

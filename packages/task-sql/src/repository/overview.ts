@@ -13,7 +13,7 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
     select p.topic, p.ordering, p.condition, p.stage,
            ${dialect.countOpen('ready', limit)} as ready,
            ${dialect.countOpen('active', limit)} as active,
-           ${dialect.countOpen('waiting', limit)} as waiting,
+           ${dialect.countOpen('delayed', limit)} as delayed_tasks,
            ${dialect.epochMs(dialect.now(now()))} - ${dialect.epochMs(dialect.oldestReady)} as oldest
       from ${dialect.tables.topic} p
      order by p.topic`
@@ -23,7 +23,7 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
     keyed: row['stage'] !== null,
     ready: toNumber(row['ready']),
     active: toNumber(row['active']),
-    waiting: toNumber(row['waiting']),
+    delayed: toNumber(row['delayed_tasks']),
     ...(row['oldest'] === null ? {} : { oldestReadyMs: Math.max(0, toNumber(row['oldest'])) }),
   }))
 }

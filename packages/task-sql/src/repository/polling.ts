@@ -4,6 +4,7 @@ import { sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import type { Dialect } from '../dialect.ts'
+import { keepsOptions } from './context.ts'
 import { toNumber } from './row.ts'
 
 /** How a topic is polled. Fixed for as long as the topic lives: a claim takes nothing where it expected something else. */
@@ -60,7 +61,7 @@ export function topicDifferent(topic: string, expected: Partial<Polling>, found:
     [order && `order ${order}`, condition && `condition ${condition}`].filter(Boolean).join(' and ')
   return new TaskError(
     'TOPIC_DIFFERENT',
-    `Topic "${topic}" has ${say(found)}, and ${say(expected)} was asked for: a topic keeps the options it was initialised with`,
+    `Topic "${topic}" has ${say(found)}, not ${say(expected)} as was asked for, and ${keepsOptions(topic, 'those')}`,
     { topic, expected, found },
   )
 }

@@ -1,5 +1,5 @@
 import { checkDuration, checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
-import type { PurgeOptions, TaskState } from '@taskstream/task-api'
+import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
@@ -7,8 +7,8 @@ import { inRange, meets } from './filter.ts'
 import { toNumber } from './row.ts'
 import { removeRows, noteDeleted } from './turns.ts'
 
-/** Requirement 04 §42: neither what is to be done, nor what expired and nobody has looked at. */
-const purged: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
+/** Requirement 04 §42: neither what is to be done, now or at its time, nor what expired and nobody has looked at. */
+const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
   const { limit = 10_000, states = purged, olderThanMs, ...filter } = options

@@ -4,7 +4,8 @@ import type { Change } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
-import { lockGiven } from './recreate.ts'
+import { isIn } from './filter-state.ts'
+import { lockGiven, revivable } from './recreate.ts'
 import { noteTurns, setStage, stageOfState, stages } from './turns.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
@@ -21,13 +22,12 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
   checkTopic(topic)
   checkResult('to', to)
-  const state = stateNumber(from)
-  if (!(state >= 2 && state <= 6)) throw invalid('from', from, 'must be expired, failed, suspended, filtered or succeeded')
+  if (!revivable.includes(from)) throw invalid('from', from, `must be one of ${revivable.join(', ')}`)
   checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
   if (first > last || from === stateOf(to)) return 0
   return yield* assign(context, topic, to, {
-    which: sql`t.state = ${state} and t.sequence between ${first} and ${last}`,
+    which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
   })
 }
 

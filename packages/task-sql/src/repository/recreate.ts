@@ -18,9 +18,9 @@ import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber } from './row.ts'
 import { checkKeyed } from './topics.ts'
-import { noteTurns, setStage } from './turns.ts'
+import { noteTurns, setStage, stages } from './turns.ts'
 
-const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'filtered', 'succeeded']
+export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
 
 /** What is asked of tasks that are to be revived. */
@@ -43,7 +43,7 @@ export function* recreate(
     yield* reset(context, topic, rows.map(toSequence))
     return rows.map((row) => ({ from: toTask(topic, row), to: toTask(topic, row) }))
   }
-  const created = yield* copy(context, topic, rows)
+  const created = yield* copy(context, topic, rows, revivification)
   if (revivification !== 'append') {
     const identifiers = rows.map(({ identifier }) => String(identifier))
     yield* removeOlder(context, topic, revivification, identifiers, Math.min(...created))
@@ -157,9 +157,20 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
   })
 }
 
-/** New rows of the old ones, in their order, and the old ones recreated. @returns the new sequences */
-function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<readonly number[]> {
+/**
+ * New rows of the old ones, in their order, and the old ones recreated. As in a push, only the last of each identifier counts unless they are
+ * appended: the others are redundant from the start.
+ * @returns the new sequences
+ */
+function* copy(
+  context: Context,
+  topic: string,
+  rows: readonly Row[],
+  revivification: Exclude<Revivification, 'reset'>,
+): Verb<readonly number[]> {
   const { dialect, now } = context
+  const last = new Map(rows.map((row) => [row['identifier'], row]))
+  const counts = (row: Row): boolean => revivification === 'append' || last.get(row['identifier']) === row
   const sequences = rows.map(toSequence)
   const left = yield* dialect.change({
     topic,
@@ -171,15 +182,17 @@ function* copy(context: Context, topic: string, rows: readonly Row[]): Verb<read
   const values = dialect.rows([
     { name: 'old_sequence', type: 'integer', values: sequences },
     { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
+    { name: 'new_state', type: 'integer', values: rows.map((row) => (counts(row) ? 1 : 8)) },
   ])
   const insertion = dialect.insertion({
     topic,
     wake: true,
     columns: raw(
-      'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, listed, ranked, stage',
+      'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-                ${dialect.now(now())}, ${listedAtOnce(dialect)}, p.ranking, p.stage`,
+                ${dialect.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.false} end, p.ranking,
+                case when r.new_state = 8 and p.stage < ${raw(String(stages.unstaged))} then ${raw(String(stages.ended))} else p.stage end`,
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),

@@ -1,6 +1,7 @@
 import { checkInstant, invalid, taskResults } from '@taskstream/task-api'
 import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
-import { raw, sql } from '../statement.ts'
+import type { Dialect } from '../dialect.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
@@ -14,14 +15,14 @@ export function* results(
   if (from !== undefined) checkInstant('from', from)
   if (to !== undefined) checkInstant('to', to)
   if (from && to && from > to) throw invalid('from', from.toISOString(), `must not be after to, which is ${to.toISOString()}`)
-  const bound = (comparison: string, instant: Date | undefined): Statement =>
-    instant ? sql` and t.completed ${raw(comparison)} ${dialect.instant(sql`${instant.getTime()}`)}` : raw('')
+  const after = from ? sql` and ${since(dialect, 't.completed', from)}` : nothing
+  const before = to ? sql` and ${until(dialect, 't.completed', to)}` : nothing
   const rows = yield sql`
     select p.topic, c.state, c.count
       from ${dialect.tables.topic} p
       left join (select t.topic, t.state, count(*) as count
                    from ${dialect.tables.task} t
-                  where t.state between 3 and 6 and t.completed is not null${bound('>=', from)}${bound('<=', to)}
+                  where t.state between 3 and 6 and t.due is null and t.completed is not null${after}${before}
                   group by t.topic, t.state) c on c.topic = p.topic
      order by p.topic, c.state`
   const counts = new Map<string, Map<TaskResult, number>>()
@@ -41,7 +42,17 @@ export function* resolve({ dialect }: Context, instant: Date, options: ResolveOp
   const [row] = yield sql`
     select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
       from ${dialect.tables.task} t
-     where t.created ${raw(preceding ? '<=' : '>=')} ${dialect.instant(sql`${instant.getTime()}`)}`
+     where ${(preceding ? until : since)(dialect, 't.created', instant)}`
   if (row?.['sequence'] === null || row === undefined) return preceding ? 0 : Number.MAX_SAFE_INTEGER
   return toNumber(row['sequence'])
+}
+
+/** At or after an instant. */
+function since(dialect: Dialect, column: string, instant: Date): Statement {
+  return sql`${raw(column)} >= ${dialect.instant(sql`${instant.getTime()}`)}`
+}
+
+/** At or before an instant: in its millisecond, which is all that is ever told of an instant that is kept more exactly. */
+function until(dialect: Dialect, column: string, instant: Date): Statement {
+  return sql`${raw(column)} < ${dialect.instant(sql`${instant.getTime() + 1}`)}`
 }
