@@ -3,7 +3,7 @@ import { heldNames, noHeld } from '../repository/row.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-import { activate, historyOf, sessionsRun, topicOf } from './postgres-claim-statement.ts'
+import { activate, drawn, historyOf, sessionsRun, topicOf } from './postgres-claim-statement.ts'
 import type { ClaimReport } from './postgres-claim-statement.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { chunkBits, chunkOf } from './postgres-holdings.ts'
@@ -79,9 +79,9 @@ function keyOf({ owner, topic }: ClaimRequest): string {
   return `${owner} ${topic}`
 }
 
-/** A last row says that all was as supposed. */
+/** A last row says that all was as supposed, and that nothing was written meanwhile to what it has locked. */
 function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
-  const { task, topic, owner, holding, sequence, partitioned } = tables
+  const { task, topic, owner, holding, partitioned } = tables
   const own = topicOf(tables, known.topic)
   return sql`
     with start as materialized (
@@ -92,12 +92,13 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
          and o.owner = ${known.owner}
          and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)
          and pg_current_xact_id_if_assigned() is null
-         and (select last_value between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1 from ${sequence})
+         and ${drawn(tables)} between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1
+         and (select cache_size from pg_sequence_parameters(${tables.sequenceName}::regclass)) = 1
          and not exists (select from ${task} t where ${inTopic(tables, partitioned ? known.topic : raw('p.topic'))} and t.listed and ${ready})),
     fresh as materialized (
       select t.ctid as place
         from ${task} t
-       where ${inTopic(tables, own, sql`(select floor from start)`)} and not t.listed and ${ready}
+       where ${inTopic(tables, own, sql`(select floor from start)`)} and ${ready}
        order by t.topic, t.sequence
        limit (select size from start)
          for update skip locked),
@@ -107,5 +108,5 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
       returning ${columns})
     select ${heldNames} from claimed
      union all
-    select ${noHeld} from start`
+    select ${noHeld} from start where (select count(*) from claimed) = (select count(*) from fresh)`
 }

@@ -1,10 +1,11 @@
 import type { ClaimRequest } from '../dialect.ts'
 import { heldNames, noHeld } from '../repository/row.ts'
-import { raw, sql } from '../statement.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
+import { lastDrawn } from './postgres-floor.ts'
 import type { FloorReport, TopicFloor } from './postgres-floor.ts'
-import { isOpen } from './postgres-locks.ts'
+import { lockedHere, noteLocked } from './postgres-locks.ts'
 import { Templates } from '../templates.ts'
 import { chunkBits } from './postgres-holdings.ts'
 import { leafOf } from '../schema/postgres-partitions.ts'
@@ -20,6 +21,8 @@ interface Known extends Record<string, SqlValue> {
   readonly floor: SqlValue
   readonly mark: SqlValue
   readonly bound: SqlValue
+  /** The last sequence that is known to have been drawn: where the last one is before it, somebody has set the sequence back. */
+  readonly drawn: SqlValue
 }
 
 /**
@@ -31,14 +34,15 @@ export function claimStatements(
   extent: Statement,
 ): (request: ClaimRequest, floor: TopicFloor, merge: number | undefined) => Statement {
   const filled = new Templates<Known>()
-  return (request, { history, floor, pending }, merge) => {
+  return (request, known, merge) => {
+    const { history, floor, pending } = known
     const { topic, owner, size, mayLock, now } = request
     const run = runOf(history)
     const { mark = null, bound = null } = pending ?? {}
-    const known = { topic, owner, size, history, run, floor, mark, bound }
-    const write = (values: Known): Statement => claimStatement(tables, request, values, merge, extent)
+    const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
+    const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
     // What time it is in a test is part of the text's values.
-    return now === null ? filled.fill(`${mayLock} ${merge}`, known, write) : write(known)
+    return now === null ? filled.fill(`${mayLock} ${merge}`, values, write) : write(values)
   }
 }
 
@@ -53,8 +57,8 @@ export interface ClaimReport extends FloorReport {
   readonly clean: boolean
   /** Whether there are listed rows. */
   readonly relisted: boolean
-  /** Fewer were taken than asked for, and not all ready rows were looked at. */
-  readonly crowded: boolean
+  /** Fewer were taken than asked for, and there may be more: not all were looked at, or some were written to meanwhile. */
+  readonly more: boolean
   /** How many sequences a session draws at a time. */
   readonly cache: number
   /** The size of the task table, in bytes. */
@@ -63,22 +67,8 @@ export interface ClaimReport extends FloorReport {
 
 /** Reads the status of a claim, in the order in which its statement writes it. */
 export function toReport(status: string): ClaimReport {
-  const [
-    ownerKnown,
-    ordering,
-    condition,
-    history,
-    persisted,
-    floor,
-    bound,
-    clean,
-    mark,
-    settled,
-    relisted,
-    crowded,
-    cache,
-    extent,
-  ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
+  const [ownerKnown, ordering, condition, history, persisted, floor, bound, clean, mark, settled, relisted, more, cache, extent] =
+    status.split(' ').map((word) => (word === '-' ? undefined : word))
   return {
     ownerKnown: ownerKnown === 't',
     ordering: ordering ?? '',
@@ -91,7 +81,7 @@ export function toReport(status: string): ClaimReport {
     mark,
     settled: settled === undefined ? undefined : Number(settled),
     relisted: relisted === 't',
-    crowded: crowded === 't',
+    more: more === 't',
     cache: Number(cache),
     extent: Number(extent),
   }
@@ -112,18 +102,17 @@ function claimStatement(
   const { topic, owner, size } = known
   const { task } = tables
   const own = topicOf(tables, topic)
-  // What a poll before this one in the same transaction has only locked is ready still, and taken: the row is another transaction's, the
-  // lock is its own, which would not be passed over. (A row that it has written itself may carry its lock too.)
-  const free = sql`${ready} and (t.xmax = '0'::xid or (select untouched from start) or not ${isOpen('t.xmax')} or ${isOpen('t.xmin')})`
+  // What a poll before this one in the same transaction has only locked is ready still, and its lock is no other transaction's, which would be
+  // passed over.
+  const free = sql`${ready} and not ${lockedHere}`
   const places = mayLock ? columns : raw('t.ctid as place')
   const session = sql`case when run = ${known.run}::text then run else set_config('taskstream.run', ${run}, false) end`
   return sql`
     with start as materialized (
       select p.topic,
-             pg_current_xact_id_if_assigned() is null as untouched,
              pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
              pg_snapshot_xmin(pg_current_snapshot()) as low,
-             (select last_value from ${tables.sequence}) as bound,
+             ${drawn(tables)} as bound,
              (select cache_size from pg_sequence_parameters(${tables.sequenceName}::regclass)) as cache,
              (select 1 from ${task} t where ${inTopic(tables, tables.partitioned ? topic : raw('p.topic'))} and t.listed and ${ready}
                order by t.topic, t.sequence limit 1) is not null as relisted,
@@ -132,11 +121,10 @@ function claimStatement(
              p.condition,
              h.history,
              p.floor as persisted,
-             case when h.same and (select last_value from ${tables.sequence}) >= ${known.floor}::int8
-                  then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
+             case when h.same then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
              case when h.same then ${known.mark}::xid8 end as mark
         from ${tables.topic} p,
-             lateral (select history, history = ${known.history} as same
+             lateral (select history, history = ${known.history} and ${drawn(tables)} >= ${known.drawn}::int8 as same
                         from (select ${historyOf(tables, session)} as history
                                 from (select ${raw(sessionsRun)} as run) h) h) h
        where p.topic = ${topic}),
@@ -160,23 +148,30 @@ function claimStatement(
                      coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
-                     s.relisted, ${merge === undefined ? raw('false') : crowded(tables, own, merge)}, s.cache, ${extent})
+                     s.relisted,
+                     (select count(*) from claimed) < (select count(*) from taken)${merge === undefined ? nothing : sql` or ${crowded(tables, own, merge)}`},
+                     s.cache, ${extent}${mayLock ? sql`, ${noteLocked('taken')}` : nothing})
       from start s`
 }
 
 /**
- * What a topic's memory is of, for its row `p`: its generation, and the storage of its rows, which a truncated table has anew; then that of
- * the session, which is its database and server.
+ * What a topic's memory is of, for its row `p`: its generation, and the storage of its rows and of their sequence, which is another once they are
+ * truncated or restarted; then that of the session, which is its database and server.
  */
-export function historyOf({ partitioned, schema, taskName }: PostgresTables, run: Statement): Statement {
+export function historyOf({ partitioned, schema, taskName, sequenceName }: PostgresTables, run: Statement): Statement {
   const storage = partitioned
     ? sql`pg_relation_filenode(to_regclass(format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))})))`
     : sql`pg_relation_filenode(${taskName}::regclass)`
-  return sql`concat_ws('/', p.generation, coalesce(${storage}, 0), ${run})`
+  return sql`concat_ws('/', p.generation, concat_ws('.', ${storage}, pg_relation_filenode(${sequenceName}::regclass)), ${run})`
+}
+
+/** The last sequence that was drawn. */
+export function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
+  return sql`(select case when is_called then last_value else last_value - 1 end from ${sequence})`
 }
 
 /** The session's part of a history. */
-function runOf(history: string): string | null {
+export function runOf(history: string): string | null {
   return history.split('/').slice(2).join('/') || null
 }
 
@@ -193,12 +188,15 @@ export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlVa
   return partitioned ? topic : raw('(select topic from start)')
 }
 
-/** The first ready rows that nobody has locked. */
+/**
+ * The first ready rows that nobody has locked. There are no listed ones, and it is not asked again: a row that is handed back while this goes on
+ * would be locked, found to be listed, and passed over.
+ */
 function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
   return sql`
       select ${places}
         from ${tables.task} t
-       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${free}
+       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and ${free}
        order by t.topic, t.sequence
        limit (select size from room)
          for update skip locked`

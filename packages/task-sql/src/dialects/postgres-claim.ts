@@ -1,11 +1,11 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { BriefClaims } from './postgres-brief-claim.ts'
-import { claimStatements, toReport } from './postgres-claim-statement.ts'
-import { learn, recall, replacePending } from './postgres-floor.ts'
+import { claimStatements, historyOf, sessionsRun, toReport } from './postgres-claim-statement.ts'
+import { lastDrawn, learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { plainPolling, toPolling } from '../repository/polling.ts'
 import { toNumber } from '../repository/row.ts'
@@ -59,13 +59,19 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
       brief.spend(request, taken.length)
       if (taken.length < rows.length) return { rows: taken, polling: plainPolling, ownerKnown: true }
       brief.forget(request)
+      return taken.length === 0 ? yield* claimAndLearn(request) : yield* claimMore(request, taken)
     }
     return yield* claimAndLearn(request)
   }
 
+  function* claimMore(request: ClaimRequest, taken: readonly Row[], spare?: number): Verb<Claim> {
+    const more = yield* claimAndLearn({ ...request, size: request.size - taken.length }, spare)
+    return { ...more, rows: [...taken, ...more.rows] }
+  }
+
   function* claimAndLearn(request: ClaimRequest, spare = spareRows): Verb<Claim> {
-    const { pending } = recall(floors, request.topic)
-    if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, pending))
+    const { history, pending } = recall(floors, request.topic)
+    if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, history, pending))
     const known = recall(floors, request.topic)
     const merge = relisting.has(request.topic)
     const rows = yield statementOf(request, known, merge ? spare : undefined)
@@ -74,7 +80,7 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     const report = toReport(String(status['status']))
     const { relisted, clean } = report
     if (report.cache !== 1) throw cachedSequence(tables, report.cache)
-    if (report.bound < known.floor) floors.delete(request.topic)
+    if (report.bound < lastDrawn(known)) floors.delete(request.topic)
     scale.learnExtent(report.extent)
     const now = learn(floors, request.topic, known, report)
     if (relisted) relisting.add(request.topic)
@@ -88,10 +94,7 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     brief.learn(request, report, last === undefined ? undefined : toNumber(last))
     if (clean && now.floor - report.persisted > persistEvery) yield persistFloor(tables, request.topic, now)
     // What is only locked cannot be told apart from what a second claim in this transaction makes active.
-    if (report.crowded && !(request.mayLock && taken.length > 0)) {
-      const more = yield* claimAndLearn({ ...request, size: request.size - taken.length }, spare * moreRows)
-      return { ...more, rows: [...taken, ...more.rows] }
-    }
+    if (report.more && !(request.mayLock && taken.length > 0)) return yield* claimMore(request, taken, spare * moreRows)
     return {
       rows: taken,
       polling: toPolling(report.ordering, report.condition),
@@ -114,9 +117,9 @@ function persistFloor(tables: PostgresTables, topic: string, { history, floor }:
   return sql`
     update ${tables.topic} p
        set floor = ${floor}::int8
-      from (select topic
-              from ${tables.topic}
-             where topic = ${topic} and generation = ${history.split('/')[0] ?? ''}::int8 and floor < ${floor}::int8
+      from (select p.topic
+              from ${tables.topic} p
+             where p.topic = ${topic} and ${historyOf(tables, raw(sessionsRun))} = ${history} and p.floor < ${floor}::int8
                for no key update skip locked) free
      where p.topic = free.topic`
 }

@@ -36,6 +36,11 @@ export function recall(floors: ReadonlyMap<string, TopicFloor>, topic: string): 
   return floors.get(topic) ?? unknown
 }
 
+/** The last sequence that is known to have been drawn. */
+export function lastDrawn({ floor, pending, next }: TopicFloor): number {
+  return Math.max(floor, pending?.bound ?? 0, next?.bound ?? 0)
+}
+
 /** Takes up what a poll reported, whatever other polls have reported since it was sent. */
 export function learn(floors: Map<string, TopicFloor>, topic: string, asked: TopicFloor, report: FloorReport): TopicFloor {
   const current = recall(floors, topic)

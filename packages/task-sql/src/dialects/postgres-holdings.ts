@@ -117,7 +117,7 @@ function* noteHeld(tables: PostgresTables, topic: string, owner: string, sequenc
 
 /**
  * Where rows are listed from the start any chunk may be polled from again. First its notes are locked, and only a statement that
- * begins then, and sees what polls before it have taken, says whether they are still needed.
+ * begins then, and sees what polls before it have taken, says whether they are still needed. In an older snapshot none would.
  */
 function* tidyListing(tables: PostgresTables): Verb<void> {
   const locked = yield sql`
@@ -125,6 +125,7 @@ function* tidyListing(tables: PostgresTables): Verb<void> {
       from ${tables.holding} h
       join ${tables.topic} p on p.topic = h.topic
      where p.listing
+       and current_setting('transaction_isolation') = 'read committed'
      order by h.chunk
      limit ${tidySize}
        for update of h skip locked`

@@ -1,4 +1,5 @@
-import { sql } from '../statement.ts'
+import { raw, sql } from '../statement.ts'
+import { runOf, sessionsRun } from './postgres-claim-statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Settling } from './postgres-floor.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
@@ -15,17 +16,23 @@ const patienceMs = 100
  * whose snapshot may be older than their commits. The transaction that asks is no exception: what it has pushed itself others do not see yet,
  * and they share what is learned here.
  */
-export function* settleByLocks(tables: PostgresTables, pending: Settling): Verb<Settling> {
+export function* settleByLocks(tables: PostgresTables, history: string, pending: Settling): Verb<Settling> {
   if (performance.now() - pending.since < patienceMs) return pending
-  const pushing = sql`
-    select l.virtualtransaction
-      from pg_locks l
-     where l.locktype = 'relation'
-       and l.relation = ${tables.taskName}::regclass
-       and l.database = (select d.oid from pg_database d where d.datname = current_database())
-       and l.mode = 'RowExclusiveLock'`
-  const rows = yield pushing
-  const holders = new Set(rows.map((row) => String(row['virtualtransaction'])))
+  const [row] = yield sql`
+    select case when ${raw(sessionsRun)} = ${runOf(history)} then 1 else 0 end as same,
+           (select string_agg(l.virtualtransaction, ' ')
+              from pg_locks l
+             where l.locktype = 'relation'
+               and l.relation = ${tables.taskName}::regclass
+               and l.database = (select d.oid from pg_database d where d.datname = current_database())
+               and l.mode = 'RowExclusiveLock') as holders`
+  // Another database, or server, says nothing of this one.
+  if (Number(row?.['same']) !== 1) return pending
+  const holders = new Set(
+    String(row?.['holders'] ?? '')
+      .split(' ')
+      .filter(Boolean),
+  )
   const remaining = pending.holders?.filter((holder) => holders.has(holder)) ?? [...holders]
   // Every snapshot's xmin is beyond transaction 0: the pair counts as settled from the next statement on.
   return remaining.length === 0 ? { ...pending, mark: '0' } : { ...pending, holders: remaining, since: performance.now() }

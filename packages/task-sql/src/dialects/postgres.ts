@@ -2,7 +2,6 @@ import type { Dialect, HeldRequest, RowColumn, Selection } from '../dialect.ts'
 import { migrationTable } from '../schema/migration-table.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
 import { quote, tablesOf } from '../schema/postgres-tables.ts'
-import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { transactionScript } from '../schema/script.ts'
 import { join, nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -15,6 +14,7 @@ import { openTopic, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresRepair } from './postgres-repair.ts'
 import { postgresClaim } from './postgres-claim.ts'
+import { drawn } from './postgres-claim-statement.ts'
 import { lockedHere } from './postgres-locks.ts'
 import { postgresScale } from './postgres-scale.ts'
 import { inTopic, ready } from './postgres-topic.ts'
@@ -51,10 +51,10 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const scale = postgresScale(tables)
   const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
     // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
-    with: sql`with started as materialized (select pg_current_xact_id()${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
+    with: sql`with started as materialized (select pg_current_xact_id(), ${drawn(tables)} as drawn${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
-  const writes = returningWrites({ tables, among, at, lock, beginPush, held: (request) => held(tables, request), affected })
+  const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
   return {
     name: 'postgres',
     tables,
@@ -103,7 +103,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     },
     inserted: (insertion, _topic, count) => inserted(insertion, count),
     // Somebody has set the sequence back: polls read what is fresh from the floor on.
-    mustList: sql`(select last_value from ${tables.sequence}) <= p.floor`,
+    mustList: raw('started.drawn < p.floor'),
     ready,
     inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
     taskInOrder: sql`${tables.task} t`,
@@ -169,7 +169,7 @@ function unnest(columns: readonly RowColumn[]): Statement {
  * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
  * all tasks have in common is one value, and what differs is looked up in an object by sequence.
  */
-function held(tables: PostgresTables, { topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
+function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
   const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
   const value = (name: string): Statement => {
     const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
@@ -187,7 +187,7 @@ function held(tables: PostgresTables, { topic, owner, tasks, columns, locked, no
        and t.sequence = any ((select ${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])::int8[])
        and ${
          locked
-           ? sql`t.state = 1 and t.attempt = ${value('attempt')} - 1 and ${lockedHere(tables)}`
+           ? sql`t.state = 1 and t.attempt = ${value('attempt')} - 1 and ${lockedHere}`
            : sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`
        }`,
     take: locked
