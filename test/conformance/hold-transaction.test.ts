@@ -153,6 +153,20 @@ describe.skipIf(!canRun)('a poll for its transaction only', () => {
     expect((await it.page()).slice(0, 2)).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded', attempt: 1, tries: 1 }])
   })
 
+  test('holds what it has completed inside a savepoint that was rolled back to', async () => {
+    await it.push('a', 'b')
+    await session.begin()
+    const [a] = await take(1)
+    await it.subject.execute(session.transaction, raw('savepoint here'))
+    expect(await complete([a!])).toEqual({ completed: [a], lost: [] })
+    await it.subject.execute(session.transaction, raw('rollback to savepoint here'))
+    expect(names(await take(1))).toEqual(['b'])
+    expect(await it.tasks.hold(session.transaction, it.topic, [a!])).toEqual({ held: [a], lost: [] })
+    expect(await complete([a!], TaskDecision.failure('no'))).toEqual({ completed: [a], lost: [] })
+    await session.commit()
+    expect((await it.page())[0]).toMatchObject({ state: 'failed', attempt: 1 })
+  })
+
   test('loses to whoever takes the task once a savepoint was rolled back to', async () => {
     await it.push('a')
     await session.begin()

@@ -195,6 +195,57 @@ describe.skipIf(!canRun)('poll', () => {
     expect(await poll(tasks, 1)).toMatchObject([{ identifier: 'a', attempt: 1 }])
   })
 
+  testOn(['postgres'])('finds what others refer to by a foreign key, in a transaction that has written before', async () => {
+    await push('a', 'b')
+    const references =
+      'create table reference (topic varchar(250), sequence bigint, foreign key (topic, sequence) references taskstream.task)'
+    await subject.transactions((transaction) => subject.execute(transaction, raw(references)))
+    // Two that refer to a row at a time share its lock.
+    const [one, two] = [await subject.session(), await subject.session()]
+    for (const session of [one, two]) {
+      await session.begin()
+      const refer = sql`insert into reference select topic, sequence from taskstream.task where topic = ${topic} and identifier = 'a'`
+      await subject.execute(session.transaction, refer)
+    }
+    for (const session of [one, two]) await session.commit()
+    await one.begin()
+    await subject.execute(one.transaction, raw('create temporary table written (a int)'))
+    expect(names(await rival.poll(one.transaction, topic, { size: 10 }))).toEqual(['a', 'b'])
+    await one.rollback()
+    await subject.transactions((transaction) => subject.execute(transaction, raw('drop table reference')))
+  })
+
+  testOn(['postgres'])('finds what is pushed after the sequence was set to begin with its next number', async () => {
+    await push('a')
+    const next = sql`select setval('taskstream.task_sequence', (select last_value + 1 from taskstream.task_sequence), false)`
+    await subject.transactions((transaction) => subject.execute(transaction, next))
+    await it.complete(await poll(tasks, 10))
+    for (let again = 0; again < 3; again++) expect(await poll(tasks, 10)).toEqual([])
+    await push('b')
+    expect(names(await poll(tasks, 10))).toEqual(['b'])
+  })
+
+  testOn(['postgres'])(
+    'finds a push that began after the sequence was set back, while a poll waited for its floor to settle',
+    async () => {
+      await subject.transactions((transaction) =>
+        subject.execute(transaction, sql`select setval('taskstream.task_sequence', 900000)`),
+      )
+      await push('a')
+      await it.complete(await poll(tasks, 10))
+      await subject.transactions(async (transaction) => {
+        await tasks.purge(transaction, topic)
+        await subject.execute(transaction, sql`select setval('taskstream.task_sequence', 100000)`)
+      })
+      const late = await subject.session()
+      await late.begin()
+      await tasks.push(late.transaction, topic, ['b', 'c'])
+      expect(await poll(tasks, 10)).toEqual([])
+      await late.commit()
+      expect(names(await poll(tasks, 10))).toEqual(['b', 'c'])
+    },
+  )
+
   testOn(['postgres'])('finds what is pushed after somebody has set the sequence back, below where it has polled', async () => {
     for (let round = 0; round < 10; round++) {
       await push(...Array.from({ length: 1_000 }, (_, index) => `t${index}`))

@@ -13,8 +13,7 @@ export interface PollOptions {
   /**
    * What becomes of the tasks when the transaction commits. Default `lease`: they are active, and this owner's until it completes them.
    * `transaction`: they are to be completed or handed back in this very transaction, which spares writing each of them twice where the
-   * database can keep others off until then; once it has ended, completing them reports them as lost. Savepoints may come between. But a
-   * completion that is undone by one cannot be repeated in the same transaction: it reports the task as lost, which is ready again.
+   * database can keep others off until then; once it has ended, completing them reports them as lost. Savepoints may come between.
    */
   readonly hold?: PollHold
 }
