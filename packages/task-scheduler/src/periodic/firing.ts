@@ -34,16 +34,49 @@ export interface Firing {
 
 const skippedAfterMs = 60_000
 
+/** By how much an occurrence may be late, its jitter included; undefined: without end. */
+export function latestMs({
+  misfire,
+  lateMs = misfire === 'skip' ? skippedAfterMs : undefined,
+  jitterMs,
+}: Schedule): number | undefined {
+  return lateMs === undefined ? undefined : lateMs + jitterMs
+}
+
 /** The first occurrence of a timer that begins, or begins anew, now. */
 export function firstOf(schedule: Schedule, now: number): Firing {
   const { timer, start } = schedule
   return follow(schedule, start !== undefined && start > now ? timer.next(start - 1) : timer.next(now))
 }
 
+/** An occurrence that a timer waits for already, while what else is said of it changes. */
+export function keep(schedule: Schedule, occurrence: number): Firing {
+  return follow(schedule, occurrence)
+}
+
+/** Several of those that are due, and what comes after them. */
+export interface Firings extends Omit<Firing, 'submit'> {
+  /** In order; none if it is too late for all that were missed. */
+  readonly submit: readonly number[]
+}
+
+/** As `fire`, of one occurrence after another: at most so many. */
+export function fireSome(schedule: Schedule, occurrence: number, now: number, most: number): Firings {
+  const submit: number[] = []
+  let firing: Firing = { next: { occurrence, due: occurrence } }
+  do {
+    firing = fire({ ...schedule, fired: schedule.fired + submit.length }, firing.next!.occurrence, now)
+    if (firing.submit !== undefined) submit.push(firing.submit)
+  } while (submit.length < most && firing.next && firing.next.due <= now)
+  const { next, ended } = firing
+  return { submit, ...(next && { next }), ...(ended !== undefined && { ended }) }
+}
+
 /** @param occurrence the one that is due */
 export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
-  const { timer, misfire, lateMs = misfire === 'skip' ? skippedAfterMs : undefined, jitterMs, fired, maxCount } = schedule
-  const earliest = lateMs === undefined ? undefined : now - lateMs - jitterMs
+  const { timer, misfire, fired, maxCount } = schedule
+  const late = latestMs(schedule)
+  const earliest = late === undefined ? undefined : now - late
   const first = earliest !== undefined && occurrence < earliest ? following(timer, occurrence, earliest - 1) : occurrence
   const found = follow(schedule, first)
   // Only what is to come is not too late.

@@ -5,13 +5,14 @@ import type { Clock } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fireNext, keyOf } from './fire.ts'
-import type { Fired, TimerKey } from './fire.ts'
+import type { FiredSeveral } from './fire.ts'
+import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
 import { timersName } from './tell.ts'
 
 /** What a scheduler tells. */
 export interface PeriodicListener {
   /** An occurrence was due. */
-  onFired?(event: Extract<Fired, { readonly timer: TimerKey }>): void
+  onFired?(event: FiredOccurrence): void
   /** Something went wrong, with a timer if one is named, and is tried again. Without it: a line on the console. */
   onError?(error: unknown, timer?: TimerKey): void
 }
@@ -55,7 +56,12 @@ interface Ailing {
 export class PeriodicScheduler<Transaction, E extends Execution = Execution> implements AsyncDisposable {
   readonly #transactions: TransactionSource<Transaction>
   readonly #checkSchema: (transaction: Transaction) => unknown
-  readonly #fireNext: (transaction: Transaction, without: ReadonlySet<string>, at: (timer: TimerKey) => void) => unknown
+  readonly #fireNext: (
+    transaction: Transaction,
+    without: ReadonlySet<string>,
+    at: (timer: TimerKey) => void,
+    most: number,
+  ) => unknown
   readonly #lookAgainMs: number
   readonly #listener: PeriodicListener
   readonly #notifier: TaskNotifier | undefined
@@ -154,14 +160,15 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       const without = new Set(ailing.map(([key]) => key))
       const fired = (await this.#transactions(async (transaction) => {
         timer = undefined
-        return await this.#fireNext(transaction, without, (found) => (timer = found))
-      })) as Fired
+        return await this.#fireNext(transaction, without, (found) => (timer = found), 1)
+      })) as FiredSeveral
       this.#failures = 0
-      if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
-      if (fired.outcome === 'idle')
+      if ('outcome' in fired) {
+        if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
         return Math.min(this.#lookAgainMs, fired.afterMs ?? Infinity, ...ailing.map(([, { untilMs }]) => untilMs - now))
-      this.#ailing.delete(keyOf(fired.timer))
-      this.#tell(() => this.#listener.onFired?.(fired))
+      }
+      this.#ailing.delete(keyOf(timer!))
+      for (const occurrence of fired.occurrences) this.#tell(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
       this.#report(error, timer)

@@ -1,24 +1,26 @@
 /** Pushing the task of a timer, with what its row says. */
 import { stateNumber } from '@taskstream/task-api'
-import type { PushedTask, TaskHeaders } from '@taskstream/task-api'
+import type { PushedTask, TaskCreation, TaskHeaders } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import type { Verb, VerbContext } from '@taskstream/task-sql'
 import type { TimerRow } from './columns.ts'
 import { externalIdOf, referenceOf } from './occurrence.ts'
 
-/** @param occurrence none when it is run by hand */
-export function* submit({ push }: VerbContext, row: TimerRow, occurrence?: number): Verb<PushedTask> {
+/** @param occurrences one for each task, in order; undefined for one that is run by hand. @returns the tasks, in this order */
+export function* submit({ push }: VerbContext, row: TimerRow, occurrences: readonly (number | undefined)[]): Verb<PushedTask[]> {
   const { input, headers, max_tries: maxTries } = row
-  const [task] = yield* push(row.topic!, {
+  const creation: TaskCreation = {
     identifier: row.identifier!,
     priority: row.priority!,
     reference: referenceOf(row.scope!, row.id!),
     ...(input !== null && { input }),
     ...(headers !== null && { headers: JSON.parse(headers) as TaskHeaders }),
     ...(maxTries !== null && { maxTries }),
-    ...(occurrence !== undefined && { externalId: externalIdOf(row.scope!, row.id!, occurrence) }),
-  })
-  return task!
+  }
+  const creations = occurrences.map((occurrence) =>
+    occurrence === undefined ? creation : { ...creation, externalId: externalIdOf(row.scope!, row.id!, occurrence) },
+  )
+  return yield* push(row.topic!, creations)
 }
 
 /** Waiting, being worked on, to be taken up again, or suspended: set aside is not done. */
