@@ -7,6 +7,7 @@ import type { TimerRow, Values } from './columns.ts'
 import { overlaps } from './definition.ts'
 import { fireSome, passOver } from './firing.ts'
 import type { Firing } from './firing.ts'
+import { externalIdOf } from './occurrence.ts'
 import { submit, unfinished } from './submit.ts'
 import { waiting } from './waiting.ts'
 
@@ -57,7 +58,11 @@ export function* fireTimer(context: VerbContext, row: TimerRow, most: number): V
     const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'late' as const, ...ending(firing) }]
     return { occurrences, row: yield* moveOn(context, row, firing, {}) }
   }
-  const tasks = yield* submit(context, row, firing.submit)
+  const tasks = yield* submit(
+    context,
+    row,
+    firing.submit.map((each) => externalIdOf(timer.scope, timer.id, each)),
+  )
   const occurrences = tasks.map((task, index) => ({
     timer,
     occurrence: new Date(firing.submit[index]!),
