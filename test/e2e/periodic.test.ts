@@ -49,6 +49,37 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
     expect(found).toEqual(found.map((_, index) => found[0]! + index * 1_000))
   })
 
+  test('keeps no timer waiting for the backlog of another, and submits each occurrence once', async () => {
+    const behind = fixture.tasks.verb(function* ({ dialect }, id: string, seconds: number) {
+      const instant = dialect.instant(sql`${Math.floor(Date.now() / 1_000 - seconds) * 1_000}`)
+      yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant} where id = ${id}`
+    })
+    await fixture.commit(async (transaction) => {
+      for (const [id, seconds] of [
+        ['first', 1_800],
+        ['second', 1_700],
+        ['late', 1_200],
+      ] as const) {
+        await timers.schedule(transaction, { ...often(id), ...(id === 'late' && { timer: 'yearly' }) })
+        await (behind(transaction, id, seconds) as unknown)
+      }
+    })
+    const fired: string[] = []
+    await start({ onFired: ({ timer }) => fired.push(timer.id) })
+    await expect.poll(() => fired.includes('late'), { timeout: 20_000 }).toBe(true)
+    // A share of each, in turn.
+    const before = fired.slice(0, fired.indexOf('late'))
+    expect([before.filter((id) => id === 'first').length, before.filter((id) => id === 'second').length]).toEqual([100, 100])
+    const counts = (): number[] => ['first', 'second'].map((id) => fired.filter((each) => each === id).length)
+    await expect
+      .poll(counts, { timeout: 20_000 })
+      .toEqual([expect.toSatisfy((n) => n > 1_800), expect.toSatisfy((n) => n > 1_700)])
+    for (const id of ['first', 'second']) {
+      const found = await submitted(id)
+      expect(found).toEqual(found.map((_, index) => found[0]! + index * 1_000))
+    }
+  }, 60_000)
+
   test('is told of a change, and does not sleep on', async () => {
     // Nothing to do: it sleeps until it looks again, in ten seconds.
     const scheduler = await start()

@@ -184,5 +184,9 @@ export const guarantees: readonly Guarantee[] = [
     promise: 'A timer that is changed while an occurrence is due still submits it, unless the change says otherwise',
     tests: ['conformance/periodic-edits'],
   },
+  {
+    promise: 'A timer that has much to catch up with keeps no other waiting',
+    tests: ['e2e/periodic#keeps no timer waiting'],
+  },
   { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
 ]

@@ -2,7 +2,7 @@
 import { parseTimer } from '@taskstream/task-scheduler'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { fire, fireSome, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import type { Schedule } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import { externalIdOf, jitterOf, occurrenceOf } from '../../packages/task-scheduler/src/periodic/occurrence.ts'
 
@@ -71,6 +71,28 @@ describe('a timer that is due', () => {
         }
       }),
       { numRuns: 2_000 },
+    )
+  })
+
+  test('comes to the same whether its occurrences are taken one by one or several at once', () => {
+    fc.assert(
+      fc.property(situation, fc.integer({ min: 1, max: 7 }), ({ step, behind, misfire, lateMs, jitterMs, left, end }, most) => {
+        const first = step * 1_000
+        const now = first + jitterMs + behind
+        const row = schedule(step, { misfire, lateMs, jitterMs, maxCount: left, end: end && first + end })
+        const all = (size: number): unknown => {
+          const submitted: number[] = []
+          for (let occurrence: number | undefined = first; ;) {
+            const { submit, next, ended } = fireSome({ ...row, fired: submitted.length }, occurrence, now, size)
+            expect(submit.length).toBeLessThanOrEqual(size)
+            submitted.push(...submit)
+            if (!next || next.due > now) return { submitted, next, ended }
+            occurrence = next.occurrence
+          }
+        }
+        expect(all(most)).toEqual(all(1))
+      }),
+      { numRuns: 1_000 },
     )
   })
 

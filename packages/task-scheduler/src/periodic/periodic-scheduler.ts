@@ -4,6 +4,7 @@ import { systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
+import type { TimerRow } from './columns.ts'
 import { fireNext, keyOf } from './fire.ts'
 import type { FiredSeveral } from './fire.ts'
 import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
@@ -35,6 +36,8 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 const busyPauseMs = 25
+/** Of one timer, in one transaction: others are kept waiting no longer than that takes. */
+const occurrencesAtOnce = 100
 /** A notifier that cannot tell what has changed calls for every commit of others. */
 const atMostEveryMs = 1_000
 
@@ -68,6 +71,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   readonly #clock: Clock
   readonly #wake: Wake
   readonly #ailing = new Map<string, Ailing>()
+  /** Timers that have had their turn and are due still: the others come first. */
+  readonly #served = new Set<string>()
   #running: Promise<void> | undefined
   #listening: AsyncDisposable | undefined
   #stopping = false
@@ -157,17 +162,22 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     const ailing = [...this.#ailing].filter(([, { untilMs }]) => untilMs > now)
     let timer: TimerKey | undefined
     try {
-      const without = new Set(ailing.map(([key]) => key))
+      const without = new Set([...ailing.map(([key]) => key), ...this.#served])
       const fired = (await this.#transactions(async (transaction) => {
         timer = undefined
-        return await this.#fireNext(transaction, without, (found) => (timer = found), 1)
+        return await this.#fireNext(transaction, without, (found) => (timer = found), occurrencesAtOnce)
       })) as FiredSeveral
       this.#failures = 0
       if ('outcome' in fired) {
+        if (this.#served.size > 0) {
+          this.#served.clear()
+          return 0
+        }
         if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
         return Math.min(this.#lookAgainMs, fired.afterMs ?? Infinity, ...ailing.map(([, { untilMs }]) => untilMs - now))
       }
       this.#ailing.delete(keyOf(timer!))
+      if (isDue(fired.row)) this.#served.add(keyOf(timer!))
       for (const occurrence of fired.occurrences) this.#tell(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
@@ -201,6 +211,10 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       console.error('A listener has thrown:', error)
     }
   }
+}
+
+function isDue({ due, now }: TimerRow): boolean {
+  return due !== null && due <= now!
 }
 
 function pauseAfter(failures: number): number {
