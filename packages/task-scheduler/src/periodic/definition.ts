@@ -15,7 +15,7 @@ import type { Timer } from '../timer.ts'
 import type { Misfire, PeriodicTask } from './periodic-task.ts'
 
 /** In the order of their numbers in the database. */
-export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up']
+export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up', 'drop']
 export const overlaps = ['skip', 'push'] as const
 
 /** The greatest values a periodic task takes; lengths are UTF-16 code units. */

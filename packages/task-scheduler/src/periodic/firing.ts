@@ -32,14 +32,11 @@ export interface Firing {
   readonly ended?: string
 }
 
-const skippedAfterMs = 60_000
+/** By how much an occurrence may be late where nothing is said of it. */
+const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
 
 /** By how much an occurrence may be late, its jitter included; undefined: without end. */
-export function latestMs({
-  misfire,
-  lateMs = misfire === 'skip' ? skippedAfterMs : undefined,
-  jitterMs,
-}: Schedule): number | undefined {
+export function latestMs({ misfire, lateMs = lateBy[misfire], jitterMs }: Schedule): number | undefined {
   return lateMs === undefined ? undefined : lateMs + jitterMs
 }
 
@@ -67,7 +64,7 @@ export function fireSome(schedule: Schedule, occurrence: number, now: number, mo
   do {
     firing = fire({ ...schedule, fired: schedule.fired + submit.length }, firing.next!.occurrence, now)
     if (firing.submit !== undefined) submit.push(firing.submit)
-  } while (submit.length < most && firing.next && firing.next.due <= now)
+  } while (firing.submit !== undefined && submit.length < most && firing.next && firing.next.due <= now)
   const { next, ended } = firing
   return { submit, ...(next && { next }), ...(ended !== undefined && { ended }) }
 }
@@ -76,14 +73,20 @@ export function fireSome(schedule: Schedule, occurrence: number, now: number, mo
 export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
   const { timer, misfire, fired, maxCount } = schedule
   const late = latestMs(schedule)
-  const earliest = late === undefined ? undefined : now - late
-  const first = earliest !== undefined && occurrence < earliest ? following(timer, occurrence, earliest - 1) : occurrence
-  const found = follow(schedule, first)
-  // Only what is to come is not too late.
-  if (!found.next || found.next.due > now) return found
+  const isLate = late !== undefined && occurrence < now - late
+  // What is due at this very moment is not late.
+  const earliest = isLate && misfire === 'drop' ? now : now - (late ?? 0)
+  const found = follow(schedule, isLate ? following(timer, occurrence, earliest - 1) : occurrence)
+  // Only what is to come is not too late; what is dropped is told by itself.
+  if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return found
   const submit = found.next.occurrence
   if (maxCount !== undefined && fired + 1 >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
-  return { submit, ...follow(schedule, misfire === 'catch-up' ? timer.next(submit) : following(timer, submit, now)) }
+  return { submit, ...follow(schedule, isEach(misfire) ? timer.next(submit) : following(timer, submit, now)) }
+}
+
+/** Whether each of those that were missed is submitted, and not only the first. */
+function isEach(misfire: Misfire): boolean {
+  return misfire === 'catch-up' || misfire === 'drop'
 }
 
 /** What comes when this occurrence is passed over, because the task before has not ended. */

@@ -16,6 +16,7 @@ import { periodicTasks } from '../periodic/periodic-tasks.ts'
 import type { PeriodicTasks } from '../periodic/periodic-tasks.ts'
 import { periodicLimits } from '../periodic/definition.ts'
 import { nowOf } from '../periodic/look.ts'
+import { misfireOf } from './late-policy.ts'
 import { runJob } from './run-job.ts'
 
 /** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
@@ -117,7 +118,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
         topic,
         name: handler,
         headers: { handler, onError },
-        ...(whenLate === 'wait' ? { misfire: 'catch-up' } : { misfire: 'skip', lateMs: waitingTimeMs }),
+        ...misfireOf(whenLate, waitingTimeMs),
         // Of one identifier, and so one after the other.
         whileUnfinished: 'push',
         ...(first && { start: first }),
