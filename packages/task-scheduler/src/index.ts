@@ -50,9 +50,5 @@ export type { JobSchedulerOptions } from './jobs/job-scheduler.ts'
 export type { JobStopReport } from './jobs/job-stop.ts'
 export type { Jobs } from './jobs/jobs.ts'
 export { PersistedJobs } from './persisted-jobs/persisted-jobs.ts'
-export type {
-  PersistedJobContext,
-  PersistedJobFunction,
-  PersistedJobOptions,
-  PersistedJobsOptions,
-} from './persisted-jobs/persisted-jobs.ts'
+export type { PersistedJobOptions } from './persisted-jobs/persisted-jobs.ts'
+export type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './persisted-jobs/options.ts'
