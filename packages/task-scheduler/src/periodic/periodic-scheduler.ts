@@ -4,6 +4,7 @@ import { systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { checkNames } from '../option-names.ts'
 import type { TimerRow } from './columns.ts'
 import { fireNext, keyOf } from './fire.ts'
 import type { FiredSeveral } from './fire.ts'
@@ -31,6 +32,15 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
   readonly listener?: PeriodicListener
   /** The time of this process, for pauses. What is due is due by the database's clock. */
   readonly clock?: Clock
+}
+
+const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = {
+  repository: true,
+  transactions: true,
+  notifier: true,
+  lookAgainMs: true,
+  listener: true,
+  clock: true,
 }
 
 const firstPauseMs = 1_000
@@ -79,14 +89,9 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   #failures = 0
   #lookedMs = -Infinity
 
-  constructor({
-    repository,
-    transactions,
-    notifier,
-    lookAgainMs = 10_000,
-    listener = {},
-    clock = systemClock,
-  }: PeriodicSchedulerOptions<Transaction, E>) {
+  constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
+    checkNames('a periodic scheduler', options, names)
+    const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
     checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
     this.#transactions = transactions
     this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))

@@ -1,6 +1,7 @@
 import { checkText } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
+import { checkNames } from '../option-names.ts'
 import { periodicLimits } from './definition.ts'
 import { add, remove, schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
@@ -79,8 +80,10 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
  */
 export function periodicTasks<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
-  { scope = 'system' }: PeriodicTasksOptions = {},
+  options: PeriodicTasksOptions = {},
 ): PeriodicTasks<Transaction, E> {
+  checkNames('periodicTasks', options, { scope: true })
+  const { scope = 'system' } = options
   checkText('scope', scope, periodicLimits.nameLength)
   const bind = <Arguments extends readonly unknown[], Result>(
     verb: (context: VerbContext, scope: string, ...args: Arguments) => Verb<Result>,

@@ -5,6 +5,7 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { JobContext } from '../jobs/job.ts'
 import { logToConsole, safeLog } from '../jobs/job-log.ts'
 import type { JobLog } from '../jobs/job-log.ts'
+import { checkNames } from '../option-names.ts'
 import { periodicLimits } from '../periodic/definition.ts'
 
 /** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
@@ -47,10 +48,24 @@ export type CheckedOptions<Transaction, E extends Execution> = Required<
 const dayMs = 86_400_000
 const retainedMs = { succeeded: dayMs, filtered: dayMs, recreated: dayMs, redundant: dayMs, failed: 30 * dayMs }
 
+const names: Record<keyof PersistedJobsOptions<unknown, Execution>, true> = {
+  repository: true,
+  transactions: true,
+  handlers: true,
+  topic: true,
+  workers: true,
+  waitingTimeMs: true,
+  retry: true,
+  notifier: true,
+  onLog: true,
+  retainMs: true,
+}
+
 /** @throws TaskError ARGUMENT_INVALID, naming the option */
 export function checkOptions<Transaction, E extends Execution>(
   options: PersistedJobsOptions<Transaction, E>,
 ): CheckedOptions<Transaction, E> {
+  checkNames('persisted jobs', options, names)
   const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole, retainMs = retainedMs } = options
   const { repository, transactions, handlers, retry, notifier } = options
   if (typeof repository?.verb !== 'function') throw invalid('repository', repository, 'must be what sqlTaskRepository returns')

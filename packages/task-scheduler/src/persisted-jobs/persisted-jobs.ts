@@ -7,6 +7,7 @@ import { checkJob } from '../jobs/job-settings.ts'
 import type { Job, JobErrorPolicy, JobLatePolicy, JobTrigger } from '../jobs/job.ts'
 import { missed } from '../jobs/job-log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import { checkNames } from '../option-names.ts'
 import { once } from '../once.ts'
 import type { FiredOccurrence } from '../periodic/fire-timer.ts'
 import { PeriodicScheduler } from '../periodic/periodic-scheduler.ts'
@@ -28,6 +29,16 @@ export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
     | { readonly intervalMs: number; readonly timer?: never }
     | { readonly timer: NonNullable<JobTrigger['timer']>; readonly intervalMs?: never }
   )
+
+const names: Record<keyof Omit<PersistedJobOptions, 'id'>, true> = {
+  intervalMs: true,
+  timer: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  onError: true,
+  whenLate: true,
+}
 
 /** The first fire of an interval, from when it is scheduled. */
 const soonMs = 250
@@ -91,6 +102,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
     const { transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
+    checkNames('a persisted job', options, names)
     const { start, end, maxCount = -1, onError = 'log-and-terminate', whenLate = 'wait' } = options
     const info = await transactions<PeriodicTaskInfo>(async (transaction) => {
       const now = Number(await this.#now(transaction))
