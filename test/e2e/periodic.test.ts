@@ -80,6 +80,37 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
     }
   }, 60_000)
 
+  test('tells of an occurrence that its own time zone data does not have, and submits it', async () => {
+    const occurrence = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 53_000)
+    const elsewhere = fixture.tasks.verb(function* ({ dialect }) {
+      const instant = dialect.instant(sql`${occurrence.getTime()}`)
+      yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
+    })
+    await fixture.commit(async (transaction) => {
+      // Seven seconds past the minute is a time of the second and of no other; intervals and UTC have no zone to differ in.
+      for (const [id, timer] of [
+        ['differs', '*:* Europe/Oslo'],
+        ['agrees', '*:*:07 Europe/Oslo'],
+        ['utc', '*:*'],
+      ] as const)
+        await timers.schedule(transaction, { ...often(id), timer })
+      await (elsewhere(transaction) as unknown)
+    })
+    const told: unknown[] = []
+    const fired = new Set<string>()
+    await start({ onZonesDiffer: (event) => told.push(event), onFired: ({ timer }) => fired.add(timer.id) })
+    await expect.poll(() => fired.size).toBe(3)
+    expect(told).toEqual([
+      {
+        timer: { scope: 'system', id: 'differs' },
+        occurrence,
+        here: new Date(occurrence.getTime() + 53_000),
+        data: process.versions['tz'],
+      },
+    ])
+    expect((await submitted('differs'))[0]).toBe(occurrence.getTime())
+  })
+
   test('is told of a change, and does not sleep on', async () => {
     // Nothing to do: it sleeps until it looks again, in ten seconds.
     const scheduler = await start()

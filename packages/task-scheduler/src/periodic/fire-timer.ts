@@ -10,6 +10,8 @@ import type { Firing } from './firing.ts'
 import { externalIdOf } from './occurrence.ts'
 import { submit, unfinished } from './submit.ts'
 import { waiting } from './waiting.ts'
+import { zonesDiffer } from './zones-differ.ts'
+import type { ZonesDiffer } from './zones-differ.ts'
 
 /** Which timer. */
 export interface TimerKey {
@@ -32,6 +34,8 @@ export interface FiredOccurrence {
 export interface FiredTimer {
   readonly occurrences: readonly FiredOccurrence[]
   readonly row: TimerRow
+  /** The first of them is not what this node would have found. */
+  readonly differs?: ZonesDiffer
 }
 
 /** Tasks of one statement have so many characters of input together, or there is one. */
@@ -45,18 +49,20 @@ export function* fireTimer(context: VerbContext, row: TimerRow, most: number): V
   const schedule = toSchedule(row)
   const occurrence = row.occurrence!
   const timer = { scope: row.scope!, id: row.id! }
+  const differs = zonesDiffer(schedule, occurrence)
+  const difference = differs && { differs }
   const mayOverlap = overlaps[row.overlap!] === 'push'
   if (!mayOverlap && (yield* unfinished(context, row)) !== undefined) {
     const next = passOver(schedule, occurrence, row.now!)
     const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'unfinished' as const, ...ending(next) }]
-    return { occurrences, row: yield* moveOn(context, row, next, { skipped: row.skipped! + 1 }) }
+    return { occurrences, row: yield* moveOn(context, row, next, { skipped: row.skipped! + 1 }), ...difference }
   }
   const fits = Math.max(1, Math.floor(inputsLength / (row.input?.length ?? 1)))
   const firing = fireSome(schedule, occurrence, row.now!, mayOverlap ? Math.min(most, fits) : 1)
   const last = firing.submit.at(-1)
   if (last === undefined) {
     const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'late' as const, ...ending(firing) }]
-    return { occurrences, row: yield* moveOn(context, row, firing, {}) }
+    return { occurrences, row: yield* moveOn(context, row, firing, {}), ...difference }
   }
   const tasks = yield* submit(
     context,
@@ -76,7 +82,7 @@ export function* fireTimer(context: VerbContext, row: TimerRow, most: number): V
     last_topic: row.topic,
     last_sequence: tasks.at(-1)!.sequence,
   })
-  return { occurrences, row: moved }
+  return { occurrences, row: moved, ...difference }
 }
 
 function ending({ ended }: Pick<Firing, 'ended'>): { readonly ended?: string } {

@@ -10,11 +10,17 @@ import { fireNext, keyOf } from './fire.ts'
 import type { FiredSeveral } from './fire.ts'
 import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
 import { timersName } from './tell.ts'
+import type { ZonesDiffer } from './zones-differ.ts'
 
 /** What a scheduler tells. */
 export interface PeriodicListener {
   /** An occurrence was due. */
   onFired?(event: FiredOccurrence): void
+  /**
+   * Another node has found an occurrence that this one would not have: their time zone data differs. It is submitted as it was found. Without
+   * it: one line on the console.
+   */
+  onZonesDiffer?(event: ZonesDiffer): void
   /** Something went wrong, with a timer if one is named, and is tried again. Without it: a line on the console. */
   onError?(error: unknown, timer?: TimerKey): void
 }
@@ -87,6 +93,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   #listening: AsyncDisposable | undefined
   #stopping = false
   #failures = 0
+  #zonesTold = false
   #lookedMs = -Infinity
 
   constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
@@ -183,6 +190,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       }
       this.#ailing.delete(keyOf(timer!))
       if (isDue(fired.row)) this.#served.add(keyOf(timer!))
+      if (fired.differs) this.#tellZones(fired.differs)
       for (const occurrence of fired.occurrences) this.#tell(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
@@ -206,6 +214,18 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
         timer ? `Timer "${timer.id}" of "${timer.scope}" could not be fired:` : 'Timers could not be looked for:',
         error,
       )
+  }
+
+  #tellZones(event: ZonesDiffer): void {
+    const { onZonesDiffer } = this.#listener
+    if (onZonesDiffer) this.#tell(() => onZonesDiffer.call(this.#listener, event))
+    else if (!this.#zonesTold) {
+      const { timer, occurrence, data = 'of an unknown release' } = event
+      console.error(
+        `Timer "${timer.id}" of "${timer.scope}" has the occurrence ${occurrence.toISOString()}, which the time zone data here (${data}) does not have: run all nodes on one release of it`,
+      )
+    }
+    this.#zonesTold = true
   }
 
   /** What a listener throws is its own affair. */
