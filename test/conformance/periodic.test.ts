@@ -102,6 +102,11 @@ describe.skipIf(!canRun)('periodic tasks', () => {
     { more: { misfire: 'catch-up' }, expected: ['submitted 09:00', 'submitted 10:00', 'submitted 11:00', 'submitted 12:00'] },
     { more: { misfire: 'catch-up', lateMs: 135 * minute }, expected: ['submitted 10:00', 'submitted 11:00', 'submitted 12:00'] },
     { more: { misfire: 'catch-up', lateMs: minute }, expected: ['late 09:00'] },
+    { more: { misfire: 'drop', whileUnfinished: 'push', lateMs: 195 * minute - 1 }, expected: ['late 09:00'] },
+    {
+      more: { misfire: 'drop', whileUnfinished: 'push', lateMs: 195 * minute },
+      expected: ['submitted 09:00', 'submitted 10:00', 'submitted 11:00', 'submitted 12:00'],
+    },
     { more: { misfire: 'catch-up', maxCount: 2 }, expected: ['submitted 09:00', 'submitted 10:00'] },
     {
       more: { misfire: 'catch-up', end: new Date('2026-01-05T11:00:00Z') },
@@ -115,6 +120,12 @@ describe.skipIf(!canRun)('periodic tasks', () => {
     const { status, next } = await it.info()
     if ('maxCount' in more || 'end' in more) expect(status).toBe('ended')
     else expect(next).toEqual(new Date('2026-01-05T13:00:00.000Z'))
+  })
+
+  test('that are dropped as they are late go on with what is due at this very moment', async () => {
+    await it.schedule({ misfire: 'drop', lateMs: minute, whileUnfinished: 'push' })
+    it.at('2026-01-05T12:00:00.000Z')
+    expect(await it.fireAll()).toEqual(['late 09:00', 'submitted 12:00'])
   })
 
   test('fire within the jitter they are given, every scheduler at the same moment', async () => {

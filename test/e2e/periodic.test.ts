@@ -49,6 +49,68 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
     expect(found).toEqual(found.map((_, index) => found[0]! + index * 1_000))
   })
 
+  test('keeps no timer waiting for the backlog of another, and submits each occurrence once', async () => {
+    const behind = fixture.tasks.verb(function* ({ dialect }, id: string, seconds: number) {
+      const instant = dialect.instant(sql`${Math.floor(Date.now() / 1_000 - seconds) * 1_000}`)
+      yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant} where id = ${id}`
+    })
+    await fixture.commit(async (transaction) => {
+      for (const [id, seconds] of [
+        ['first', 1_800],
+        ['second', 1_700],
+        ['late', 1_200],
+      ] as const) {
+        await timers.schedule(transaction, { ...often(id), ...(id === 'late' && { timer: 'yearly' }) })
+        await (behind(transaction, id, seconds) as unknown)
+      }
+    })
+    const fired: string[] = []
+    await start({ onFired: ({ timer }) => fired.push(timer.id) })
+    await expect.poll(() => fired.includes('late'), { timeout: 20_000 }).toBe(true)
+    // A share of each, in turn.
+    const before = fired.slice(0, fired.indexOf('late'))
+    expect([before.filter((id) => id === 'first').length, before.filter((id) => id === 'second').length]).toEqual([100, 100])
+    const counts = (): number[] => ['first', 'second'].map((id) => fired.filter((each) => each === id).length)
+    await expect
+      .poll(counts, { timeout: 20_000 })
+      .toEqual([expect.toSatisfy((n) => n > 1_800), expect.toSatisfy((n) => n > 1_700)])
+    for (const id of ['first', 'second']) {
+      const found = await submitted(id)
+      expect(found).toEqual(found.map((_, index) => found[0]! + index * 1_000))
+    }
+  }, 60_000)
+
+  test('tells of an occurrence that its own time zone data does not have, and submits it', async () => {
+    const occurrence = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 53_000)
+    const elsewhere = fixture.tasks.verb(function* ({ dialect }) {
+      const instant = dialect.instant(sql`${occurrence.getTime()}`)
+      yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
+    })
+    await fixture.commit(async (transaction) => {
+      // Seven seconds past the minute is a time of the second and of no other; intervals and UTC have no zone to differ in.
+      for (const [id, timer] of [
+        ['differs', '*:* Europe/Oslo'],
+        ['agrees', '*:*:07 Europe/Oslo'],
+        ['utc', '*:*'],
+      ] as const)
+        await timers.schedule(transaction, { ...often(id), timer })
+      await (elsewhere(transaction) as unknown)
+    })
+    const told: unknown[] = []
+    const fired = new Set<string>()
+    await start({ onZonesDiffer: (event) => told.push(event), onFired: ({ timer }) => fired.add(timer.id) })
+    await expect.poll(() => fired.size).toBe(3)
+    expect(told).toEqual([
+      {
+        timer: { scope: 'system', id: 'differs' },
+        occurrence,
+        here: new Date(occurrence.getTime() + 53_000),
+        data: process.versions['tz'],
+      },
+    ])
+    expect((await submitted('differs'))[0]).toBe(occurrence.getTime())
+  })
+
   test('is told of a change, and does not sleep on', async () => {
     // Nothing to do: it sleeps until it looks again, in ten seconds.
     const scheduler = await start()

@@ -1,7 +1,9 @@
 /** Jobs that are kept in the database: the policies of jobs, across processes and restarts. */
-import { fixed, TaskNode } from '@taskstream/task-processor'
-import { calendar, PersistedJobs } from '@taskstream/task-scheduler'
+import { fixed, systemClock, TaskNode } from '@taskstream/task-processor'
+import type { Clock } from '@taskstream/task-processor'
+import { calendar, every, PersistedJobs } from '@taskstream/task-scheduler'
 import type { JobLogEntry, PersistedJobContext, PersistedJobsOptions } from '@taskstream/task-scheduler'
+import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
@@ -25,9 +27,11 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   const start = async (
     handlers: PersistedJobsOptions<AnyTransaction, never>['handlers'],
     more: Partial<PersistedJobsOptions<AnyTransaction, never>> = {},
+    /** By how much the database's clock is ahead of that of the process, and what the node is given. */
+    { aheadMs = 0, ...nodeOptions }: { aheadMs?: number; clock?: Clock } = {},
   ): Promise<PersistedJobs<AnyTransaction>> => {
     const { transactions } = fixture.subject
-    const repository = fixture.subject.tasks()
+    const repository = fixture.subject.tasks(aheadMs === 0 ? {} : { clock: () => new Date(Date.now() + aheadMs) })
     const jobs = new PersistedJobs<AnyTransaction>({
       repository,
       transactions,
@@ -35,7 +39,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
       onLog: (entry) => void logged.push(entry),
       ...more,
     })
-    const node = new TaskNode({ repository, transactions })
+    const node = new TaskNode({ repository, transactions, ...nodeOptions })
     await jobs.start(node)
     open.push(node, jobs)
     await node.start()
@@ -90,12 +94,115 @@ describe.skipIf(!canRun)('persisted jobs', () => {
       fail: ({ tries: count }: PersistedJobContext) => (tries.push(count), Promise.reject(new Error('once more'))),
     }
     const jobs = await start(failing, { retry: fixed({ tries: 3, afterMs: 1, jitter: 0 }) })
-    await jobs.scheduleOnce('fail', new Date(Date.now() + 300), { id: 'once' })
+    await jobs.scheduleOnce('fail', new Date(Date.now() + 2_000), { id: 'once' })
     await expect.poll(() => logged.length).toBe(1)
     expect(tries).toEqual([1, 2, 3])
     await jobs.schedule('fail', { id: 'soon', intervalMs: 1, maxCount: 1, onError: 'log-and-terminate' })
     await expect.poll(() => logged.length).toBe(2)
     expect(tries).toEqual([1, 2, 3, 1])
+  })
+
+  test.each([-1, 1])(
+    'that fail are tried again by the clock of the database, %s hours from that of the process',
+    async (hours) => {
+      const tries: number[] = []
+      const fail = ({ tries: count }: PersistedJobContext): never => {
+        tries.push(count)
+        throw new Error('once more')
+      }
+      const jobs = await start(
+        { fail },
+        { retry: ({ tries: count }) => (count < 3 ? 1 : 60_000) },
+        { aheadMs: hours * 3_600_000 },
+      )
+      await jobs.schedule('fail', { id: 'a', intervalMs: 60_000, maxCount: 1 })
+      await expect.poll(() => logged.length).toBe(1)
+      expect(tries).toEqual([1, 2, 3])
+    },
+  )
+
+  test('wake the node of their process when they are due', async () => {
+    // Nothing wakes it by time: it polls when it is told to.
+    const clock = { ...systemClock, after: () => () => {} }
+    let count = 0
+    const jobs = await start({ count: () => void count++ }, {}, { clock })
+    await jobs.schedule('count', { id: 'a', intervalMs: 100 })
+    await expect.poll(() => count).toBeGreaterThan(2)
+  })
+
+  test('that are too late are dropped with all that were missed, and logged where they say so', async () => {
+    const fires: PersistedJobContext[] = []
+    const count = (context: PersistedJobContext): void => void fires.push(context)
+    const first = await start({ count }, { waitingTimeMs: 4_000 })
+    await first.stop()
+    const timer = every('PT1S')
+    await first.schedule('count', { id: 'ignore', timer, whenLate: 'ignore' })
+    await first.schedule('count', { id: 'log', timer, whenLate: 'log-and-ignore' })
+    const began = Date.now()
+    const missed = new Date(Math.floor(began / 1_000) * 1_000 - 60_000)
+    const setBack = fixture.tasks.verb(function* ({ dialect }) {
+      const instant = dialect.instant(sql`${missed.getTime()}`)
+      yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
+    })
+    await fixture.commit((transaction) => setBack(transaction) as unknown)
+    await start({ count })
+    await expect.poll(() => new Set(fires.map(({ id }) => id)).size).toBe(2)
+    // None of those that were missed, though some of them were hardly late.
+    for (const { scheduledFor } of fires) expect(scheduledFor.getTime()).toBeGreaterThanOrEqual(began)
+    await expect.poll(() => logged).toMatchObject([{ id: 'log', scheduledFor: missed }])
+    expect(logged[0]!.message).toMatch(`Job "log" missed its time ${missed.toISOString()}: it goes on at `)
+  })
+
+  test('leave no history for ever', async () => {
+    const handlers = {
+      work: () => {},
+      fail: () => {
+        throw new Error('of the job')
+      },
+    }
+    const history = (): Promise<string[]> =>
+      fixture.commit(async (transaction) => {
+        const tasks = await fixture.tasks.page(transaction, 'jobs')
+        return tasks.map(({ state }) => state).toSorted()
+      })
+    const first = await start(handlers)
+    for (const handler of ['work', 'fail']) await first.schedule(handler, { id: handler, intervalMs: 1, maxCount: 1 })
+    await expect.poll(history).toEqual(['failed', 'succeeded'])
+    await first.stop()
+    const day = 86_400_000
+    await (await start(handlers, { retainMs: {} }, { aheadMs: 40 * day })).stop()
+    expect(await history()).toEqual(['failed', 'succeeded'])
+    await start(handlers, {}, { aheadMs: 2 * day })
+    await expect.poll(history).toEqual(['failed'])
+    await start(handlers, {}, { aheadMs: 40 * day })
+    await expect.poll(history).toEqual([])
+  })
+
+  test('are refused with options that are none, by name', () => {
+    const { transactions } = fixture.subject
+    const good = { repository: fixture.tasks, transactions, handlers: { work: () => {} } }
+    for (const [argument, bad] of [
+      ['repository', { repository: undefined }],
+      ['transactions', { transactions: {} }],
+      ['handlers', { handlers: undefined }],
+      ['handlers.work', { handlers: { work: 'work' } }],
+      ['topic', { topic: '' }],
+      ['topic', { topic: 'x'.repeat(201) }],
+      ['workers', { workers: 0 }],
+      ['workers', { workers: 1_001 }],
+      ['workers', { workers: 1.5 }],
+      ['waitingTimeMs', { waitingTimeMs: -1 }],
+      ['retry', { retry: 3 }],
+      ['notifier', { notifier: () => {} }],
+      ['onLog', { onLog: 'stderr' }],
+      ['retainMs', { retainMs: { ready: 1 } }],
+      ['retainMs.succeeded', { retainMs: { succeeded: -1 } }],
+    ] as const) {
+      const make = (): unknown => new PersistedJobs<AnyTransaction>({ ...good, ...bad } as never)
+      expect(make, argument).toThrow(
+        expect.objectContaining({ code: 'ARGUMENT_INVALID', data: expect.objectContaining({ argument }) }),
+      )
+    }
   })
 
   test('rest while they are paused, and are gone when they are unscheduled', async () => {

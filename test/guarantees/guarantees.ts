@@ -191,7 +191,19 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     promise: 'Missed occurrences are made up for as the timer says; an unfinished task is not overtaken',
-    tests: ['conformance/periodic#make up for what was missed', 'conformance/periodic#skip to the next occurrence'],
+    tests: [
+      'conformance/periodic#make up for what was missed',
+      'conformance/periodic#skip to the next occurrence',
+      'conformance/periodic-unfinished',
+    ],
+  },
+  {
+    promise: 'A timer that is changed while an occurrence is due still submits it, unless the change says otherwise',
+    tests: ['conformance/periodic-edits'],
+  },
+  {
+    promise: 'A timer that has much to catch up with keeps no other waiting',
+    tests: ['e2e/periodic#keeps no timer waiting'],
   },
   { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
 ]

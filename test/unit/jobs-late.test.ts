@@ -1,7 +1,10 @@
 /** What becomes of fires that are late, and of jobs for which there is no worker. */
-import { calendar } from '@taskstream/task-scheduler'
+import { calendar, every } from '@taskstream/task-scheduler'
 import type { JobLatePolicy } from '@taskstream/task-scheduler'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fire } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { misfireOf } from '../../packages/task-scheduler/src/persisted-jobs/late-policy.ts'
 import { at, jobFixture } from '../jobs.ts'
 
 describe('a fire that is late', () => {
@@ -119,6 +122,38 @@ describe('a fire that is late', () => {
       ['ignore', 5_000, 5_000],
     ])
   })
+})
+
+test('what is late is run or dropped alike, whether jobs are kept in this process or in a database', async () => {
+  const missed = fc.record({
+    intervalMs: fc.integer({ min: 1, max: 20 }),
+    pausedMs: fc.integer({ min: 0, max: 100 }),
+    waitingTimeMs: fc.integer({ min: 0, max: 60 }),
+    maxCount: fc.integer({ min: 1, max: 12 }),
+    whenLate: fc.constantFrom('wait', 'ignore', 'log-and-ignore'),
+  })
+  await fc.assert(
+    fc.asyncProperty(missed, async ({ intervalMs, pausedMs, waitingTimeMs, maxCount, whenLate }) => {
+      const { jobs, clock, job, seen } = jobFixture({ waitingTimeMs })
+      jobs.schedule(job(), { intervalMs, maxCount, whenLate, start: at(0), id: 'late' })
+      jobs.pauseAll()
+      await clock.pass(pausedMs)
+      jobs.resumeAll()
+      await clock.quiet()
+
+      const kept = { ...misfireOf(whenLate, waitingTimeMs), scope: 's', id: 'late', jitterMs: 0, maxCount }
+      const timer = every(intervalMs, { from: at(0) })
+      const submitted: number[] = []
+      const now = at(pausedMs).getTime()
+      for (let dueMs: number | undefined = at(0).getTime(); dueMs !== undefined && dueMs <= now;) {
+        const { submit, next } = fire({ ...kept, timer, fired: submitted.length }, dueMs, now)
+        if (submit !== undefined) submitted.push(submit)
+        dueMs = next?.occurrence
+      }
+      expect(submitted).toEqual(seen.map(({ dueMs }) => at(dueMs).getTime()))
+    }),
+    { numRuns: 300 },
+  )
 })
 
 describe('workers', () => {

@@ -1,4 +1,5 @@
 import { byError, exponential, fixed, never } from '@taskstream/task-processor'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { at, jobFixture } from '../jobs.ts'
 
@@ -47,18 +48,51 @@ describe('a retry', () => {
     expect(seen.filter(({ id }) => id === 'continue').map(({ count, tries, beganMs }) => [count, tries, beganMs])).toEqual([
       [1, 1, 0],
       [1, 2, 400],
-      // Of the last fire there is no next, so that the policy alone decides.
+      // The last fire has the same time, though none comes after it.
       [2, 1, 1_000],
       [2, 2, 1_400],
-      [2, 3, 2_200],
-      [2, 4, 3_800],
-      [2, 5, 7_000],
     ])
     expect(seen.filter(({ id }) => id === 'terminate')).toHaveLength(1)
     expect(log.map(({ message }) => message)).toEqual([
       'Job "terminate" failed and is unscheduled: no paper',
       'Job "continue" failed after 2 tries: no paper',
+      'Job "continue" failed after 2 tries: no paper',
     ])
+  })
+
+  test('has as much time after the last fire as after any other, whatever its policy', async () => {
+    const plan = fc.record({
+      intervalMs: fc.integer({ min: 1, max: 50 }),
+      fires: fc.integer({ min: 1, max: 3 }),
+      attempts: fc.integer({ min: 0, max: 8 }),
+      firstMs: fc.integer({ min: 1, max: 60 }),
+      factor: fc.constantFrom(1, 2),
+      maxMs: fc.integer({ min: 60, max: 100 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ intervalMs, fires, attempts, firstMs, factor, maxMs }) => {
+        const { jobs, clock, job, seen } = jobFixture()
+        const retry = exponential({ tries: attempts + 1, firstMs, factor, maxMs, jitter: 0 })
+        jobs.schedule(job(failing), { intervalMs, maxCount: fires, id: 'print', retry, onError: 'continue' })
+        await clock.pass(10_000)
+        // A try after each pause, until the policy has no further or so much time has passed as lies between two fires.
+        const began = [0]
+        for (let pauseMs = firstMs, sinceMs = pauseMs; began.length <= attempts && sinceMs < intervalMs; sinceMs += pauseMs) {
+          began.push(sinceMs)
+          pauseMs = Math.min(maxMs, pauseMs * factor)
+        }
+        const expected = Array.from({ length: fires }, (_, fire) => began.map((ms) => fire * intervalMs + ms)).flat()
+        expect(seen.map(({ beganMs }) => beganMs)).toEqual(expected)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('of a job that fires once goes by its policy alone', async () => {
+    const { jobs, clock, job, began } = jobFixture()
+    jobs.scheduleOnce(job(failing), at(10), { id: 'once', retry: fixed({ tries: 3, afterMs: 5_000, jitter: 0 }) })
+    await clock.pass(60_000)
+    expect(began()).toEqual([10, 5_010, 10_010])
   })
 
   test('is not made at or after the end', async () => {

@@ -2,7 +2,7 @@
 import { parseTimer } from '@taskstream/task-scheduler'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { fire, fireSome, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import type { Schedule } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import { externalIdOf, jitterOf, occurrenceOf } from '../../packages/task-scheduler/src/periodic/occurrence.ts'
 
@@ -30,7 +30,7 @@ const schedule = (step: number, more: Partial<Schedule> = {}): Schedule => ({
 const situation = fc.record({
   step: fc.integer({ min: 1, max: 50 }),
   behind: fc.integer({ min: 0, max: 400 }),
-  misfire: fc.constantFrom('once', 'skip', 'catch-up'),
+  misfire: fc.constantFrom('once', 'skip', 'catch-up', 'drop'),
   lateMs: fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined }),
   jitterMs: fc.constantFrom(0, 7, 60),
   left: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
@@ -57,7 +57,8 @@ describe('a timer that is due', () => {
           expect(rounds).toBeLessThan(1_000)
         }
 
-        const window = (lateMs ?? (misfire === 'skip' ? 60_000 : Infinity)) + jitterMs
+        const isBounded = misfire === 'skip' || misfire === 'drop'
+        const window = (lateMs ?? (isBounded ? 60_000 : Infinity)) + jitterMs
         const all: number[] = []
         for (let each = first; each <= now && each <= (end ?? Infinity); each += step) all.push(each)
         const inTime = all.filter((each) => each >= now - window && each + jitterOf('s', 'i', each, jitterMs) <= now)
@@ -66,11 +67,35 @@ describe('a timer that is due', () => {
         expect(inTime).toEqual(expect.arrayContaining(submitted))
         expect(submitted.length).toBeLessThanOrEqual(left ?? Infinity)
         if (jitterMs === 0) {
-          const expected = misfire === 'catch-up' ? inTime : inTime.slice(0, 1)
+          // Too late, the first takes with it all that were missed.
+          const kept = inTime[0] === first ? all : all.filter((each) => each === now)
+          const expected = misfire === 'drop' ? kept : misfire === 'catch-up' ? inTime : inTime.slice(0, 1)
           expect(submitted).toEqual(expected.slice(0, left))
         }
       }),
       { numRuns: 2_000 },
+    )
+  })
+
+  test('comes to the same whether its occurrences are taken one by one or several at once', () => {
+    fc.assert(
+      fc.property(situation, fc.integer({ min: 1, max: 7 }), ({ step, behind, misfire, lateMs, jitterMs, left, end }, most) => {
+        const first = step * 1_000
+        const now = first + jitterMs + behind
+        const row = schedule(step, { misfire, lateMs, jitterMs, maxCount: left, end: end && first + end })
+        const all = (size: number): unknown => {
+          const submitted: number[] = []
+          for (let occurrence: number | undefined = first; ;) {
+            const { submit, next, ended } = fireSome({ ...row, fired: submitted.length }, occurrence, now, size)
+            expect(submit.length).toBeLessThanOrEqual(size)
+            submitted.push(...submit)
+            if (!next || next.due > now) return { submitted, next, ended }
+            occurrence = next.occurrence
+          }
+        }
+        expect(all(most)).toEqual(all(1))
+      }),
+      { numRuns: 1_000 },
     )
   })
 

@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import { checkAfter, lastElapse } from './instant.ts'
+import { checkNames } from './option-names.ts'
 import { Misreading, unreadable } from './timer-error.ts'
 import { timerLimits } from './timer.ts'
 import type { Timer } from './timer.ts'
@@ -25,7 +26,9 @@ export interface CronOptions {
  * @example
  * cron('0 9 * * MON-FRI', { zone: 'Europe/Oslo' })
  */
-export function cron(pattern: string, { zone }: CronOptions = {}): Timer {
+export function cron(pattern: string, options: CronOptions = {}): Timer {
+  checkNames('cron', options, { zone: true })
+  const { zone } = options
   if (zone !== undefined) checkZone(zone)
   return readCron(`${cronPrefix}${pattern}${zone === undefined ? '' : ` ${zone}`}`)
 }

@@ -1,6 +1,7 @@
 import { checkInteger, taskLimits } from '@taskstream/task-api'
 import { formatDuration, parseDuration } from './duration.ts'
 import { checkAfter, checkElapse, lastElapse } from './instant.ts'
+import { checkNames } from './option-names.ts'
 import { Misreading, unreadable } from './timer-error.ts'
 import type { Timer } from './timer.ts'
 
@@ -20,7 +21,9 @@ export interface EveryOptions {
  * every('PT10M').next(Date.parse('2024-01-01T00:03:00Z')) // 00:10
  * every(90_000, { from: new Date('2024-01-01T00:00:30Z') })
  */
-export function every(interval: number | string, { from }: EveryOptions = {}): Timer {
+export function every(interval: number | string, options: EveryOptions = {}): Timer {
+  checkNames('every', options, { from: true })
+  const { from } = options
   if (typeof interval !== 'string') checkInteger('interval', interval, 1, taskLimits.durationMs)
   if (from !== undefined) checkElapse('from', from)
   const duration = typeof interval === 'string' ? interval : formatDuration(interval)

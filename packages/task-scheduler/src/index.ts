@@ -21,7 +21,9 @@ export { occurrenceOf } from './periodic/occurrence.ts'
 export type { Occurrence } from './periodic/occurrence.ts'
 export { PeriodicScheduler } from './periodic/periodic-scheduler.ts'
 export type { PeriodicListener, PeriodicSchedulerOptions } from './periodic/periodic-scheduler.ts'
-export type { Fired, TimerKey } from './periodic/fire.ts'
+export type { Fired } from './periodic/fire.ts'
+export type { FiredOccurrence, TimerKey } from './periodic/fire-timer.ts'
+export type { ZonesDiffer } from './periodic/zones-differ.ts'
 export type { InputSchema } from './periodic/input-schema.ts'
 export { typedTasks } from './periodic/typed-tasks.ts'
 export type { TypedTask, TypedTaskInfo, TypedTasks, TypedTasksOptions } from './periodic/typed-tasks.ts'
@@ -49,9 +51,5 @@ export type { JobSchedulerOptions } from './jobs/job-scheduler.ts'
 export type { JobStopReport } from './jobs/job-stop.ts'
 export type { Jobs } from './jobs/jobs.ts'
 export { PersistedJobs } from './persisted-jobs/persisted-jobs.ts'
-export type {
-  PersistedJobContext,
-  PersistedJobFunction,
-  PersistedJobOptions,
-  PersistedJobsOptions,
-} from './persisted-jobs/persisted-jobs.ts'
+export type { PersistedJobOptions } from './persisted-jobs/persisted-jobs.ts'
+export type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './persisted-jobs/options.ts'

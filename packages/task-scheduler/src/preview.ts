@@ -1,4 +1,5 @@
 import { checkInteger } from '@taskstream/task-api'
+import { checkNames } from './option-names.ts'
 import type { Timer } from './timer.ts'
 import { abbreviationAt } from './zones/abbreviation.ts'
 import { checkZone, zoneOf } from './zones/zone.ts'
@@ -42,7 +43,9 @@ const timesNamed = 3
  * preview(calendar('02:30 Europe/Oslo'), 1, { after: Date.parse('2024-03-30T12:00:00Z') })
  * // [{ local: 'Mon 2024-04-01 02:30:00', notes: ['clocks go forward on 2024-03-31, 02:00 to 03:00: 02:30 does not occur'], … }]
  */
-export function preview(timer: Timer, count: number, { after, zone = timer.zone }: PreviewOptions): PreviewEntry[] {
+export function preview(timer: Timer, count: number, options: PreviewOptions): PreviewEntry[] {
+  checkNames('preview', options, { after: true, zone: true })
+  const { after, zone = timer.zone } = options
   checkInteger('count', count, 1, 1_000)
   checkZone(zone)
   const shown = zoneOf(zone)

@@ -31,6 +31,12 @@ export function safeLog(log: JobLog): JobLog {
   }
 }
 
+/** That a fire is dropped, as it is too late. @param next when the job goes on, if it does */
+export function missed(id: string, scheduledFor: Date, next: Date | undefined): JobLogEntry {
+  const then = next === undefined ? 'it has no other' : `it goes on at ${next.toISOString()}`
+  return { message: `Job "${id}" missed its time ${scheduledFor.toISOString()}: ${then}`, id, scheduledFor }
+}
+
 /** What somebody threw, in words. */
 export function describe(error: unknown): string {
   return error instanceof Error ? error.message || error.name : inspect(error)

@@ -1,6 +1,6 @@
 import { checkDuration } from '@taskstream/task-api'
 import type { JobClock } from './job-clock.ts'
-import { describe } from './job-log.ts'
+import { describe, missed } from './job-log.ts'
 import type { JobLog } from './job-log.ts'
 import type { JobRun } from './job-run.ts'
 import type { ScheduledJob } from './scheduled-job.ts'
@@ -123,9 +123,8 @@ export class JobLoop {
     const { id } = job
     const scheduledFor = new Date(job.nextMs!)
     job.skip(nowMs)
-    const next = job.nextMs === undefined ? 'it has no other' : `it goes on at ${new Date(job.nextMs).toISOString()}`
-    const message = `Job "${id}" missed its time ${scheduledFor.toISOString()}: ${next}`
-    if (job.settings.whenLate === 'log-and-ignore') this.#log({ message, id, scheduledFor })
+    const next = job.nextMs === undefined ? undefined : new Date(job.nextMs)
+    if (job.settings.whenLate === 'log-and-ignore') this.#log(missed(id, scheduledFor, next))
     this.#removeIfOver(job)
   }
 

@@ -13,7 +13,7 @@ interface Waiting {
 export class JobRun {
   readonly job: ScheduledJob
   readonly fire: JobFire
-  /** When the job's next fire is due, or its end: no retry begins then or later. By the wall clock. */
+  /** When the job's grid has its next time, though it be no fire any more, or its end: no retry begins then or later. By the wall clock. */
   readonly untilMs: number
   /** While it waits to be tried again. */
   waiting: Waiting | undefined

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { checkDuration, checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
 import type { StopOptions } from '@taskstream/task-processor'
 import { checkElapse } from '../instant.ts'
+import { checkNames } from '../option-names.ts'
 import { once } from '../once.ts'
 import { systemJobClock } from './job-clock.ts'
 import type { JobClock } from './job-clock.ts'
@@ -38,7 +39,9 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
   #stopping: Promise<JobStopReport> | undefined
 
   /** @throws TaskError ARGUMENT_INVALID */
-  constructor({ clock = systemJobClock, onLog = logToConsole, ...limits }: JobSchedulerOptions = {}) {
+  constructor(options: JobSchedulerOptions = {}) {
+    checkNames('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
+    const { clock = systemJobClock, onLog = logToConsole, ...limits } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
     this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers: 5, waitingTimeMs: 5_000, ...limits }))

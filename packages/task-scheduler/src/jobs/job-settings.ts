@@ -2,6 +2,7 @@ import { checkInstant, checkInteger, invalid, taskLimits } from '@taskstream/tas
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { every } from '../every.ts'
 import { checkElapse } from '../instant.ts'
+import { checkNames } from '../option-names.ts'
 import type { Timer } from '../timer.ts'
 import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
 import type { JobContext, JobErrorPolicy, JobLatePolicy, JobRetrying, JobTrigger } from './job.ts'
@@ -19,8 +20,21 @@ export interface JobSettings {
   readonly retry: RetryPolicy<JobContext> | undefined
 }
 
+const names: Record<keyof (JobTrigger & JobRetrying), true> = {
+  intervalMs: true,
+  timer: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  onError: true,
+  whenLate: true,
+  overlap: true,
+  retry: true,
+}
+
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
+  checkNames('a job', trigger, names)
   const { start, end, maxCount = -1, retry } = trigger
   const { onError = 'log-and-terminate', whenLate = 'wait', overlap = 'forbid' } = trigger
   checkTimes(start, end, now)

@@ -71,8 +71,8 @@ export type JobTrigger = JobTimes & {
 /** How often and when a fire that failed is tried again. */
 export interface JobRetrying {
   /**
-   * A retry is no fire, and counts as none. None begins when the job's next fire is due, or its `end` has come: then, and when the policy has
-   * no further try, `onError` decides on the last error. Default: no retry.
+   * A retry is no fire, and counts as none. None begins when the job's next fire is due, or would be, after the last one; nor when its `end` has
+   * come: then, and when the policy has no further try, `onError` decides on the last error. Default: no retry.
    */
   readonly retry?: RetryPolicy<JobContext>
 }

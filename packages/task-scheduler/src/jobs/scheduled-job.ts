@@ -43,9 +43,11 @@ export class ScheduledJob {
   take(): JobRun {
     const scheduledMs = this.#nextMs!
     this.#count++
-    this.#nextMs = this.#after(scheduledMs)
+    const followingMs = this.#elapseAfter(scheduledMs)
+    this.#nextMs = this.#asFire(followingMs)
     const fire = { id: this.id, scheduledFor: new Date(scheduledMs), count: this.#count }
-    return new JobRun(this, fire, this.#nextMs ?? this.settings.endMs)
+    // The last fire has no more time than any other: its grid goes on.
+    return new JobRun(this, fire, Math.min(followingMs ?? Infinity, this.settings.endMs))
   }
 
   /** Drops what is due before `nowMs`. @throws as `take` */
@@ -67,12 +69,21 @@ export class ScheduledJob {
   }
 
   #after(epochMs: number): number | undefined {
-    const { timer, endMs, maxCount } = this.settings
-    if (this.#count >= maxCount) return undefined
+    return this.#count >= this.settings.maxCount ? undefined : this.#asFire(this.#elapseAfter(epochMs))
+  }
+
+  /** An elapse of the timer, if the job fires then. */
+  #asFire(elapseMs: number | undefined): number | undefined {
+    const { endMs, maxCount } = this.settings
+    return elapseMs === undefined || elapseMs > endMs || this.#count >= maxCount ? undefined : elapseMs
+  }
+
+  #elapseAfter(epochMs: number): number | undefined {
+    const { timer } = this.settings
     const nextMs = timer.next(epochMs)
-    if (nextMs === undefined || nextMs > endMs) return undefined
     // Otherwise the job would fire for ever, at once.
-    if (!(nextMs > epochMs)) throw invalid('timer', timer.expression, 'must return a time later than the one it is given')
+    if (nextMs !== undefined && !(nextMs > epochMs))
+      throw invalid('timer', timer.expression, 'must return a time later than the one it is given')
     return nextMs
   }
 }

@@ -10,12 +10,13 @@ import {
   taskLimits,
 } from '@taskstream/task-api'
 import type { TaskHeaders } from '@taskstream/task-api'
+import { checkNames } from '../option-names.ts'
 import { parseTimer } from '../parse-timer.ts'
 import type { Timer } from '../timer.ts'
 import type { Misfire, PeriodicTask } from './periodic-task.ts'
 
 /** In the order of their numbers in the database. */
-export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up']
+export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up', 'drop']
 export const overlaps = ['skip', 'push'] as const
 
 /** The greatest values a periodic task takes; lengths are UTF-16 code units. */
@@ -53,9 +54,31 @@ export interface CheckedTask {
   readonly definition: Definition
 }
 
+const names: Record<keyof PeriodicTask, true> = {
+  id: true,
+  timer: true,
+  topic: true,
+  name: true,
+  summary: true,
+  identifier: true,
+  input: true,
+  headers: true,
+  priority: true,
+  maxTries: true,
+  misfire: true,
+  lateMs: true,
+  whileUnfinished: true,
+  jitterMs: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  paused: true,
+}
+
 /** @throws TaskError ARGUMENT_INVALID, naming what is not as it must be */
 export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
+  checkNames('a periodic task', task, names)
   const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
   const { misfire = 'once', whileUnfinished = misfire === 'catch-up' ? 'push' : 'skip', jitterMs = 0, paused = false } = task
   const { priority = 0, maxTries, identifier = id } = task

@@ -6,11 +6,13 @@ import { assigned, statuses, stored, toSchedule } from './columns.ts'
 import type { Status, TimerRow, Values } from './columns.ts'
 import { checkPeriodicTask } from './definition.ts'
 import type { CheckedTask, Definition } from './definition.ts'
-import { firstOf } from './firing.ts'
+import { fireTimer } from './fire-timer.ts'
+import { firstOf, keep, latestMs } from './firing.ts'
 import type { Firing } from './firing.ts'
 import { find, lockOne, nowOf } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 import { tell } from './tell.ts'
+import { waiting } from './waiting.ts'
 
 /** Whose a timer is, and who has declared it. */
 export interface Place {
@@ -21,7 +23,7 @@ export interface Place {
 /** What scheduling came to. */
 export type Scheduled = 'added' | 'changed' | 'unchanged'
 
-/** Adds the timer, or makes the one that is there like it. Only a change of when it fires moves its next occurrence. */
+/** Adds the timer, or makes the one that is there like it. What is due stays due. */
 export function* schedule(context: VerbContext, place: Place, task: PeriodicTask): Verb<Scheduled> {
   const checked = checkPeriodicTask(task)
   const there = yield* lockOne(context, place.scope, checked.id)
@@ -52,7 +54,7 @@ export function* remove(context: VerbContext, scope: string, id: string): Verb<v
 function* insert(context: VerbContext, { scope, application }: Place, { id, paused, definition }: CheckedTask): Verb<boolean> {
   const { dialect } = context
   const now = yield* nowOf(context, definition.topic)
-  const first = begin(scope, id, definition, now)
+  const first = begin({ ...blank, ...definition, scope, id, now }, definition)
   const row = stored(dialect, {
     scope,
     id,
@@ -81,11 +83,13 @@ function* change(
   const status = statusAfter(found, paused, retimed)
   const application = place.application ?? row.application
   if (other.length === 0 && application === row.application && status === found) return false
+  const runs = found === 'running' && status === 'running'
+  const begins = retimed || status !== found
   const values: Values = {
     ...definition,
     application,
     changed: row.now,
-    ...((retimed || status !== found) && waiting(status, begin(place.scope, id, definition, row.now!, row.fired!))),
+    ...(begins && (runs ? yield* goOn(context, definition, row) : waiting(status, begin(row, definition)))),
   }
   yield sql`
     update ${dialect.tables.periodic} set ${assigned(dialect, values)} where scope = ${place.scope} and id = ${id}`
@@ -102,21 +106,66 @@ function statusAfter(found: Status, paused: boolean | undefined, retimed: boolea
 /** What says when a timer fires. */
 const timing: ReadonlySet<keyof Definition> = new Set(['timer', 'jitter_ms', 'starts', 'ends', 'max_count'])
 
+/** What a running timer waits for when its times are changed. @throws TaskError ARGUMENT_INVALID */
+function* goOn(context: VerbContext, definition: Definition, row: TimerRow): Verb<Values> {
+  const { starts, timer } = definition
+  const isDue = row.occurrence! <= row.now!
+  const isWanted = isDue ? starts === null || starts <= row.occurrence! : starts === row.starts
+  if (isWanted && timer === row.timer) {
+    checkCount(row, definition)
+    const kept = keep(toSchedule({ ...row, ...definition }), row.occurrence!)
+    if (kept.next) return waiting('running', kept)
+  }
+  const first = begin(row, definition)
+  const isOver = isDue && isWanted && timer !== row.timer && (yield* submitDue(context, definition, row))
+  return isOver ? {} : waiting('running', first)
+}
+
+/** More is for a scheduler, which does not do it all in one transaction. */
+const mostDue = 10_000
+const batch = 1_000
+
+/**
+ * Submits what a timer's old expression has left due, by its policies as they are to be: its new one does not know of it.
+ *
+ * @returns whether it has fired as often as it may @throws TaskError ARGUMENT_INVALID if that is too much for one transaction
+ */
+function* submitDue(context: VerbContext, definition: Definition, row: TimerRow): Verb<boolean> {
+  const late = latestMs(toSchedule({ ...row, ...definition, jitter_ms: row.jitter_ms }))
+  // What waits for its jitter only would be lost: there is nobody to wait for it.
+  let due: TimerRow = { ...row, ...definition, timer: row.timer, jitter_ms: 0, late_ms: late ?? null }
+  while (due.occurrence !== null && due.occurrence <= row.now!) {
+    if (due.fired! - row.fired! >= mostDue)
+      throw invalid(
+        'timer',
+        definition.timer,
+        `must stay "${row.timer}" while more than ${mostDue} occurrences of that are due: let a scheduler submit them, or give a lateMs`,
+      )
+    due = (yield* fireTimer(context, due, batch)).row
+  }
+  return definition.max_count !== null && due.fired! >= definition.max_count
+}
+
 /** @throws TaskError ARGUMENT_INVALID if it would never fire */
-function begin(scope: string, id: string, definition: Definition, now: number, fired = 0): Firing {
-  const row = { ...blank, ...definition, scope, id, fired }
-  const first = firstOf(toSchedule(row), now)
+function begin(row: TimerRow, definition: Definition): Firing {
+  const first = firstOf(toSchedule({ ...row, ...definition }), row.now!)
   if (!first.next) throw invalid('timer', definition.timer, `must fire some time from now on, and ${first.ended}`)
-  if (definition.max_count !== null && fired >= definition.max_count)
-    throw invalid('maxCount', definition.max_count, `must be more than the ${fired} times that it has fired`)
+  checkCount(row, definition)
   return first
 }
 
+function checkCount({ fired }: TimerRow, { max_count: maxCount }: Definition): void {
+  if (maxCount !== null && fired! >= maxCount)
+    throw invalid('maxCount', maxCount, `must be more than the ${fired} times that it has fired`)
+}
+
+/** The row of a timer that is not there yet. */
 const blank = {
   application: null,
   note: null,
   last_topic: null,
   status: 0,
+  fired: 0,
   skipped: 0,
   last_sequence: null,
   occurrence: null,
@@ -124,16 +173,4 @@ const blank = {
   last_occurrence: null,
   created: 0,
   changed: 0,
-  now: 0,
-}
-
-/** Columns that say what a timer waits for: only a running one waits. */
-export function waiting(status: Status, { next, ended }: Firing): Values {
-  const shown: Status = status === 'running' && !next ? 'ended' : status
-  return {
-    status: statuses.indexOf(shown),
-    note: shown === 'ended' ? (ended ?? null) : null,
-    occurrence: shown === 'running' ? next!.occurrence : null,
-    due: shown === 'running' ? next!.due : null,
-  }
 }

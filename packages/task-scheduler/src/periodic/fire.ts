@@ -1,37 +1,20 @@
 /** Submitting what is due: one timer, in one transaction. */
-import type { PushedTask } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import type { Verb, VerbContext } from '@taskstream/task-sql'
-import { assigned, toSchedule } from './columns.ts'
-import type { TimerRow } from './columns.ts'
-import { overlaps } from './definition.ts'
-import { waiting } from './edit.ts'
-import { fire, passOver } from './firing.ts'
-import type { Firing } from './firing.ts'
+import { fireTimer } from './fire-timer.ts'
+import type { FiredOccurrence, FiredTimer, TimerKey } from './fire-timer.ts'
 import { lock } from './look.ts'
-import { submit, unfinished } from './submit.ts'
-
-/** Which timer. */
-export interface TimerKey {
-  readonly scope: string
-  readonly id: string
-}
 
 /** What looking for a due timer came to. */
 export type Fired =
-  | {
-      readonly outcome: 'submitted' | 'unfinished' | 'late'
-      readonly timer: TimerKey
-      /** The occurrence that was due. */
-      readonly occurrence: Date
-      readonly task?: PushedTask
-      /** It will never fire again, because of this. */
-      readonly ended?: string
-    }
+  | FiredOccurrence
   /** Nothing is due; something is in so many milliseconds, if anything ever. */
   | { readonly outcome: 'idle'; readonly afterMs?: number }
   /** Others are at all that is due. */
   | { readonly outcome: 'busy' }
+
+/** The same, of several occurrences of one timer. */
+export type FiredSeveral = FiredTimer | Exclude<Fired, FiredOccurrence>
 
 /** Others may be at the first of them. */
 const candidates = 16
@@ -41,9 +24,15 @@ const candidates = 16
  * neither.
  *
  * @param without leaves these alone
+ * @param most so many occurrences of it, if its tasks need not wait for each other
  * @param at is told which timer is at work, for whoever catches what it throws
  */
-export function* fireNext(context: VerbContext, without: ReadonlySet<string>, at: (timer: TimerKey) => void): Verb<Fired> {
+export function* fireNext(
+  context: VerbContext,
+  without: ReadonlySet<string>,
+  at: (timer: TimerKey) => void,
+  most: number,
+): Verb<FiredSeveral> {
   const { dialect } = context
   const now = dialect.now(context.now())
   const due = yield sql`
@@ -62,49 +51,21 @@ export function* fireNext(context: VerbContext, without: ReadonlySet<string>, at
     const [row] = yield* lock(context, sql`t.scope = ${scope} and t.id = ${id} and t.due is not null and t.due <= ${now}`, 'skip')
     if (row) {
       at({ scope, id })
-      return yield* fireOne(context, row)
+      return yield* fireTimer(context, row, most)
     }
   }
   return { outcome: 'busy' }
 }
 
+/** One occurrence of the first timer that is due. */
+export function* fireOne(context: VerbContext): Verb<Fired> {
+  const fired = yield* fireNext(context, nobody, () => {}, 1)
+  return 'outcome' in fired ? fired : fired.occurrences[0]!
+}
+
+const nobody: ReadonlySet<string> = new Set()
+
 /** The same text for the same timer, and for no other. */
 export function keyOf({ scope, id }: TimerKey): string {
   return JSON.stringify([scope, id])
-}
-
-function* fireOne(context: VerbContext, row: TimerRow): Verb<Fired> {
-  const schedule = toSchedule(row)
-  const occurrence = row.occurrence!
-  const timer = { scope: row.scope!, id: row.id! }
-  const event = { timer, occurrence: new Date(occurrence) }
-  if (overlaps[row.overlap!] === 'skip' && (yield* unfinished(context, row)) !== undefined) {
-    const next = passOver(schedule, occurrence, row.now!)
-    yield* moveOn(context, row, next, { skipped: row.skipped! + 1 })
-    return { ...event, outcome: 'unfinished', ...ending(next) }
-  }
-  const firing = fire(schedule, occurrence, row.now!)
-  if (firing.submit === undefined) {
-    yield* moveOn(context, row, firing, {})
-    return { ...event, outcome: 'late', ...ending(firing) }
-  }
-  const task = yield* submit(context, row, firing.submit)
-  yield* moveOn(context, row, firing, {
-    fired: row.fired! + 1,
-    last_occurrence: firing.submit,
-    last_topic: task.topic,
-    last_sequence: task.sequence,
-  })
-  return { timer, occurrence: new Date(firing.submit), outcome: 'submitted', task, ...ending(firing) }
-}
-
-function ending({ ended }: Firing): { readonly ended?: string } {
-  return ended === undefined ? {} : { ended }
-}
-
-function* moveOn({ dialect }: VerbContext, row: TimerRow, firing: Firing, values: Parameters<typeof assigned>[1]): Verb<void> {
-  yield sql`
-    update ${dialect.tables.periodic}
-       set ${assigned(dialect, { ...waiting('running', firing), ...values })}
-     where scope = ${row.scope} and id = ${row.id}`
 }

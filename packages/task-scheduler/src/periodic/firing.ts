@@ -32,7 +32,13 @@ export interface Firing {
   readonly ended?: string
 }
 
-const skippedAfterMs = 60_000
+/** By how much an occurrence may be late where nothing is said of it. */
+const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
+
+/** By how much an occurrence may be late, its jitter included; undefined: without end. */
+export function latestMs({ misfire, lateMs = lateBy[misfire], jitterMs }: Schedule): number | undefined {
+  return lateMs === undefined ? undefined : lateMs + jitterMs
+}
 
 /** The first occurrence of a timer that begins, or begins anew, now. */
 export function firstOf(schedule: Schedule, now: number): Firing {
@@ -40,17 +46,47 @@ export function firstOf(schedule: Schedule, now: number): Firing {
   return follow(schedule, start !== undefined && start > now ? timer.next(start - 1) : timer.next(now))
 }
 
+/** An occurrence that a timer waits for already, while what else is said of it changes. */
+export function keep(schedule: Schedule, occurrence: number): Firing {
+  return follow(schedule, occurrence)
+}
+
+/** Several of those that are due, and what comes after them. */
+export interface Firings extends Omit<Firing, 'submit'> {
+  /** In order; none if it is too late for all that were missed. */
+  readonly submit: readonly number[]
+}
+
+/** As `fire`, of one occurrence after another: at most so many. */
+export function fireSome(schedule: Schedule, occurrence: number, now: number, most: number): Firings {
+  const submit: number[] = []
+  let firing: Firing = { next: { occurrence, due: occurrence } }
+  do {
+    firing = fire({ ...schedule, fired: schedule.fired + submit.length }, firing.next!.occurrence, now)
+    if (firing.submit !== undefined) submit.push(firing.submit)
+  } while (firing.submit !== undefined && submit.length < most && firing.next && firing.next.due <= now)
+  const { next, ended } = firing
+  return { submit, ...(next && { next }), ...(ended !== undefined && { ended }) }
+}
+
 /** @param occurrence the one that is due */
 export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
-  const { timer, misfire, lateMs = misfire === 'skip' ? skippedAfterMs : undefined, jitterMs, fired, maxCount } = schedule
-  const earliest = lateMs === undefined ? undefined : now - lateMs - jitterMs
-  const first = earliest !== undefined && occurrence < earliest ? following(timer, occurrence, earliest - 1) : occurrence
-  const found = follow(schedule, first)
-  // Only what is to come is not too late.
-  if (!found.next || found.next.due > now) return found
+  const { timer, misfire, fired, maxCount } = schedule
+  const late = latestMs(schedule)
+  const isLate = late !== undefined && occurrence < now - late
+  // What is due at this very moment is not late.
+  const earliest = isLate && misfire === 'drop' ? now : now - (late ?? 0)
+  const found = follow(schedule, isLate ? following(timer, occurrence, earliest - 1) : occurrence)
+  // Only what is to come is not too late; what is dropped is told by itself.
+  if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return found
   const submit = found.next.occurrence
   if (maxCount !== undefined && fired + 1 >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
-  return { submit, ...follow(schedule, misfire === 'catch-up' ? timer.next(submit) : following(timer, submit, now)) }
+  return { submit, ...follow(schedule, isEach(misfire) ? timer.next(submit) : following(timer, submit, now)) }
+}
+
+/** Whether each of those that were missed is submitted, and not only the first. */
+function isEach(misfire: Misfire): boolean {
+  return misfire === 'catch-up' || misfire === 'drop'
 }
 
 /** What comes when this occurrence is passed over, because the task before has not ended. */

@@ -1,4 +1,5 @@
 /** What the tasks of a timer are known by. */
+import { randomUUID } from 'node:crypto'
 import type { Task } from '@taskstream/task-api'
 
 /** Which timer a task was submitted for, and for which of its occurrences. */
@@ -16,6 +17,11 @@ export function referenceOf(scope: string, id: string): string {
 /** Unique in a topic, by the database's own constraint: an occurrence is submitted once, whatever else goes wrong. */
 export function externalIdOf(scope: string, id: string, occurrenceMs: number): string {
   return `${referenceOf(scope, id)}@${new Date(occurrenceMs).toISOString()}`
+}
+
+/** Beside those of the clock, in their order, and no occurrence: a timer may be run by hand as often as one likes. */
+export function externalIdByHand(scope: string, id: string, nowMs: number): string {
+  return `${externalIdOf(scope, id, nowMs)}/${randomUUID()}`
 }
 
 /**

@@ -3,10 +3,10 @@ import { sql } from '@taskstream/task-sql'
 import type { Verb, VerbContext } from '@taskstream/task-sql'
 import { assigned, statuses, toSchedule } from './columns.ts'
 import type { TimerRow } from './columns.ts'
-import { waiting } from './edit.ts'
 import { firstOf } from './firing.ts'
 import { find, lock } from './look.ts'
 import { tell } from './tell.ts'
+import { waiting } from './waiting.ts'
 
 /** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
 export function* pause(context: VerbContext, scope: string, id: string): Verb<boolean> {

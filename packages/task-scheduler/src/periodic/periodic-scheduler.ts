@@ -4,14 +4,23 @@ import { systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { checkNames } from '../option-names.ts'
+import type { TimerRow } from './columns.ts'
 import { fireNext, keyOf } from './fire.ts'
-import type { Fired, TimerKey } from './fire.ts'
+import type { FiredSeveral } from './fire.ts'
+import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
 import { timersName } from './tell.ts'
+import type { ZonesDiffer } from './zones-differ.ts'
 
 /** What a scheduler tells. */
 export interface PeriodicListener {
   /** An occurrence was due. */
-  onFired?(event: Extract<Fired, { readonly timer: TimerKey }>): void
+  onFired?(event: FiredOccurrence): void
+  /**
+   * Another node has found an occurrence that this one would not have: their time zone data differs. It is submitted as it was found. Without
+   * it: one line on the console.
+   */
+  onZonesDiffer?(event: ZonesDiffer): void
   /** Something went wrong, with a timer if one is named, and is tried again. Without it: a line on the console. */
   onError?(error: unknown, timer?: TimerKey): void
 }
@@ -31,9 +40,20 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
   readonly clock?: Clock
 }
 
+const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = {
+  repository: true,
+  transactions: true,
+  notifier: true,
+  lookAgainMs: true,
+  listener: true,
+  clock: true,
+}
+
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 const busyPauseMs = 25
+/** Of one timer, in one transaction: others are kept waiting no longer than that takes. */
+const occurrencesAtOnce = 100
 /** A notifier that cannot tell what has changed calls for every commit of others. */
 const atMostEveryMs = 1_000
 
@@ -55,27 +75,30 @@ interface Ailing {
 export class PeriodicScheduler<Transaction, E extends Execution = Execution> implements AsyncDisposable {
   readonly #transactions: TransactionSource<Transaction>
   readonly #checkSchema: (transaction: Transaction) => unknown
-  readonly #fireNext: (transaction: Transaction, without: ReadonlySet<string>, at: (timer: TimerKey) => void) => unknown
+  readonly #fireNext: (
+    transaction: Transaction,
+    without: ReadonlySet<string>,
+    at: (timer: TimerKey) => void,
+    most: number,
+  ) => unknown
   readonly #lookAgainMs: number
   readonly #listener: PeriodicListener
   readonly #notifier: TaskNotifier | undefined
   readonly #clock: Clock
   readonly #wake: Wake
   readonly #ailing = new Map<string, Ailing>()
+  /** Timers that have had their turn and are due still: the others come first. */
+  readonly #served = new Set<string>()
   #running: Promise<void> | undefined
   #listening: AsyncDisposable | undefined
   #stopping = false
   #failures = 0
+  #zonesTold = false
   #lookedMs = -Infinity
 
-  constructor({
-    repository,
-    transactions,
-    notifier,
-    lookAgainMs = 10_000,
-    listener = {},
-    clock = systemClock,
-  }: PeriodicSchedulerOptions<Transaction, E>) {
+  constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
+    checkNames('a periodic scheduler', options, names)
+    const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
     checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
     this.#transactions = transactions
     this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))
@@ -151,17 +174,24 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     const ailing = [...this.#ailing].filter(([, { untilMs }]) => untilMs > now)
     let timer: TimerKey | undefined
     try {
-      const without = new Set(ailing.map(([key]) => key))
+      const without = new Set([...ailing.map(([key]) => key), ...this.#served])
       const fired = (await this.#transactions(async (transaction) => {
         timer = undefined
-        return await this.#fireNext(transaction, without, (found) => (timer = found))
-      })) as Fired
+        return await this.#fireNext(transaction, without, (found) => (timer = found), occurrencesAtOnce)
+      })) as FiredSeveral
       this.#failures = 0
-      if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
-      if (fired.outcome === 'idle')
+      if ('outcome' in fired) {
+        if (this.#served.size > 0) {
+          this.#served.clear()
+          return 0
+        }
+        if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
         return Math.min(this.#lookAgainMs, fired.afterMs ?? Infinity, ...ailing.map(([, { untilMs }]) => untilMs - now))
-      this.#ailing.delete(keyOf(fired.timer))
-      this.#tell(() => this.#listener.onFired?.(fired))
+      }
+      this.#ailing.delete(keyOf(timer!))
+      if (isDue(fired.row)) this.#served.add(keyOf(timer!))
+      if (fired.differs) this.#tellZones(fired.differs)
+      for (const occurrence of fired.occurrences) this.#tell(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
       this.#report(error, timer)
@@ -186,6 +216,18 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       )
   }
 
+  #tellZones(event: ZonesDiffer): void {
+    const { onZonesDiffer } = this.#listener
+    if (onZonesDiffer) this.#tell(() => onZonesDiffer.call(this.#listener, event))
+    else if (!this.#zonesTold) {
+      const { timer, occurrence, data = 'of an unknown release' } = event
+      console.error(
+        `Timer "${timer.id}" of "${timer.scope}" has the occurrence ${occurrence.toISOString()}, which the time zone data here (${data}) does not have: run all nodes on one release of it`,
+      )
+    }
+    this.#zonesTold = true
+  }
+
   /** What a listener throws is its own affair. */
   #tell(event: () => void): void {
     try {
@@ -194,6 +236,10 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       console.error('A listener has thrown:', error)
     }
   }
+}
+
+function isDue({ due, now }: TimerRow): boolean {
+  return due !== null && due <= now!
 }
 
 function pauseAfter(failures: number): number {

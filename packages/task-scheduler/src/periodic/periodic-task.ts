@@ -7,8 +7,10 @@ import type { Timer } from '../timer.ts'
  * - `once`: however many were missed, one task is submitted, for the first of them
  * - `skip`: as `once`, but nothing that is late by more than `lateMs`, 60 s if that is not given
  * - `catch-up`: each is submitted, in order, but for those that are late by more than `lateMs`
+ * - `drop`: each is submitted, in order; but if the first is late by more than `lateMs`, 60 s if that is not given, all that were missed are
+ *   dropped
  */
-export type Misfire = 'once' | 'skip' | 'catch-up'
+export type Misfire = 'once' | 'skip' | 'catch-up' | 'drop'
 
 /** A task that the clock submits, again and again. */
 export interface PeriodicTask {
@@ -30,7 +32,7 @@ export interface PeriodicTask {
   readonly maxTries?: number
   /** Default `once`. */
   readonly misfire?: Misfire
-  /** An occurrence that is late by more, in whole milliseconds, is not submitted. Default: 60 000 under `skip`, otherwise without end. */
+  /** An occurrence that is late by more, in whole milliseconds, is not submitted. Default: 60 000 under `skip` and `drop`, otherwise without end. */
   readonly lateMs?: number
   /**
    * While the task that was submitted before has not ended: `skip` passes over the occurrence, and goes on with the next; `push` submits it all

@@ -1,10 +1,11 @@
 import { checkText } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
+import { checkNames } from '../option-names.ts'
 import { periodicLimits } from './definition.ts'
 import { add, remove, schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
-import { fireNext } from './fire.ts'
+import { fireOne } from './fire.ts'
 import type { Fired } from './fire.ts'
 import { get, list } from './look.ts'
 import type { PeriodicFilter } from './look.ts'
@@ -23,10 +24,11 @@ export interface PeriodicTasksOptions {
 export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
   readonly scope: string
   /**
-   * Keeps a timer: adds it, or makes the one of this id like it. Its next occurrence moves only if when it fires was changed, and then it is the
-   * first from now on.
+   * Keeps a timer: adds it, or makes the one of this id like it. An occurrence that is due stays due, and its policies as they are now decide:
+   * with a new `timer` it is submitted by this transaction, and the next occurrence is the first from now on.
    *
-   * @throws TaskError ARGUMENT_INVALID, also for a timer that would never fire; TOPIC_UNKNOWN: nothing was written
+   * @throws TaskError ARGUMENT_INVALID, also for a timer that would never fire, and for a new `timer` while more than 10 000 occurrences are due;
+   *   TOPIC_UNKNOWN: nothing was written
    * @example
    * await timers.schedule(tx, { id: 'housekeeping', timer: 'Mon..Fri 02:30 Europe/Oslo', topic: 'housekeeping' })
    */
@@ -78,8 +80,10 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
  */
 export function periodicTasks<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
-  { scope = 'system' }: PeriodicTasksOptions = {},
+  options: PeriodicTasksOptions = {},
 ): PeriodicTasks<Transaction, E> {
+  checkNames('periodicTasks', options, { scope: true })
+  const { scope = 'system' } = options
   checkText('scope', scope, periodicLimits.nameLength)
   const bind = <Arguments extends readonly unknown[], Result>(
     verb: (context: VerbContext, scope: string, ...args: Arguments) => Verb<Result>,
@@ -112,10 +116,8 @@ export function periodicTasks<Transaction, E extends Execution>(
 export function firing<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
 ): (transaction: Transaction) => Outcome<E, Fired> {
-  return repository.verb((context) => fireNext(context, nobody, () => {}))
+  return repository.verb(fireOne)
 }
-
-const nobody: ReadonlySet<string> = new Set()
 
 /** The timers of every scope, in order of scope and id: for those who look after them all. */
 export function allPeriodicTasks<Transaction, E extends Execution>(

@@ -3,6 +3,7 @@ import type { Verb, VerbContext } from '@taskstream/task-sql'
 import { assigned } from './columns.ts'
 import { overlaps } from './definition.ts'
 import { find } from './look.ts'
+import { externalIdByHand } from './occurrence.ts'
 import type { RunNow } from './periodic-task.ts'
 import { submit, unfinished } from './submit.ts'
 
@@ -16,10 +17,10 @@ export function* runNow(context: VerbContext, scope: string, id: string): Verb<R
   const row = yield* find(context, scope, id)
   const sequence = overlaps[row.overlap!] === 'skip' ? yield* unfinished(context, row) : undefined
   if (sequence !== undefined) return { unfinished: sequence }
-  const task = yield* submit(context, row)
+  const [task] = yield* submit(context, row, [externalIdByHand(scope, id, row.now!)])
   yield sql`
     update ${dialect.tables.periodic}
-       set ${assigned(dialect, { last_topic: task.topic, last_sequence: task.sequence, last_occurrence: null })}
+       set ${assigned(dialect, { last_topic: task!.topic, last_sequence: task!.sequence, last_occurrence: null })}
      where scope = ${scope} and id = ${id}`
-  return { submitted: task }
+  return { submitted: task! }
 }

@@ -1,27 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, HeldTask, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import { invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Execution, HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import type { RetryPolicy, SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
-import type { SqlTaskRepository } from '@taskstream/task-sql'
+import type { SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
 import { checkJob } from '../jobs/job-settings.ts'
-import type { Job, JobContext, JobErrorPolicy, JobLatePolicy, JobTrigger } from '../jobs/job.ts'
-import { logToConsole, safeLog } from '../jobs/job-log.ts'
-import type { JobLog } from '../jobs/job-log.ts'
+import type { Job, JobErrorPolicy, JobLatePolicy, JobTrigger } from '../jobs/job.ts'
+import { missed } from '../jobs/job-log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import { checkNames } from '../option-names.ts'
 import { once } from '../once.ts'
+import type { FiredOccurrence } from '../periodic/fire-timer.ts'
 import { PeriodicScheduler } from '../periodic/periodic-scheduler.ts'
+import type { PeriodicListener } from '../periodic/periodic-scheduler.ts'
 import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'
 import { periodicTasks } from '../periodic/periodic-tasks.ts'
 import type { PeriodicTasks } from '../periodic/periodic-tasks.ts'
-import { periodicLimits } from '../periodic/definition.ts'
 import { nowOf } from '../periodic/look.ts'
+import { misfireOf } from './late-policy.ts'
+import { checkOptions } from './options.ts'
+import type { CheckedOptions, PersistedJobsOptions } from './options.ts'
 import { runJob } from './run-job.ts'
-
-/** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
-export type PersistedJobContext = Omit<JobContext, 'count'>
-
-export type PersistedJobFunction = (context: PersistedJobContext) => unknown
 
 /** A job's times and policies. Jobs do not run beside themselves. */
 export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
@@ -32,23 +30,14 @@ export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
     | { readonly timer: NonNullable<JobTrigger['timer']>; readonly intervalMs?: never }
   )
 
-export interface PersistedJobsOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<Transaction, E>
-  readonly transactions: TransactionSource<Transaction>
-  /** By the names under which they are scheduled. Every process that may run a job has them all. */
-  readonly handlers: Readonly<Record<string, PersistedJobFunction>>
-  /** Where jobs are pushed when they are due; also whose timers they are. Default `jobs`. */
-  readonly topic?: string
-  /** How many run at a time in this process, 1 to 1000. Default 5. */
-  readonly workers?: number
-  /** Under `ignore`: a fire that is late by more is dropped, in milliseconds. Default 5 000. */
-  readonly waitingTimeMs?: number
-  /** When a fire that failed is tried again. None begins when the job's next fire is due. Default: no retry. */
-  readonly retry?: RetryPolicy<PersistedJobContext>
-  /** Wakes this process when another has scheduled something. */
-  readonly notifier?: TaskNotifier
-  /** Hears of jobs that failed. Default `console.error`. */
-  readonly onLog?: JobLog
+const names: Record<keyof Omit<PersistedJobOptions, 'id'>, true> = {
+  intervalMs: true,
+  timer: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  onError: true,
+  whenLate: true,
 }
 
 /** The first fire of an interval, from when it is scheduled. */
@@ -67,21 +56,22 @@ const soonMs = 250
 export class PersistedJobs<Transaction, E extends Execution = Execution>
   implements Jobs<string, PersistedJobOptions>, AsyncDisposable
 {
-  readonly #options: Required<Omit<PersistedJobsOptions<Transaction, E>, 'retry' | 'notifier'>> &
-    Pick<PersistedJobsOptions<Transaction, E>, 'retry'>
+  readonly #options: CheckedOptions<Transaction, E>
   /** Awaiting its answers is right, whatever the driver. */
   readonly #timers: PeriodicTasks<Transaction>
   readonly #scheduler: PeriodicScheduler<Transaction, E>
   readonly #now: (transaction: Transaction) => unknown
   #manager: TaskManager<Transaction> | undefined
 
+  /** What was missed, as long as it is looked for whether that is logged. */
+  readonly #missed = new Set<Promise<void>>()
+
   constructor(options: PersistedJobsOptions<Transaction, E>) {
-    const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole } = options
-    this.#options = { ...options, topic, workers, waitingTimeMs, onLog: safeLog(onLog) }
-    const { repository, transactions, notifier } = options
-    checkText('topic', topic, periodicLimits.nameLength)
+    this.#options = checkOptions(options)
+    const { repository, transactions, notifier, topic } = this.#options
     this.#timers = periodicTasks(repository, { scope: topic }) as unknown as PeriodicTasks<Transaction>
-    this.#scheduler = new PeriodicScheduler({ repository, transactions, ...(notifier && { notifier }) })
+    const listener: PeriodicListener = { onFired: (fired) => this.#fired(fired) }
+    this.#scheduler = new PeriodicScheduler({ repository, transactions, listener, ...(notifier && { notifier }) })
     this.#now = repository.verb((context) => nowOf(context, topic))
   }
 
@@ -91,21 +81,28 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
    * @throws TaskError LIFECYCLE if it was started before; what `process` and `start` of node and scheduler throw
    */
   async start(node: TaskNode<Transaction>): Promise<void> {
-    const { repository, transactions, topic, workers, retry, handlers, onLog } = this.#options
+    const { repository, transactions, topic, workers, retry, handlers, onLog, retainMs } = this.#options
     await transactions(
       async (transaction) => void (await repository.initialize(transaction, topic, { condition: 'singular-by-identifier' })),
     )
-    const find = (id: string): Promise<PeriodicTaskInfo | undefined> =>
-      transactions<PeriodicTaskInfo | undefined>(async (transaction) => await this.#timers.get(transaction, id))
+    const now = (): Promise<number> => transactions<number>(async (transaction) => Number(await this.#now(transaction)))
+    const running = {
+      handlers,
+      onLog,
+      now,
+      find: (id: string) => this.#find(id),
+      unschedule: (id: string) => this.unschedule(id),
+    }
     const handle: SingleHandler<Transaction> = (task: HeldTask, { signal }) =>
-      runJob(task, signal, { handlers, onLog, ...(retry && { retry }), find, unschedule: (id) => this.unschedule(id) })
-    this.#manager = node.process(topic, { size: workers, handler: eachTask(handle, { concurrency: workers }) })
+      runJob(task, signal, { ...running, ...(retry && { retry }) })
+    this.#manager = node.process(topic, { size: workers, retainMs, handler: eachTask(handle, { concurrency: workers }) })
     await this.#scheduler.start()
   }
 
   async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
     const { transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
+    checkNames('a persisted job', options, names)
     const { start, end, maxCount = -1, onError = 'log-and-terminate', whenLate = 'wait' } = options
     const info = await transactions<PeriodicTaskInfo>(async (transaction) => {
       const now = Number(await this.#now(transaction))
@@ -116,8 +113,8 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
         timer,
         topic,
         name: handler,
-        headers: { handler, onError },
-        ...(whenLate === 'wait' ? { misfire: 'catch-up' } : { misfire: 'skip', lateMs: waitingTimeMs }),
+        headers: { handler, onError, whenLate },
+        ...misfireOf(whenLate, waitingTimeMs),
         // Of one identifier, and so one after the other.
         whileUnfinished: 'push',
         ...(first && { start: first }),
@@ -169,11 +166,37 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   /** Fires nothing more from this process, and stops processing; what runs is waited for as by the node. Other processes go on. */
   async stop(): Promise<void> {
     await this.#scheduler.stop()
+    await Promise.all(this.#missed)
     await this.#manager?.stop()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
+  }
+
+  #find(id: string): Promise<PeriodicTaskInfo | undefined> {
+    const { transactions } = this.#options
+    return transactions<PeriodicTaskInfo | undefined>(async (transaction) => await this.#timers.get(transaction, id))
+  }
+
+  /** The scheduler fires timers of others too. */
+  #fired({ timer, outcome, occurrence }: FiredOccurrence): void {
+    if (timer.scope !== this.#options.topic) return
+    if (outcome === 'submitted') this.#manager?.wake()
+    if (outcome !== 'late') return
+    const telling = this.#tellMissed(timer.id, occurrence).finally(() => this.#missed.delete(telling))
+    this.#missed.add(telling)
+  }
+
+  /** Never throws: what cannot be looked up is told rather than lost. */
+  async #tellMissed(id: string, scheduledFor: Date): Promise<void> {
+    const { onLog } = this.#options
+    try {
+      const info = await this.#find(id)
+      if (info?.headers?.['whenLate'] === 'log-and-ignore') onLog(missed(id, scheduledFor, info.next))
+    } catch (error) {
+      onLog({ ...missed(id, scheduledFor, undefined), error })
+    }
   }
 
   async #change(work: (transaction: Transaction) => Promise<void>): Promise<void> {

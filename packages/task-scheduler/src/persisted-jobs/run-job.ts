@@ -7,11 +7,13 @@ import type { JobErrorPolicy } from '../jobs/job.ts'
 import { parseTimer } from '../parse-timer.ts'
 import { occurrenceOf } from '../periodic/occurrence.ts'
 import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'
-import type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './persisted-jobs.ts'
+import type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './options.ts'
 
 interface Running extends Pick<PersistedJobsOptions<unknown, 'async'>, 'handlers' | 'retry'> {
   readonly onLog: JobLog
   find(id: string): Promise<PeriodicTaskInfo | undefined>
+  /** The database's clock, in epoch milliseconds. */
+  now(): Promise<number>
   unschedule(id: string): Promise<void>
 }
 
@@ -23,7 +25,7 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
   if (!info) return TaskDecision.filter('The job was unscheduled')
   const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: JobErrorPolicy }
   // None that was submitted by hand.
-  const scheduledFor = occurrenceOf(task)?.at ?? new Date()
+  const scheduledFor = occurrenceOf(task)?.at ?? new Date(await running.now())
   const context: PersistedJobContext = { id, scheduledFor, tries: task.tries, signal }
   const work: PersistedJobFunction | undefined = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined
   // A release that does not have it must not end the job for those that do.
@@ -35,7 +37,7 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
     // Handed back, to be run again by somebody else: nothing failed.
     if (signal.aborted) throw error
     const pause = running.retry?.(context, error)
-    if (pause !== undefined && mayRetry(info, scheduledFor, pause))
+    if (pause !== undefined && (await running.now()) + pause < lastRetryOf(info, scheduledFor))
       return TaskDecision.retry({ afterMs: Math.round(pause) }, error)
     if (onError.startsWith('log'))
       onLog({ message: `Unable to execute the job "${id}": ${describe(error)}`, id, scheduledFor, error })
@@ -46,10 +48,9 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
 
 const unknownHandlerMs = 10_000
 
-/** None begins when the next fire is due, or nothing is any more. */
-function mayRetry({ timer, end }: PeriodicTaskInfo, scheduledFor: Date, pauseMs: number): boolean {
-  const next = parseTimer(timer).next(scheduledFor.getTime()) ?? Infinity
-  return Date.now() + pauseMs < Math.min(next, end?.getTime() ?? Infinity)
+/** No retry begins when the next fire is due, or nothing is any more; by the database's clock, which is what is due goes by. */
+function lastRetryOf({ timer, end }: PeriodicTaskInfo, scheduledFor: Date): number {
+  return Math.min(parseTimer(timer).next(scheduledFor.getTime()) ?? Infinity, end?.getTime() ?? Infinity)
 }
 
 function unlessGone(error: unknown): void {
