@@ -38,7 +38,13 @@ export const taskErrorCodes = {
   TRANSACTION_CLOSED: 'TRANSACTION_CLOSED',
   /** The database went away, or cannot be reached. What the transaction wrote is not committed, or its commit is unknown. */
   DATABASE_UNAVAILABLE: 'DATABASE_UNAVAILABLE',
-  /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. */
+  /** There is no such database, or a SQLite file cannot be opened or is none. */
+  DATABASE_MISSING: 'DATABASE_MISSING',
+  /** The server does not let this user in: the name or the password is wrong, or it may not connect from here. */
+  AUTHENTICATION_FAILED: 'AUTHENTICATION_FAILED',
+  /** The user may not do this in the database. What the transaction wrote is not committed. */
+  PERMISSION_DENIED: 'PERMISSION_DENIED',
+  /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. A SQLite file: this process may not write it. */
   DATABASE_READ_ONLY: 'DATABASE_READ_ONLY',
   /**
    * Another transaction was in the way: a deadlock, or at REPEATABLE READ and SERIALIZABLE a row that changed since the transaction

@@ -1,4 +1,4 @@
-import { checkNode, configureSqlite } from './transactions/open-sqlite.ts'
+import { checkNode, openSqlite } from './transactions/open-sqlite.ts'
 import type { OpenSqliteOptions } from './transactions/open-sqlite.ts'
 import type { BetterSqlite3Database } from './adapters/from-better-sqlite3.ts'
 
@@ -22,14 +22,13 @@ export interface BetterSqlite3Connection extends BetterSqlite3Database {
 /**
  * Opens a SQLite file (`:memory:` for none) with what taskstream needs: a write-ahead log and a known durability.
  *
- * @throws TaskError RUNTIME_UNSUPPORTED before the driver is loaded, if this Node.js is too old for it
+ * @throws TaskError RUNTIME_UNSUPPORTED before the driver is loaded, if this Node.js is too old for it; DATABASE_MISSING if the file cannot be
+ * opened; DATABASE_READ_ONLY
  */
 export async function openBetterSqlite3(path: string, options: OpenSqliteOptions = {}): Promise<BetterSqlite3Connection> {
   checkNode('better-sqlite3')
   // The driver is the user's own dependency, and its types are not ours: only what the interface above names is used.
   const driver: string = 'better-sqlite3'
   const { default: Database } = (await import(driver)) as { default: new (path: string) => BetterSqlite3Connection }
-  const database = new Database(path)
-  configureSqlite(database, options)
-  return database
+  return openSqlite(() => new Database(path), options)
 }

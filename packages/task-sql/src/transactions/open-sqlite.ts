@@ -1,4 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
+import { classifySqliteError } from '../dialects/sqlite-errors.ts'
 
 export interface OpenSqliteOptions {
   /**
@@ -10,8 +11,28 @@ export interface OpenSqliteOptions {
   readonly busyTimeoutMs?: number
 }
 
+/**
+ * Opens a connection, and gives it what every one needs.
+ *
+ * @throws TaskError DATABASE_MISSING, DATABASE_READ_ONLY, DATABASE_BUSY
+ */
+export function openSqlite<Database extends { exec(text: string): unknown; close(): unknown }>(
+  connect: () => Database,
+  options: OpenSqliteOptions,
+): Database {
+  let database: Database | undefined
+  try {
+    database = connect()
+    configureSqlite(database, options)
+    return database
+  } catch (error) {
+    database?.close()
+    throw classifySqliteError(error) ?? error
+  }
+}
+
 /** What every connection needs: readers beside one writer, and a known promise about power cuts. */
-export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
+function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
   const { synchronous = 'full', busyTimeoutMs = 50 } = options
   // The timeout first: switching the journal's mode needs the lock.
   database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
