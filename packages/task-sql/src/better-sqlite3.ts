@@ -9,12 +9,15 @@ export { sqliteListener } from './notifiers/sqlite.ts'
 export type { SqliteListenerOptions } from './notifiers/sqlite.ts'
 export type { OpenSqliteOptions } from './transactions/open-sqlite.ts'
 export { sqliteTransactions } from './transactions/sqlite-transactions.ts'
-export type { SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'
+export type { SqliteDatabase, SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'
 
 /** A better-sqlite3 connection, as `openBetterSqlite3` opens it. */
 export interface BetterSqlite3Connection extends BetterSqlite3Database {
   exec(text: string): unknown
-  transaction<Arguments extends unknown[], Result>(work: (...args: Arguments) => Result): (...args: Arguments) => Result
+  /** Begun by a call it is deferred, and fails where another process has written since it read: `.immediate(…)` waits at its begin. */
+  transaction<Arguments extends unknown[], Result>(
+    work: (...args: Arguments) => Result,
+  ): ((...args: Arguments) => Result) & { immediate(...args: Arguments): Result }
   prepare(text: string): ReturnType<BetterSqlite3Database['prepare']> & { get(...values: unknown[]): unknown }
   close(): unknown
 }

@@ -9,7 +9,7 @@ export { sqliteListener } from './notifiers/sqlite.ts'
 export type { SqliteListenerOptions } from './notifiers/sqlite.ts'
 export type { OpenSqliteOptions } from './transactions/open-sqlite.ts'
 export { sqliteTransactions } from './transactions/sqlite-transactions.ts'
-export type { SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'
+export type { SqliteDatabase, SqliteTransactionsOptions } from './transactions/sqlite-transactions.ts'
 
 /**
  * Opens a SQLite file (`:memory:` for none) with the driver that comes with Node.js.
