@@ -85,6 +85,8 @@ export const taskErrorCodes = {
   JOB_UNKNOWN: 'JOB_UNKNOWN',
   /** There is a job of that id already, or a service of that name: `data.id`. */
   JOB_DUPLICATE: 'JOB_DUPLICATE',
+  /** The thread of a heartbeat cannot start, or has ended by an error: `data.module`. */
+  THREAD_FAILED: 'THREAD_FAILED',
   /** Something is asked of a node, manager, scheduler or listener that its state does not allow, such as a second start. */
   LIFECYCLE: 'LIFECYCLE',
 } as const
