@@ -76,7 +76,7 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromDrizzleMysql(drizzleSql),
-    transactions: drizzleMysqlTransactions(db as never, drizzleSql),
+    transactions: drizzleMysqlTransactions(db, drizzleSql),
     transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
     insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
     invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),

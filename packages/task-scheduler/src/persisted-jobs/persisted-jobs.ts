@@ -33,7 +33,7 @@ export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
   )
 
 export interface PersistedJobsOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<Transaction, E>
+  readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** By the names under which they are scheduled. Every process that may run a job has them all. */
   readonly handlers: Readonly<Record<string, PersistedJobFunction>>
