@@ -177,4 +177,12 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['conformance/periodic#make up for what was missed', 'conformance/periodic#skip to the next occurrence'],
   },
   { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
+  {
+    promise: 'The command line works on no tables but those of its release, makes no file by mistake, and prints no password',
+    tests: [
+      'e2e/cli-database#works on no tables but those of its release',
+      'e2e/cli-database#makes no file by mistake',
+      'e2e/cli-database#prints no password',
+    ],
+  },
 ]
