@@ -34,7 +34,7 @@ const oneWriter = [
 const manyWriters = ['test/conformance/busy.test.ts']
 const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
-const commandLine = ['test/e2e/cli.test.ts']
+const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts']
 /** What only MariaDB and MySQL are asked. */
 const mysqlOnly = [
   'test/conformance/server.test.ts',

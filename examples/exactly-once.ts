@@ -15,7 +15,7 @@ db.transaction(() => {
     tasks.initialize(db, topic)
     for (const identifier of ['a', 'b', 'c']) tasks.push(db, topic, { identifier, input: '100' })
   }
-})()
+}).immediate()
 
 const book: BatchHandler<BetterSqlite3Connection> = async (batch, { complete }) => {
   // Outside any transaction: whatever takes long, and may happen twice.

@@ -9,13 +9,13 @@ const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 
 
 await tasks.migrate(transactions)
 db.exec('create table invoice (id text)')
-db.transaction(() => tasks.initialize(db, 'invoices'))()
+db.transaction(() => tasks.initialize(db, 'invoices')).immediate()
 
 // Push inside your own transaction: the invoice and its task are there together, or not at all.
 db.transaction(() => {
   db.prepare('insert into invoice values (?)').run('inv-1')
   tasks.push(db, 'invoices', [{ identifier: 'inv-1', input: 'a@example.org' }])
-})()
+}).immediate()
 
 // Let a node poll, handle and complete.
 const sent = Promise.withResolvers<void>()

@@ -7,8 +7,8 @@ const db = await openBetterSqlite3(':memory:')
 const transactions = sqliteTransactions(db)
 const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
 await tasks.migrate(transactions)
-db.transaction(() => tasks.initialize(db, 'reports'))()
-db.transaction(() => tasks.push(db, 'reports', ['short', 'long', 'next']))()
+db.transaction(() => tasks.initialize(db, 'reports')).immediate()
+db.transaction(() => tasks.push(db, 'reports', ['short', 'long', 'next'])).immediate()
 
 const node = new TaskNode({ repository: tasks, transactions })
 node.process('reports', {

@@ -7,6 +7,7 @@ import type { Execution, TransactionSource } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOptions, Statement } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
 import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
@@ -213,7 +214,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
     location: { subject, at: file },
     writers: 1,
     connections: file === ':memory:' ? 1 : Infinity,
-    transactions: sqliteTransactions(database as { exec(text: string): unknown }),
+    transactions: sqliteTransactions(database as SqliteDatabase),
     tasks: repositories(sqlite(), adapter),
     execute: async (transaction, statement) => adapter.execute(transaction, statement),
     session: async () => {

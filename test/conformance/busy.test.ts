@@ -1,6 +1,7 @@
 /** SQLite has one writer at a time: the second is told so by name, and has written nothing. */
 import { TaskDecision } from '@taskstream/task-api'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Session } from '../subject.ts'
 import { codeOf, names, openFixture } from './fixture.ts'
@@ -54,9 +55,10 @@ describe('a second writer', () => {
     let attempts = 0
     const source = sqliteTransactions({
       exec: (text: string): unknown => {
-        attempts++
+        if (text === 'begin immediate') attempts++
         return other.transaction.exec(text)
       },
+      prepare: (text: string): unknown => other.transaction.prepare(text),
     })
     let began = false
     const waiting = source(() => {
@@ -70,9 +72,26 @@ describe('a second writer', () => {
     expect(names((await waiting) as { identifier: string }[])).toEqual(['b'])
   })
 
+  test('leaves the event loop free while it waits, and the patience of its connection as it is', async () => {
+    await it.push('a')
+    await writer.begin()
+    const { transaction } = other
+    // Longer than the source waits: were the driver asked to wait, the source would be out of time when it comes back.
+    transaction.exec('pragma busy_timeout = 15000')
+    try {
+      const waiting = sqliteTransactions(transaction as SqliteDatabase)(() => it.tasks.poll(transaction, it.topic))
+      await new Promise((resolve) => setImmediate(resolve))
+      await writer.commit()
+      expect(names((await waiting) as { identifier: string }[])).toEqual(['a'])
+      expect(transaction.prepare('pragma busy_timeout').get()).toEqual({ timeout: 15_000 })
+    } finally {
+      transaction.exec('pragma busy_timeout = 0')
+    }
+  })
+
   test('that waits for longer than it may is told so', async () => {
     await writer.begin()
-    const impatient = sqliteTransactions(other.transaction as { exec(text: string): unknown }, { busyTimeoutMs: 20 })
+    const impatient = sqliteTransactions(other.transaction as SqliteDatabase, { busyTimeoutMs: 20 })
     expect(await codeOf(() => impatient((transaction) => it.tasks.push(transaction, it.topic, 'never')))).toBe('DATABASE_BUSY')
     await writer.rollback()
     expect(await it.states()).toEqual({})

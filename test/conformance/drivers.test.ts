@@ -234,6 +234,10 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
   })
 
+  onServer('says how many transactions can be open at a time, so that a node can tell whether they are enough', () => {
+    expect(open.transactions.connections).toBe(4)
+  })
+
   onServer('a connection that is lost is named, and what its transaction does after that is refused', async () => {
     const other = await driver.open(at)
     const others = sqlTaskRepository({ dialect: other.dialect, adapter: other.adapter as never }) as Tasks

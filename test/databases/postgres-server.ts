@@ -54,6 +54,9 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
         stdio: ['ignore', 'ignore', 'inherit'],
       },
     )
+    // Everybody is trusted, but for a role of this name: what a wrong password meets is tested too.
+    const access = join(data, 'pg_hba.conf')
+    writeFileSync(access, `host all taskstream_by_password 127.0.0.1/32 scram-sha-256\n${readFileSync(access, 'utf8')}`)
   })
 }
 

@@ -62,7 +62,7 @@ async function openKysely(uri: string, plugins: CamelCasePlugin[] = []): Promise
   return {
     dialect,
     adapter: fromKyselyMysql(kyselySql),
-    transactions: kyselyMysqlTransactions(db, kyselySql),
+    transactions: kyselyMysqlTransactions(db, kyselySql, { connections: 4 }),
     transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
     insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
     invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
@@ -76,7 +76,7 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromDrizzleMysql(drizzleSql),
-    transactions: drizzleMysqlTransactions(db as never, drizzleSql),
+    transactions: drizzleMysqlTransactions(db, drizzleSql),
     transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
     insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
     invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),
@@ -119,7 +119,7 @@ async function openPrisma(uri: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromPrismaMysql,
-    transactions: prismaMysqlTransactions(prisma),
+    transactions: prismaMysqlTransactions(prisma, { connections: 4 }),
     outside: prisma,
     transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
     insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),

@@ -86,7 +86,7 @@ async function openKysely(url: string, plugins: CamelCasePlugin[] = []): Promise
   return {
     dialect,
     adapter: fromKysely(kyselySql),
-    transactions: kyselyTransactions(db),
+    transactions: kyselyTransactions(db, { connections: 4 }),
     transact: (steps) => db.transaction().execute((transaction) => takeAsync(steps(transaction))),
     insertInvoice: (transaction: typeof db, id) => transaction.insertInto('invoice').values({ id }).execute(),
     invoices: async () => (await db.selectFrom('invoice').select('id').orderBy('id').execute()).map(({ id }) => id),
@@ -161,7 +161,7 @@ async function openPrisma(connectionString: string): Promise<OpenDriver> {
   return {
     dialect,
     adapter: fromPrisma,
-    transactions: prismaTransactions(prisma),
+    transactions: prismaTransactions(prisma, { connections: 4 }),
     outside: prisma,
     transact: async (steps) => void (await prisma.$transaction((tx) => takeAsync(steps(tx)))),
     insertInvoice: (tx: PrismaInvoiceTransaction, id) => tx.invoice.create({ data: { id } }),

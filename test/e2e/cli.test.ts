@@ -1,5 +1,4 @@
 /** The command, as a process, on a database of its own. */
-import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,35 +8,15 @@ import { names, openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
 import { canRun } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-
-interface Run {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-const program = join(import.meta.dirname, '..', '..', 'packages', 'task-cli', 'src', 'cli.ts')
-
-function run(args: readonly string[], { stdin = '', closeEarly = false } = {}): Promise<Run> {
-  const { TASKSTREAM_URL: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--no-warnings', '--conditions=@taskstream/source', program, ...args], { env })
-  let [out, err] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text
-    if (closeEarly) child.stdout.destroy()
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  child.stdin.end(stdin)
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
-}
+import { run, urlOf } from './command-line.ts'
+import type { Run } from './command-line.ts'
 
 describe.skipIf(!canRun)('the command line', () => {
   let it: Fixture
   let url = ''
   beforeAll(async () => {
     it = await openFixture()
-    // Which of the two it is, the URL of the server does not say.
-    url = it.subject.location.at.replace(/^mysql:/, `${it.subject.location.subject}:`)
+    url = urlOf(it.subject)
   })
   afterAll(() => it[Symbol.asyncDispose]())
   const taskstream = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
@@ -199,7 +178,7 @@ describe.skipIf(!canRun)('the command line', () => {
       [['topics'], 1, /Which database\? Give --url, or set TASKSTREAM_URL/],
       [['topics', '--url', 'redis://localhost'], 1, /No engine for redis/],
       [['topics', '--url', 'postgres://nobody@127.0.0.1:1/none'], 1, /DATABASE_UNAVAILABLE/],
-      [['push', 'nowhere', 'a', '--url', url], 1, /never initialised.*TOPIC_UNKNOWN/],
+      [['push', 'nowhere', 'a', '--url', url], 1, /no topic "nowhere".*TOPIC_UNKNOWN/],
       [['push', it.topic, '--url', url], 1, /identifier must be given, or --stdin/],
       [['push', it.topic, 'a', '--insertion', 'upsert', '--url', url], 1, /ARGUMENT_INVALID/],
       [['ls', it.topic, '--state', 'gone', '--url', url], 1, /states must be one of/],

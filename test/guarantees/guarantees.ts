@@ -206,4 +206,12 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['e2e/periodic#keeps no timer waiting'],
   },
   { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
+  {
+    promise: 'The command line works on no tables but those of its release, makes no file by mistake, and prints no password',
+    tests: [
+      'e2e/cli-database#works on no tables but those of its release',
+      'e2e/cli-database#makes no file by mistake',
+      'e2e/cli-database#prints no password',
+    ],
+  },
 ]

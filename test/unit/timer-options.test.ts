@@ -9,13 +9,15 @@ import {
   PersistedJobs,
   preview,
 } from '@taskstream/task-scheduler'
+import type { TransactionSource } from '@taskstream/task-api'
 import { fromBetterSqlite3, sqlite } from '@taskstream/task-sql/better-sqlite3'
+import type { BetterSqlite3Database } from '@taskstream/task-sql/better-sqlite3'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 import { checkPeriodicTask } from '../../packages/task-scheduler/src/periodic/definition.ts'
 
 const repository = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
-const transactions = (): never => {
+const transactions: TransactionSource<BetterSqlite3Database> = () => {
   throw new Error('nothing is to be written')
 }
 const task = { id: 'report', timer: 'hourly', topic: 'reports' }

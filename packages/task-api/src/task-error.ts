@@ -38,7 +38,13 @@ export const taskErrorCodes = {
   TRANSACTION_CLOSED: 'TRANSACTION_CLOSED',
   /** The database went away, or cannot be reached. What the transaction wrote is not committed, or its commit is unknown. */
   DATABASE_UNAVAILABLE: 'DATABASE_UNAVAILABLE',
-  /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. */
+  /** There is no such database, or a SQLite file cannot be opened or is none. */
+  DATABASE_MISSING: 'DATABASE_MISSING',
+  /** The server does not let this user in: the name or the password is wrong, or it may not connect from here. */
+  AUTHENTICATION_FAILED: 'AUTHENTICATION_FAILED',
+  /** The user may not do this in the database. What the transaction wrote is not committed. */
+  PERMISSION_DENIED: 'PERMISSION_DENIED',
+  /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. A SQLite file: this process may not write it. */
   DATABASE_READ_ONLY: 'DATABASE_READ_ONLY',
   /**
    * Another transaction was in the way: a deadlock, or at REPEATABLE READ and SERIALIZABLE a row that changed since the transaction
@@ -61,8 +67,6 @@ export const taskErrorCodes = {
   SCHEMA_NEWER: 'SCHEMA_NEWER',
   /** New tasks would be numbered as old ones are, after a restore or a promotion: run `taskstream repair`, or `tasks.repair(tx)`. */
   SEQUENCE_BEHIND: 'SEQUENCE_BEHIND',
-  /** The database's user may not do this. */
-  PERMISSION_DENIED: 'PERMISSION_DENIED',
   /** A number in the database is beyond 2^53. */
   NUMBER_UNSAFE: 'NUMBER_UNSAFE',
   /** This version of Node.js, of a driver or of a database is not supported: `data.found`, `data.needed`. */
@@ -83,6 +87,8 @@ export const taskErrorCodes = {
   JOB_UNKNOWN: 'JOB_UNKNOWN',
   /** There is a job of that id already, or a service of that name: `data.id`. */
   JOB_DUPLICATE: 'JOB_DUPLICATE',
+  /** The thread of a heartbeat cannot start, or has ended by an error: `data.module`. */
+  THREAD_FAILED: 'THREAD_FAILED',
   /** Something is asked of a node, manager, scheduler or listener that its state does not allow, such as a second start. */
   LIFECYCLE: 'LIFECYCLE',
 } as const

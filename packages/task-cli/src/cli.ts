@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { isTaskError } from '@taskstream/task-api'
 import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
 import { addCount } from './commands/count.ts'
@@ -11,6 +10,8 @@ import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
 import { addTimer } from './commands/timer.ts'
 import { addTopics } from './commands/topics.ts'
+import { explain } from './explain.ts'
+import { withoutSecrets } from './secrets.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -32,19 +33,30 @@ Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
 for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation, addPeriodic, addTimer])
   add(program)
 
+quietly(program)
+
 // Whoever reads may have read enough: | head.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+process.on('uncaughtException', (error) => {
+  fail(error)
+  process.exit()
+})
 
 try {
   await program.parseAsync()
 } catch (error) {
-  if (error instanceof CommanderError) {
-    // It has said what is wrong, or what was asked for.
-    process.exitCode = error.exitCode === 0 ? 0 : 2
-  } else {
-    // What follows the first line shows what it is about.
-    const [first, ...rest] = String((error as Error).message ?? error).split('\n')
-    console.error([`error: ${first}${isTaskError(error) ? ` (${error.code})` : ''}`, ...rest].join('\n'))
-    process.exitCode = 1
-  }
+  // It has said what is wrong, or what was asked for.
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  else fail(error)
+}
+
+function fail(error: unknown): void {
+  console.error(withoutSecrets(explain(error)))
+  process.exitCode = 1
+}
+
+/** Errors quote the arguments that they are about, and one may be an address with its password. */
+function quietly(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) })
+  for (const each of command.commands) quietly(each)
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { TaskError } from '@taskstream/task-api'
 import type { Execution, TransactionSource } from '@taskstream/task-api'
-import { sqlTaskRepository } from '@taskstream/task-sql'
+import { checkSchema, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { toLocation } from './location.ts'
 
 /** A transaction of whatever driver the URL asks for: no command looks inside. */
 type AnyTransaction = unknown
@@ -20,25 +21,34 @@ export interface DatabaseOptions {
 }
 
 /**
- * Opens what the URL names; drivers are loaded only when they are needed.
+ * Opens what the URL names, for work on its tables.
+ *
+ * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING; SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER if the tables are not those of this release
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const database = await connect(options)
+  try {
+    await database.reading(database.tasks.verb(({ dialect }) => checkSchema(dialect)))
+    return database
+  } catch (error) {
+    await database[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/**
+ * Opens what the URL names, whatever tables are there; drivers are loaded only when they are needed.
  *
  * @param missing what becomes of a SQLite file that is not there: it is refused, made, or taken for an empty one
- * @throws TaskError ARGUMENT_INVALID
+ * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING
  */
-export async function openDatabase(
+export async function connect(
   { url, schema }: DatabaseOptions,
   missing: 'refuse' | 'make' | 'pretend' = 'refuse',
 ): Promise<Database> {
-  if (!url) throw new TaskError('ARGUMENT_INVALID', 'Which database? Give --url, or set TASKSTREAM_URL')
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, schema)
-  if (/^(mariadb|mysql):\/\//.test(url)) return openMysql(url)
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url) && !/^(sqlite|file):/.test(url))
-    throw new TaskError(
-      'ARGUMENT_INVALID',
-      `No engine for ${url.split(':')[0]}: give postgres://…, mariadb://…, mysql://… or sqlite:<file>`,
-      { url },
-    )
-  return openSqlite(url.replace(/^(sqlite|file):(\/\/)?/, ''), missing)
+  const location = toLocation(url)
+  if (location.engine === 'sqlite') return openSqlite(location.path, missing)
+  return location.engine === 'postgres' ? openPostgres(location.url, schema) : openMysql(location.url)
 }
 
 async function openPostgres(url: string, schema: string | undefined): Promise<Database> {
@@ -89,7 +99,7 @@ async function openMysql(url: string): Promise<Database> {
 
 async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'): Promise<Database> {
   if (missing === 'refuse' && !existsSync(path))
-    throw new TaskError('ARGUMENT_INVALID', `There is no file ${path}: taskstream migrate up makes it`, { path })
+    throw new TaskError('DATABASE_MISSING', `There is no file ${path}, to make it: taskstream migrate up`, { path })
   const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteTransactions } = await import('@taskstream/task-sql/node-sqlite')
   const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path)
   return {

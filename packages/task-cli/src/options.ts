@@ -1,6 +1,6 @@
 import { filterStates } from '@taskstream/task-api'
 import type { FilterState, TaskFilter } from '@taskstream/task-api'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import type { DatabaseOptions } from './database.ts'
 
@@ -19,11 +19,7 @@ export interface FilterOptions {
 
 export function withCommon(command: Command): Command {
   return command
-    .option(
-      '--url <url>',
-      'postgres://…, mariadb://…, mysql://… or sqlite:<file> (default: TASKSTREAM_URL)',
-      process.env['TASKSTREAM_URL'],
-    )
+    .addOption(new Option('--url <url>', 'postgres://…, mariadb://…, mysql://… or sqlite:<file>').env('TASKSTREAM_URL'))
     .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)')
     .option('--json', 'print JSON for programs')
 }

@@ -7,7 +7,8 @@ import type { TaskListener } from './listener.ts'
 import type { HeartbeatThread } from './thread-heartbeat.ts'
 
 export interface TaskNodeOptions<Transaction> {
-  readonly repository: TaskRepository<Transaction, Execution>
+  /** It may ask less of a transaction than yours has: handlers are given what `transactions` open. */
+  readonly repository: TaskRepository<NoInfer<Transaction>, Execution>
   /** How transactions are opened: `pgTransactions(pool)`, `sqliteTransactions(db)`, or your own. */
   readonly transactions: TransactionSource<Transaction>
   /** Hears of new tasks, so that the node need not poll for them often. */

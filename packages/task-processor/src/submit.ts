@@ -5,7 +5,7 @@ import { isPassing } from './dispatcher.ts'
 import { warn } from './listener.ts'
 
 export interface SubmitterOptions<Transaction> {
-  readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
+  readonly repository: Pick<TaskSink<NoInfer<Transaction>, Execution>, 'push'>
   readonly transactions: TransactionSource<Transaction>
   /** Called with each topic that something was pushed to, once that is committed. */
   readonly onCommitted?: (topic: string) => void

@@ -1,12 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { WorkerOptions } from 'node:worker_threads'
-import { checkInteger } from '@taskstream/task-api'
+import { checkInteger, TaskError } from '@taskstream/task-api'
 import { every, systemClock } from './clock.ts'
 import { Lease } from './lease.ts'
 import type { Beating, LeaseOptions } from './lease.ts'
 import { Condition } from './listener.ts'
 import type { ThreadData, ThreadMessage } from './heartbeat-thread.ts'
 import { hrtimeMs } from './heartbeat-thread.ts'
+import { heartbeatWorker } from './heartbeat-worker.ts'
 
 /** What beats in the thread: the default export of its module makes one. */
 export interface ThreadBeat {
@@ -19,7 +20,7 @@ export interface ThreadBeat {
 export type OpenThreadBeat = (owner: string) => ThreadBeat | Promise<ThreadBeat>
 
 export interface HeartbeatThread {
-  /** The module whose default export is an `OpenThreadBeat`. */
+  /** The module whose default export is an `OpenThreadBeat`. In a bundle it is an entry of its own, as this names it. */
   readonly module: URL
   /**
    * How long the event loop may stand still, in milliseconds, before the thread falls silent as well: handlers that never let go must
@@ -97,9 +98,7 @@ export class ThreadHeartbeat implements Beating {
     const { owner, intervalMs, leaseMs, thread } = this.#options
     const { module, hungMs = 10 * leaseMs, worker: options } = thread
     const workerData: ThreadData = { owner, intervalMs, hungMs, module: module.href, shared: this.#shared }
-    // Compiled or not, it lies beside this file.
-    const file = import.meta.url.endsWith('.ts') ? './heartbeat-worker.ts' : './heartbeat-worker.js'
-    const worker = new Worker(new URL(file, import.meta.url), { ...options, workerData })
+    const worker = new Worker(heartbeatWorker, { ...options, workerData })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     worker.on('message', (message: ThreadMessage) => {
       // It runs; whether the database answers is another matter.
@@ -108,11 +107,12 @@ export class ThreadHeartbeat implements Beating {
       else this.#refused(message)
     })
     worker.on('error', (error) => {
-      reject(error)
-      this.#condition.failed(error)
+      const failed = threadFailed(module, error as Error)
+      reject(failed)
+      this.#condition.failed(failed)
     })
     worker.on('exit', (code) => {
-      reject(new Error(`The heartbeat thread ended with code ${code} before its first beat`))
+      reject(threadFailed(module, new Error(`it ended with code ${code} before its first beat`)))
       if (this.#worker !== worker) return
       this.#worker = undefined
       // It ended without being asked to: the next does better, or the lease runs out.
@@ -126,4 +126,15 @@ export class ThreadHeartbeat implements Beating {
     if (code === 'OWNER_UNKNOWN') this.#options.onUnknown()
     this.#condition.failed(Object.assign(new Error(message), { code }))
   }
+}
+
+function threadFailed({ protocol, pathname }: URL, cause: Error): TaskError {
+  // What its address has in its query is its own, and may be secret.
+  const module = `${protocol}//${pathname}`
+  return new TaskError(
+    'THREAD_FAILED',
+    `The heartbeat's thread of ${module} failed: is the module there? A bundle has it as an entry of its own (${cause.message})`,
+    { module },
+    { cause },
+  )
 }

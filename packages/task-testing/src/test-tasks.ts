@@ -79,7 +79,7 @@ export async function testTasks(
   throw invalid('driver', driver, "must be 'node:sqlite' or 'better-sqlite3'")
 }
 
-async function over<Database extends { exec(text: string): unknown; close(): unknown }>(
+async function over<Database extends { exec(text: string): unknown; prepare(text: string): unknown; close(): unknown }>(
   database: Database,
   adapter: SqlAdapter<NoInfer<Database>, 'sync'>,
   { topics = [], now = new Date() }: TestTasksOptions,

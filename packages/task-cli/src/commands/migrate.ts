@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
+import { connect } from '../database.ts'
 import { withCommon } from '../options.ts'
 import type { CommonOptions } from '../options.ts'
 import { printJson } from '../output.ts'
@@ -8,14 +8,14 @@ export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description('the tables of taskstream in a database')
 
   withCommon(migrate.command('up').description('bring the tables to this release')).action(async (options: CommonOptions) => {
-    await using database = await openDatabase(options, 'make')
+    await using database = await connect(options, 'make')
     const done = await database.tasks.migrate(database.transactions)
     if (options.json) printJson(done)
     else console.log(done.from === done.to ? `nothing to do: version ${done.to}` : `from version ${done.from} to ${done.to}`)
   })
 
   withCommon(migrate.command('plan').description('print the SQL that `up` would run')).action(async (options: CommonOptions) => {
-    await using database = await openDatabase(options, 'pretend')
+    await using database = await connect(options, 'pretend')
     const plan = await database.tasks.plan(database.reading)
     if (options.json) printJson(plan)
     else console.log(plan.text || `-- nothing to do: version ${plan.to}`)
@@ -23,7 +23,7 @@ export function addMigrate(program: Command): void {
 
   withCommon(migrate.command('status').description('which version the tables are of; exit code 1 if they do not fit')).action(
     async (options: CommonOptions) => {
-      await using database = await openDatabase(options)
+      await using database = await connect(options)
       const status = await database.tasks.schemaStatus(database.reading)
       if (options.json) printJson(status)
       else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)

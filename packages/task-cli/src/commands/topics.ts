@@ -1,12 +1,22 @@
-import type { Activation, TopicOverview } from '@taskstream/task-api'
+import { pollConditions, pollOrders } from '@taskstream/task-api'
+import type { Activation, TopicOptions, TopicOverview } from '@taskstream/task-api'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import { openDatabase } from '../database.ts'
 import { integer, withCommon } from '../options.ts'
 import type { CommonOptions } from '../options.ts'
 import { duration, printJson, printTable } from '../output.ts'
 
+interface AddOptions extends CommonOptions, TopicOptions {}
+
 export function addTopics(program: Command): void {
-  withCommon(program.command('topics').description('every topic at a glance; reads no history'))
+  const topics = program.command('topics').description('every topic at a glance, and making them known')
+  addLs(topics)
+  addAdd(topics)
+}
+
+function addLs(parent: Command): void {
+  withCommon(parent.command('ls', { isDefault: true }).description('every topic at a glance; reads no history'))
     .option('--limit <count>', 'count no further than this', integer, 1_000)
     .action(async ({ limit, ...options }: CommonOptions & { readonly limit: number }) => {
       await using database = await openDatabase(options)
@@ -30,5 +40,30 @@ export function addTopics(program: Command): void {
           paused ? 'paused' : '',
         ]),
       )
+    })
+}
+
+function addAdd(parent: Command): void {
+  withCommon(parent.command('add').description('make a topic known; nothing happens to one that is known'))
+    .argument('<topic>')
+    .addOption(new Option('--order <order>', 'in which tasks are polled (default: fifo)').choices(pollOrders))
+    .addOption(new Option('--condition <condition>', 'which tasks may be polled (default: none)').choices(pollConditions))
+    .option('--keyed', 'keep an index of identifiers; it has one under a condition')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taskstream topics add invoices
+  taskstream topics add invoices --order priority --condition singular-by-identifier`,
+    )
+    .action(async (topic: string, { order, condition, keyed, ...options }: AddOptions) => {
+      await using database = await openDatabase(options)
+      const asked = { ...(order && { order }), ...(condition && { condition }), ...(keyed && { keyed }) }
+      const added = await database.transactions<boolean>((transaction) =>
+        // Asked for nothing, a topic may be as it is.
+        database.tasks.initialize(transaction, topic, ...(Object.keys(asked).length > 0 ? [asked] : [])),
+      )
+      if (options.json) return printJson({ topic, added })
+      console.log(`${added ? 'added' : 'already there'}: ${topic}`)
     })
 }

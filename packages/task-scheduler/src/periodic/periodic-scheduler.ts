@@ -26,7 +26,7 @@ export interface PeriodicListener {
 }
 
 export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<Transaction, E>
+  readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** Wakes the scheduler when another process has changed timers: `pgListener`, `sqliteListener`. */
   readonly notifier?: TaskNotifier

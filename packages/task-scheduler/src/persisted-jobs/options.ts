@@ -14,7 +14,7 @@ export type PersistedJobContext = Omit<JobContext, 'count'>
 export type PersistedJobFunction = (context: PersistedJobContext) => unknown
 
 export interface PersistedJobsOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<Transaction, E>
+  readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** By the names under which they are scheduled. Every process that may run a job has them all. */
   readonly handlers: Readonly<Record<string, PersistedJobFunction>>

@@ -15,7 +15,7 @@ interface BetterSqlite3Statement {
 
 const cached = statementCache<BetterSqlite3Database, BetterSqlite3Statement>()
 
-/** Hands statements to better-sqlite3, synchronously: `db.transaction(() => tasks.push(db, …))()` is what it looks like. */
+/** Hands statements to better-sqlite3, synchronously: `db.transaction(() => tasks.push(db, …)).immediate()` is what it looks like. */
 export const fromBetterSqlite3: SqlAdapter<BetterSqlite3Database, 'sync'> = {
   execution: 'sync',
   execute: (database, statement) => {

@@ -19,6 +19,15 @@ const connectionCodes = new Set([
 /** ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE */
 const readOnlyNumbers = new Set([1290, 1792, 1836])
 
+/** ER_NO_DB_ERROR, ER_BAD_DB_ERROR */
+const missingNumbers = new Set([1046, 1049])
+
+/** ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_HOST_NOT_PRIVILEGED */
+const authenticationNumbers = new Set([1045, 1698, 1130])
+
+/** ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR */
+const permissionNumbers = new Set([1044, 1142, 1143, 1227, 1370])
+
 /** Whether a duplicate entry is one of a primary key: its numbers are drawn. */
 export function isTaken(message: string): boolean {
   return /^Duplicate entry .* for key '(?:task\.)?PRIMARY'$/s.test(message)
@@ -47,6 +56,30 @@ function classify(error: Error): TaskError | undefined {
       'DATABASE_READ_ONLY',
       `This server or transaction takes no writes: go to the primary (${error.message})`,
       {},
+      because,
+    )
+  }
+  if (missingNumbers.has(errno)) {
+    return new TaskError(
+      'DATABASE_MISSING',
+      `The server has no such database, or none was named: create it, or is its name right? (${error.message})`,
+      { errno },
+      because,
+    )
+  }
+  if (authenticationNumbers.has(errno)) {
+    return new TaskError(
+      'AUTHENTICATION_FAILED',
+      `The server does not let this user in: are its name and password right, and may it connect from here? (${error.message})`,
+      { errno },
+      because,
+    )
+  }
+  if (permissionNumbers.has(errno)) {
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `The database does not let this user do that: grant it the right, or use another user (${error.message})`,
+      { errno },
       because,
     )
   }

@@ -59,6 +59,14 @@ const readOnlyCodes = new Set([
   'ORA-16000', // opened for read only, as a standby is
 ])
 
+const authenticationCodes = new Set([
+  'ORA-01005', // null password
+  'ORA-01017', // invalid user name or password
+  'ORA-01045', // may not create a session
+  'ORA-28000', // locked
+  'ORA-28001', // password expired
+])
+
 /** What a statement of ours says where a value is not one that its column takes. */
 const valueCodes = new Set([
   'ORA-01400', // null
@@ -90,6 +98,23 @@ function classify(error: Error): TaskError | undefined {
       'DATABASE_READ_ONLY',
       `This server or transaction takes no writes: go to the primary (${error.message})`,
       {},
+      because,
+    )
+  }
+  if (authenticationCodes.has(code)) {
+    return new TaskError(
+      'AUTHENTICATION_FAILED',
+      `The server does not let this user in: are its name and password right, and may it connect? (${error.message})`,
+      { code },
+      because,
+    )
+  }
+  // Insufficient privileges.
+  if (code === 'ORA-01031') {
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `The database does not let this user do that: grant it the right, or use another user (${error.message})`,
+      { code },
       because,
     )
   }

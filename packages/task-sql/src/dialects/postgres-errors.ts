@@ -64,6 +64,31 @@ function classify(error: Error): TaskError | undefined {
       { cause: error },
     )
   }
+  if (code === '3D000') {
+    return new TaskError(
+      'DATABASE_MISSING',
+      `The server has no such database: create it, or is its name right? (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  // Class 28 is invalid authorization. pg says by no code that it was given no password, and one was asked for.
+  if (code.startsWith('28') || error.message.startsWith('SASL: ')) {
+    return new TaskError(
+      'AUTHENTICATION_FAILED',
+      `The server does not let this user in: are its name and password right, and may it connect from here? (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  if (code === '42501') {
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `The database does not let this user do that: grant it the right, or use another user (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
   if (code === '25006') {
     return new TaskError(
       'DATABASE_READ_ONLY',

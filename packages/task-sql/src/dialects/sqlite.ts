@@ -1,4 +1,3 @@
-import { TaskError } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect, HeldRequest, RowColumn, Tables } from '../dialect.ts'
 import { anyScale } from './any-scale.ts'
 import { attemptOf } from '../repository/lease.ts'
@@ -11,6 +10,7 @@ import { nothingRemembered } from './nothing-remembered.ts'
 import { migrationTable } from '../schema/migration-table.ts'
 import { transactionScript } from '../schema/script.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
+import { classifySqliteError } from './sqlite-errors.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -119,7 +119,7 @@ export function sqlite(): Dialect {
       return 'ahead'
     },
     ...anyScale,
-    classify,
+    classify: classifySqliteError,
   }
 }
 
@@ -192,25 +192,4 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
     returning ${columns}`
   if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
-}
-
-/** A library may have wrapped the driver's error: it is then the cause of what it throws. */
-function classify(error: unknown): TaskError | undefined {
-  if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  return classifyDriverError(error) ?? classify(error.cause)
-}
-
-function classifyDriverError(error: Error): TaskError | undefined {
-  // better-sqlite3 gives the name of the result code, node:sqlite its number.
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  if (String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5)) {
-    return new TaskError('DATABASE_BUSY', 'Another process is writing to the SQLite file: try again', {}, { cause: error })
-  }
-  if (error.message.startsWith('no such table: task')) {
-    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
-  }
-  if (/connection is not open|database is not open/.test(error.message)) {
-    return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, { cause: error })
-  }
-  return undefined
 }

@@ -3,6 +3,8 @@ import type { DrizzleSqliteTransaction } from '../adapters/from-drizzle-sqlite.t
 import type { DrizzleSql, DrizzleTransaction } from '../adapters/from-drizzle.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
@@ -10,6 +12,8 @@ import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
 /** What we need of a Drizzle database on a server. */
 export interface DrizzleDatabase<Transaction> {
+  /** The driver's own pool. */
+  readonly $client?: unknown
   transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'read committed' }): Promise<void>
 }
 
@@ -24,6 +28,7 @@ export interface DrizzleDatabase<Transaction> {
 export function drizzleTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction>,
   sql: DrizzleSql<Query>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) =>
@@ -36,6 +41,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
         { isolationLevel: 'read committed' },
       ),
     classifyPostgresError,
+    connectionsOf(options, () => db.$client),
   )
 }
 
@@ -50,6 +56,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
 export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction>,
   sql: DrizzleSql<Query>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return mysqlLibraryTransactions<Transaction>(
     (work) =>
@@ -59,6 +66,7 @@ export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<
         { isolationLevel: 'read committed' },
       ),
     classifyMysqlError,
+    connectionsOf(options, () => db.$client),
   )
 }
 

@@ -4,6 +4,8 @@ import { inDriversWords } from '../adapters/from-knex.ts'
 import type { KnexTransaction } from '../adapters/from-knex.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
@@ -12,6 +14,8 @@ import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
 /** What we need of a Knex instance. */
 export interface KnexDatabase<Transaction> {
+  /** Of the database, with the pool. */
+  readonly client?: unknown
   transaction(
     work: (transaction: Transaction) => Promise<void>,
     settings?: { isolationLevel: 'read committed' },
@@ -28,6 +32,7 @@ export interface KnexDatabase<Transaction> {
  */
 export function knexTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) =>
@@ -37,6 +42,7 @@ export function knexTransactions<Transaction extends KnexTransaction>(
         await transaction.raw('select', [])
       }),
     (error) => classified(error, classifyPostgresError),
+    connectionsOf(options, () => poolOf(knex)),
   )
 }
 
@@ -50,11 +56,17 @@ export function knexTransactions<Transaction extends KnexTransaction>(
  */
 export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return mysqlLibraryTransactions<Transaction>(
     (work) => readCommitted(knex, (transaction) => inSavepoint(transaction, (text) => transaction.raw(text, []), work)),
     (error) => classified(error, classifyMysqlError),
+    connectionsOf(options, () => poolOf(knex)),
   )
+}
+
+function poolOf({ client }: { readonly client?: unknown }): unknown {
+  return (client as { readonly pool?: unknown } | undefined)?.pool
 }
 
 function readCommitted<Transaction>(

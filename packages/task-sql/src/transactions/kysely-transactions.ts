@@ -2,6 +2,8 @@ import type { TransactionSource } from '@taskstream/task-api'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import type { KyselySql } from '../adapters/from-kysely.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
 import { immediateTransactions } from './sqlite-transactions.ts'
@@ -25,12 +27,16 @@ export interface KyselyConnections<Connection> {
  * Transactions of Kysely on PostgreSQL, at READ COMMITTED whatever the server's default is.
  *
  * @example
- * const transactions = kyselyTransactions(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }))
+ * const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+ * const transactions = kyselyTransactions(db, { connections: pool.options.max })
  * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
  * commit itself the outcome is unknown
  */
-export function kyselyTransactions<Transaction extends object>(db: KyselyDatabase<Transaction>): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>((work) => readCommitted(db, work), classifyPostgresError)
+export function kyselyTransactions<Transaction extends object>(
+  db: KyselyDatabase<Transaction>,
+  options: ConnectionsOptions = {},
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>((work) => readCommitted(db, work), classifyPostgresError, connectionsOf(options))
 }
 
 /**
@@ -44,6 +50,7 @@ export function kyselyTransactions<Transaction extends object>(db: KyselyDatabas
 export function kyselyMysqlTransactions<Transaction extends object & Executor, Executor>(
   db: KyselyDatabase<Transaction>,
   sql: KyselySql<Executor>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return mysqlLibraryTransactions<Transaction>(
     (work) =>
@@ -51,6 +58,7 @@ export function kyselyMysqlTransactions<Transaction extends object & Executor, E
         inSavepoint(transaction, (text) => sql([text] as unknown as TemplateStringsArray).execute(transaction), work),
       ),
     classifyMysqlError,
+    connectionsOf(options),
   )
 }
 

@@ -10,8 +10,9 @@ import { endTransaction } from '../adapters/ended-transactions.ts'
 export function libraryTransactions<Transaction extends object>(
   transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
   classify: (error: unknown) => unknown,
+  connections: () => number | undefined,
 ): TransactionSource<Transaction> {
-  return async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
+  const source = async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
     let result: Result
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
@@ -38,4 +39,5 @@ export function libraryTransactions<Transaction extends object>(
     }
     return result! as Result
   }
+  return Object.defineProperty(source, 'connections', { get: connections })
 }

@@ -21,19 +21,24 @@ const defined = new WeakSet<object>()
 export function mysqlLibraryTransactions<Transaction extends object>(
   transact: (work: Work<Transaction>) => Promise<unknown>,
   classify: (error: unknown) => unknown,
+  connections: () => number | undefined,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(async (work) => {
-    let done: Transaction | undefined
-    try {
-      await transact(async (transaction) => {
-        await work(transaction)
-        done = transaction
-      })
-    } catch (error) {
-      if (!done || !isGone(error)) throw error
-      if (!defined.has(done)) throw closed(error)
-    }
-  }, classify)
+  return libraryTransactions<Transaction>(
+    async (work) => {
+      let done: Transaction | undefined
+      try {
+        await transact(async (transaction) => {
+          await work(transaction)
+          done = transaction
+        })
+      } catch (error) {
+        if (!done || !isGone(error)) throw error
+        if (!defined.has(done)) throw closed(error)
+      }
+    },
+    classify,
+    connections,
+  )
 }
 
 export async function inSavepoint<Transaction>(

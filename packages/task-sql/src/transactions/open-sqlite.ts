@@ -1,4 +1,5 @@
-import { TaskError } from '@taskstream/task-api'
+import { checkInteger, TaskError } from '@taskstream/task-api'
+import { classifySqliteError } from '../dialects/sqlite-errors.ts'
 
 export interface OpenSqliteOptions {
   /**
@@ -6,18 +7,42 @@ export interface OpenSqliteOptions {
    * the last commits, never their order; several times faster.
    */
   readonly synchronous?: 'full' | 'normal'
-  /** How long the driver itself waits, blocking the event loop, while another process writes; milliseconds. Default 50. */
+  /**
+   * How long a statement waits, blocking the event loop, while another process writes; milliseconds, 0 to a day. Default 5 000. The transactions of
+   * `sqliteTransactions` do not wait so: they leave the event loop free.
+   */
   readonly busyTimeoutMs?: number
 }
 
+/**
+ * Opens a connection, and gives it what every one needs.
+ *
+ * @throws TaskError DATABASE_MISSING, DATABASE_READ_ONLY, DATABASE_BUSY, ARGUMENT_INVALID
+ */
+export function openSqlite<Database extends { exec(text: string): unknown; close(): unknown }>(
+  connect: () => Database,
+  options: OpenSqliteOptions,
+): Database {
+  let database: Database | undefined
+  try {
+    database = connect()
+    configureSqlite(database, options)
+    return database
+  } catch (error) {
+    database?.close()
+    throw classifySqliteError(error) ?? error
+  }
+}
+
 /** What every connection needs: readers beside one writer, and a known promise about power cuts. */
-export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
-  const { synchronous = 'full', busyTimeoutMs = 50 } = options
-  // The timeout first: switching the journal's mode needs the lock.
+function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
+  const { synchronous = 'full', busyTimeoutMs = 5_000 } = options
+  checkInteger('busyTimeoutMs', busyTimeoutMs, 0, 86_400_000)
+  // The time-out first: switching the journal's mode needs the lock.
   database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
   database.exec('pragma journal_mode = wal')
   database.exec(`pragma synchronous = ${synchronous === 'normal' ? 'normal' : 'full'}`)
-  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
+  database.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
 }
 
 /** The first releases of Node.js on which each driver was seen to open a database. */

@@ -11,7 +11,9 @@ import { WritableServer } from './writable-server.ts'
 
 /** What we need of a `pg.Pool`. */
 export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
+  // As many as the driver's own types have: the type of its clients is inferred from overloads in their order.
   connect(): Promise<Client>
+  connect(...args: never[]): Promise<Client> | void
   readonly options?: { readonly max?: number | undefined }
 }
 

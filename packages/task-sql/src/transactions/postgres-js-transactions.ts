@@ -1,10 +1,13 @@
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PostgresJsTransaction } from '../adapters/from-postgres-js.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { libraryTransactions } from './library-transactions.ts'
 
 /** What we need of postgres.js: the `sql` that `postgres(url)` returns. */
 export interface PostgresJs<Transaction extends PostgresJsTransaction = PostgresJsTransaction> {
+  readonly options?: { readonly max?: number | undefined }
   begin(options: string, work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
@@ -19,6 +22,11 @@ export interface PostgresJs<Transaction extends PostgresJsTransaction = Postgres
  */
 export function postgresJsTransactions<Transaction extends PostgresJsTransaction>(
   sql: PostgresJs<Transaction>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>((work) => sql.begin('isolation level read committed', work), classifyPostgresError)
+  return libraryTransactions<Transaction>(
+    (work) => sql.begin('isolation level read committed', work),
+    classifyPostgresError,
+    connectionsOf(options, () => sql),
+  )
 }

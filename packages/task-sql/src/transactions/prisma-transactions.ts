@@ -4,6 +4,8 @@ import type { PrismaTransaction } from '../adapters/from-prisma.ts'
 import { driversError } from '../adapters/prisma-errors.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { mysqlLibraryTransactions } from './mysql-library-transactions.ts'
@@ -36,6 +38,7 @@ export interface PrismaSqliteDatabase<Transaction> {
  */
 export function prismaTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     (work) =>
@@ -45,6 +48,7 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
         await queryPrisma(transaction, 'select')
       }),
     (error) => classifyPostgresError(error) ?? error,
+    connectionsOf(options),
   )
 }
 
@@ -60,11 +64,13 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
  */
 export function prismaMysqlTransactions<Transaction extends PrismaTransaction & PrismaNesting<Transaction>>(
   prisma: PrismaDatabase<Transaction>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return mysqlLibraryTransactions<Transaction>(
     // Prisma's own savepoints: it prepares every statement, and MySQL prepares none of these.
     (work) => readCommitted(prisma, async (transaction) => void (await transaction.$transaction(work))),
     (error) => classifyMysqlError(error) ?? error,
+    connectionsOf(options),
   )
 }
 

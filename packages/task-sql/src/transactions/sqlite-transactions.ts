@@ -11,18 +11,39 @@ export interface SqliteTransactionsOptions {
 
 const longestPauseMs = 25
 
+const beginning = 'begin immediate'
+
 /** Runs one text without rows or values on a transaction's connection. */
 type Run = (text: string) => unknown
 
+/** What we need of a connection to SQLite: a `Database` of better-sqlite3, or a `DatabaseSync` of node:sqlite. */
+export interface SqliteDatabase {
+  exec(text: string): unknown
+  prepare(text: string): unknown
+}
+
 /**
  * Transactions on one connection, one after the other: it is this source's own, because a transaction stays open across awaits.
- * While another process writes, it waits without blocking the event loop.
+ * While another process writes, it waits without blocking the event loop, however long the connection itself would wait.
  */
-export function sqliteTransactions<Database extends { exec(text: string): unknown }>(
+export function sqliteTransactions<Database extends SqliteDatabase>(
   database: Database,
   options: SqliteTransactionsOptions = {},
 ): TransactionSource<Database> {
-  return immediateTransactions((use) => use(database, (text) => database.exec(text)), options)
+  const run: Run = (text) => (text === beginning ? beginAtOnce(database) : database.exec(text))
+  return immediateTransactions((use) => use(database, run), options)
+}
+
+/** The driver would wait for another process with the event loop standing still. Statements of the user's own may wait as they are set to. */
+function beginAtOnce(database: SqliteDatabase): void {
+  // Asked each time: the user may have changed it, and SQLite puts the number into the prepared statement.
+  const { timeout } = (database.prepare('pragma busy_timeout') as { get(): { timeout: unknown } }).get()
+  database.exec('pragma busy_timeout = 0')
+  try {
+    database.exec(beginning)
+  } finally {
+    database.exec(`pragma busy_timeout = ${Number(timeout)}`)
+  }
 }
 
 /** The same for any driver: `connect` gives each transaction the connection, for as long as it lasts. */
@@ -71,7 +92,7 @@ async function begin(run: Run, busyTimeoutMs: number): Promise<void> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
-      const begun = run('begin immediate')
+      const begun = run(beginning)
       // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.
       if (begun instanceof Promise) await begun
       return

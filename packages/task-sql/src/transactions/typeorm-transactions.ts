@@ -4,6 +4,8 @@ import { driversError, runTypeorm } from '../adapters/from-typeorm.ts'
 import type { TypeormManager } from '../adapters/from-typeorm.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { connectionsOf } from './connections.ts'
+import type { ConnectionsOptions } from './connections.ts'
 import { immediateInstead } from './immediate-instead.ts'
 import { libraryTransactions } from './library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from './mysql-library-transactions.ts'
@@ -12,6 +14,8 @@ import type { SqliteTransactionsOptions } from './sqlite-transactions.ts'
 
 /** What we need of a TypeORM `DataSource`. */
 export interface TypeormDataSource<Manager> {
+  /** Of the database, with the pool. */
+  readonly driver?: unknown
   transaction(isolation: 'READ COMMITTED' | 'SERIALIZABLE', work: (manager: Manager) => Promise<void>): Promise<unknown>
 }
 
@@ -25,6 +29,7 @@ export interface TypeormDataSource<Manager> {
  */
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Manager> {
   return libraryTransactions<Manager>(
     (work) =>
@@ -34,6 +39,7 @@ export function typeormTransactions<Manager extends TypeormManager>(
         await runTypeorm(manager, 'select')
       }),
     (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error as Error),
+    connectionsOf(options, () => poolOf(dataSource)),
   )
 }
 
@@ -48,12 +54,20 @@ export function typeormTransactions<Manager extends TypeormManager>(
  */
 export function typeormMysqlTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
+  options: ConnectionsOptions = {},
 ): TransactionSource<Manager> {
   return mysqlLibraryTransactions<Manager>(
     (work) =>
       dataSource.transaction('READ COMMITTED', (manager) => inSavepoint(manager, (text) => runTypeorm(manager, text), work)),
     (error) => classifyMysqlError(driversError(error)) ?? classifyTypeormError(error as Error),
+    connectionsOf(options, () => poolOf(dataSource)),
   )
+}
+
+/** TypeORM's driver for PostgreSQL calls it the master, that for MariaDB and MySQL the pool. */
+function poolOf({ driver }: { readonly driver?: unknown }): unknown {
+  const { master, pool } = (driver ?? {}) as { readonly master?: unknown; readonly pool?: unknown }
+  return master ?? pool
 }
 
 function classifyTypeormError(error: Error): TaskError | undefined {

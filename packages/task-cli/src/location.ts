@@ -1,0 +1,72 @@
+/** What `--url` names. */
+import { fileURLToPath } from 'node:url'
+import { TaskError } from '@taskstream/task-api'
+
+export type Location =
+  | { readonly engine: 'postgres' | 'mariadb' | 'mysql'; readonly url: string }
+  | { readonly engine: 'sqlite'; readonly path: string }
+
+const engines: Readonly<Record<string, Exclude<Location['engine'], 'sqlite'>>> = {
+  'postgres:': 'postgres',
+  'postgresql:': 'postgres',
+  'mariadb:': 'mariadb',
+  'mysql:': 'mysql',
+}
+
+/**
+ * Every address names its engine. A path alone could be a slip in an address, and a file of that name would be made.
+ *
+ * @throws TaskError ARGUMENT_INVALID, without the address: it may hold a password
+ */
+export function toLocation(url: string | undefined): Location {
+  if (!url) throw refused('Which database? Give --url, or set TASKSTREAM_URL')
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]+:)/i.exec(url) ?? []
+  if (scheme === 'sqlite:' || scheme === 'file:') return { engine: 'sqlite', path: toPath(url, scheme) }
+  const engine = engines[scheme]
+  if (engine !== undefined) return { engine, url: checkAddress(url, scheme) }
+  if (scheme !== '') throw refused(`No engine for ${scheme.slice(0, -1)}: ${forms}`)
+  if (url in { postgres: 1, postgresql: 1, mariadb: 1, mysql: 1, sqlite: 1 }) throw refused(`${url} is no address: ${forms}`)
+  // What holds an @ may be an address with a password that has lost its beginning.
+  throw refused(`--url names no engine: ${forms}${url.includes('@') ? '' : `; for a file of SQLite that is sqlite:${url}`}`)
+}
+
+const forms = 'give postgres://…, mariadb://…, mysql://… or sqlite:<file>'
+
+/** Drivers make what they can of an address: of one with a bare # in its password, another host. */
+function checkAddress(url: string, scheme: string): string {
+  if (!url.startsWith(`${scheme}//`)) throw refused(`--url is no address: it begins with ${scheme}//`)
+  const unreadable = refused(
+    '--url is no address that can be read: in names and passwords write %40 for @, %23 for #, %25 for %, %2F for /, %3A for : and %3F for ?',
+  )
+  let parsed
+  try {
+    // The host may be in the query, as that of a socket is.
+    parsed = new URL(url.replace('@/', '@localhost/'))
+    for (const part of [parsed.username, parsed.password, parsed.pathname]) decodeURIComponent(part)
+  } catch {
+    throw unreadable
+  }
+  if (parsed.hash !== '' || parsed.pathname.includes('@')) throw unreadable
+  return url
+}
+
+function toPath(url: string, scheme: string): string {
+  const path = scheme === 'file:' && url.startsWith('file://') ? fromFileUrl(url) : url.replace(/^(sqlite|file):(\/\/)?/, '')
+  if (path === '') throw refused(`Which file? Give ${scheme}<file>`)
+  if (path === ':memory:') throw refused(':memory: is gone with the command: give sqlite:<file>')
+  const query = path.indexOf('?')
+  if (query >= 0) throw refused(`A file of SQLite takes no parameters: leave out ${path.slice(query)}`)
+  return path
+}
+
+function fromFileUrl(url: string): string {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    throw refused('--url is no file of this machine: give file:///<folder>/<file>')
+  }
+}
+
+function refused(message: string): TaskError {
+  return new TaskError('ARGUMENT_INVALID', message, { argument: 'url' })
+}

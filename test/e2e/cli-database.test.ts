@@ -1,0 +1,200 @@
+/** What the command says of a database that it cannot use, and what it never does to one. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { raw, sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { canRun, isPostgres, openSubject } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { run, urlOf } from './command-line.ts'
+import type { Run } from './command-line.ts'
+
+const secret = 'correct-horse'
+
+describe.skipIf(!canRun)('the command line, of databases', () => {
+  let it: Fixture
+  let url = ''
+  let folder = ''
+  beforeAll(async () => {
+    it = await openFixture()
+    url = urlOf(it.subject)
+    folder = mkdtempSync(join(tmpdir(), 'taskstream-cli-'))
+  })
+  afterAll(async () => {
+    await it[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** One line with a code, without a stack or a secret. */
+  const expectRefusal = ({ code, out, err }: Run, words: RegExp): void => {
+    expect([code, out, err]).toEqual([1, '', expect.stringMatching(words)])
+    expect(err).toMatch(/^error: [^\n]+ \([A-Z_]+\)\n$/)
+    expect(err).not.toContain(secret)
+  }
+  /** The URL of the suite's server, for another user or database. */
+  const changed = (change: (url: URL) => void): string => {
+    const there = new URL(url)
+    change(there)
+    return there.href
+  }
+  const execute = (statement: string): Promise<unknown> =>
+    it.subject.transactions((transaction) => it.subject.execute(transaction, sql`${raw(statement)}`))
+
+  testOn(['sqlite-file'])('prints no password: not in help, not in errors, not of an address that cannot be read', async () => {
+    const safe = async (args: readonly string[], given?: string): Promise<void> => {
+      const { out, err } = await run(args, given === undefined ? {} : { url: given })
+      expect([args, out + err]).toEqual([args, expect.not.stringContaining(secret)])
+    }
+    for (const command of ['topics', 'push', 'migrate up'])
+      await safe([...command.split(' '), '--help'], `postgres://shop:${secret}@127.0.0.1:1/shop`)
+    for (const wrong of [
+      `postgres://shop:${secret}@nowhere.invalid/shop`,
+      `postgres://shop:${secret}@127.0.0.1:port/shop`,
+      `postgres://shop:${secret}/2@127.0.0.1/shop`,
+      `postgres://shop:${secret}#2@127.0.0.1/shop`,
+      `postgres://shop:%${secret}@127.0.0.1/shop`,
+      `postgres:/shop:${secret}@127.0.0.1/shop`,
+      `mysql://shop:${secret}@127.0.0.1:1/shop`,
+      `mariadb://shop:1/${secret}@127.0.0.1:1/shop`,
+      `redis://shop:${secret}@127.0.0.1/shop`,
+    ]) {
+      await safe(['topics'], wrong)
+    }
+    const right = `postgres://shop:${secret}@127.0.0.1:1/shop`
+    await safe(['topics', '--url', right])
+    // In a wrong place.
+    await safe([right])
+    await safe(['frob', `--url=${right}`])
+  })
+
+  testOn(['sqlite-file'])('takes nothing for a file of SQLite that does not say so, and makes no file by mistake', async () => {
+    const before = readdirSync(folder)
+    for (const [given, words] of [
+      ['foo', /sqlite:foo/],
+      ['tasks.db', /sqlite:tasks\.db/],
+      ['./tasks.db', /sqlite:\.\/tasks\.db/],
+      ['postgres:/localhost/shop', /postgres:\/\//],
+      ['sqlite:', /which file/i],
+      ['sqlite::memory:', /:memory:/],
+      ['sqlite:tasks.db?mode=ro', /mode=ro/],
+      ['sqllite:tasks.db', /No engine for sqllite/],
+      ['file://elsewhere/tasks.db', /file:/],
+    ] as const)
+      expectRefusal(await run(['migrate', 'up', '--url', given], { cwd: folder }), words)
+    expect(readdirSync(folder)).toEqual(before)
+    const spaced = join(folder, 'a b.db')
+    expect(await run(['migrate', 'up', '--url', `file://${folder}/a%20b.db`])).toMatchObject({ code: 0 })
+    expect(existsSync(spaced)).toBe(true)
+  })
+
+  testOn(['sqlite-file'])('says of a file of SQLite that cannot be opened what is wrong with it', async () => {
+    const noDatabase = join(folder, 'letter.txt')
+    writeFileSync(noDatabase, 'Dear database, this is a letter, and no database at all.'.repeat(100))
+    expectRefusal(await run(['topics', '--url', `sqlite:${folder}/gone.db`]), /There is no file .*migrate up.*DATABASE_MISSING/)
+    expectRefusal(await run(['topics', '--url', `sqlite:${folder}`]), /DATABASE_MISSING/)
+    expectRefusal(await run(['migrate', 'up', '--url', `sqlite:${folder}/gone/tasks.db`]), /folder.*DATABASE_MISSING/)
+    expectRefusal(await run(['topics', '--url', `sqlite:${noDatabase}`]), /no SQLite database.*DATABASE_MISSING/)
+  })
+
+  testOn(['postgres-18', 'mariadb'])('says that a database is missing, a login wrong, or a permission', async () => {
+    const missing = changed((there) => (there.pathname = '/not_there'))
+    expectRefusal(await run(['topics', '--url', missing]), /not_there.*DATABASE_MISSING/)
+    const name = 'taskstream_by_password'
+    const host = isPostgres ? '' : "@'127.0.0.1'"
+    await execute(
+      isPostgres ? `create role ${name} login password '${secret}'` : `create user ${name}${host} identified by '${secret}'`,
+    )
+    try {
+      const as = (password: string): string =>
+        changed((there) => {
+          there.username = name
+          there.password = password
+        })
+      if (!isPostgres) await execute(`grant usage on *.* to ${name}${host}`)
+      expectRefusal(await run(['topics', '--url', as(`${secret}-wrong`)]), /password.*AUTHENTICATION_FAILED/)
+      expectRefusal(await run(['topics', '--url', as('')]), /password.*AUTHENTICATION_FAILED/)
+      expectRefusal(await run(['topics', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
+      expectRefusal(await run(['push', 'a', 'b', '--initialize', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
+      const stranger = changed((there) => (there.username = 'nobody_at_all'))
+      expectRefusal(await run(['topics', '--url', stranger]), /AUTHENTICATION_FAILED/)
+      // It may look, and not write.
+      const database = new URL(url).pathname.slice(1)
+      await execute(
+        isPostgres ? `grant usage on schema taskstream to ${name}` : `grant select on ${database}.* to ${name}${host}`,
+      )
+      if (isPostgres) await execute(`grant select on all tables in schema taskstream to ${name}`)
+      expect(await run(['topics', '--url', as(secret)])).toMatchObject({ code: 0, err: '' })
+      expectRefusal(await run(['push', it.topic, 'a', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
+    } finally {
+      if (isPostgres) await execute(`drop owned by ${name}`)
+      await execute(isPostgres ? `drop role ${name}` : `drop user ${name}${host}`)
+    }
+  })
+
+  test('works on no tables but those of its release, whatever the command', async () => {
+    await using subject = await openSubject()
+    const there = urlOf(subject)
+    const commands = [
+      ['topics'],
+      ['topics', 'add', 'b'],
+      ['ls', 'a'],
+      ['count'],
+      ['push', 'a', 'x'],
+      ['push', 'b', 'x', '--initialize'],
+      ['redrive', 'a'],
+      ['pause', 'a'],
+      ['resume', 'a'],
+      ['periodic', 'ls'],
+      ['periodic', 'add', 'report', 'daily', 'a'],
+      ['periodic', 'pause', '--all'],
+      ['periodic', 'resume', '--all'],
+      ['periodic', 'run', 'report'],
+      ['periodic', 'rm', 'report'],
+      ['migrate', 'up'],
+      ['migrate', 'plan'],
+    ]
+    const tasks = subject.tasks()
+    await subject.transactions((transaction) => tasks.initialize(transaction, 'a'))
+    const table = raw(isPostgres ? 'taskstream.task_migration' : 'task_migration')
+    await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`insert into ${table} (version, name, applied) values (99, 'from the future', 'today')`),
+    )
+    for (const command of commands)
+      expectRefusal(await run([...command, '--url', there]), /upgrade @taskstream\/task-cli \(SCHEMA_NEWER\)/)
+    expect(await subject.transactions((transaction) => tasks.topics(transaction))).toEqual(['a'])
+    expect(await subject.transactions((transaction) => tasks.page(transaction, 'a'))).toEqual([])
+  })
+
+  test('speaks of commands where it says what to do', async () => {
+    await it.nextTopic()
+    const empty = join(folder, 'empty.db')
+    writeFileSync(empty, '')
+    const command = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
+    expectRefusal(await run(['topics', '--url', `sqlite:${empty}`]), /run: taskstream migrate up \(SCHEMA_MISSING\)/)
+    expectRefusal(await command('push', 'nowhere', 'a'), /"nowhere".*: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
+    expectRefusal(await command('push', 'two words', 'a'), /: taskstream topics add 'two words' \(TOPIC_UNKNOWN\)/)
+    expectRefusal(await command('periodic', 'add', 'x', 'daily', 'nowhere'), /: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
+    expectRefusal(await command('periodic', 'run', 'x'), /: taskstream periodic ls .*\(TIMER_UNKNOWN\)/)
+    await command('periodic', 'add', 'x', 'daily', it.topic)
+    expectRefusal(await command('periodic', 'add', 'x', 'daily', it.topic), /--replace.*\(TIMER_DUPLICATE\)/)
+    expectRefusal(await command('topics', 'add', it.topic, '--order', 'lifo'), /TOPIC_DIFFERENT/)
+    expectRefusal(await command('push', it.topic, 'a', '--insertion', 'supersede'), /topics add .* --keyed.*TOPIC_NOT_KEYED/)
+  })
+
+  test('makes topics known, with their order and condition', async () => {
+    const add = (...args: readonly string[]): Promise<Run> => run(['topics', 'add', ...args, '--url', url])
+    expect(await add('urgent', '--order', 'priority', '--condition', 'singular-by-identifier')).toEqual({
+      code: 0,
+      out: 'added: urgent\n',
+      err: '',
+    })
+    expect((await add('urgent')).out).toBe('already there: urgent\n')
+    expect(JSON.parse((await add('found', '--keyed', '--json')).out)).toEqual({ topic: 'found', added: true })
+    const { out } = await run(['topics', '--json', '--url', url])
+    expect(JSON.parse(out)).toContainEqual(
+      expect.objectContaining({ topic: 'urgent', order: 'priority', condition: 'singular-by-identifier' }),
+    )
+  })
+})
