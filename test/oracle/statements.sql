@@ -396,6 +396,14 @@ delete from task_activation where topic = :1
 delete from task_lane where topic = :1
 
 -- expire
+--   number
+select owner from task_owner where heartbeat > ((select k.ms from task_clock k) + :1) fetch first 1 rows only
+
+-- expire
+--   number
+update task_owner set heartbeat = (select k.ms from task_clock k) where heartbeat > ((select k.ms from task_clock k) + :1)
+
+-- expire
 --   text, number, number
 select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
 from task_topic p
@@ -446,6 +454,14 @@ reason = case when (t.max_tries is not null and t.tries >= t.max_tries) then 1 e
 completed = case when (t.max_tries is not null and t.tries >= t.max_tries) then (select k.ms from task_clock k) end,
 owner = case when (t.max_tries is not null and t.tries >= t.max_tries) then t.owner end,
 stage = case when t.stage < 9 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- expire
+--   number, number
+select owner from task_owner where heartbeat > (:1 + :2) fetch first 1 rows only
+
+-- expire
+--   number, number, number
+update task_owner set heartbeat = :1 where heartbeat > (:2 + :3)
 
 -- expire
 --   text, number, number, number
@@ -2222,7 +2238,7 @@ delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task
 --   text, number, number
 delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
 
--- push, recreate, repair, verb
+-- push, recreate, repair
 --   number
 select task_sequence.nextval as sequence from dual connect by level <= :1
 
@@ -2710,6 +2726,10 @@ from task_topic p
 order by p.topic
 
 -- repair
+--   text
+select count(*) as count from task_lane l where l.topic = :1
+
+-- repair
 --   text, number, number, number
 select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else 0 end as unlisted
 from task t
@@ -3140,6 +3160,23 @@ select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic
 update task_periodic set name = :1, timer = :2, summary = :3, topic = :4, identifier = :5, input = :6, headers = :7, priority = :8, max_tries = :9, misfire = :10, late_ms = :11, overlap = :12, jitter_ms = :13, starts = :14, ends = :15, max_count = :16, application = :17, changed = :18, status = :19, note = :20, occurrence = :21, due = :22 where scope = :23 and id = :24
 
 -- verb
+--   text, text, text, number, text, number
+select o.sequence
+from (select t.sequence, t.state, t.reference
+  from task t
+  where t.topic = :1 and t.external_id > :2 and t.external_id < :3
+  order by t.external_id desc
+  fetch first :4 rows only) o
+where o.reference = :5 and o.state in (0, 1, 2, 4)
+fetch first :6 rows only
+
+-- verb
+--   number, null, number, number, number, text, text
+update task_periodic
+set status = :1, note = :2, occurrence = :3, due = :4, skipped = :5
+where scope = :6 and id = :7
+
+-- verb
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2
 
@@ -3182,31 +3219,6 @@ select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic
 delete from task_periodic where scope = :1 and id = :2
 
 -- verb
---   text, number
-select t.state from task t where t.topic = :1 and t.sequence = :2
-
--- verb
---   JSON, JSON, text
-insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
-  due, deadline, listed, ranked, stage)
-with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-select n.wanted,
-p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
-r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
-when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
-when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
-case when r.state = 1 then p.listing else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
-from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
-where p.topic = :3 and n.nth = r.nth
-
--- verb
---   text, number, null, text, text
-update task_periodic
-set last_topic = :1, last_sequence = :2, last_occurrence = :3
-where scope = :4 and id = :5
-
--- verb
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1 and t.application = :2
 order by t.scope, t.id
@@ -3226,18 +3238,6 @@ select t.id from task_periodic t where t.scope = :1 and t.id = :2 and t.due is n
 -- verb
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= (select k.ms from task_clock k) order by t.scope, t.id
-
--- verb
---   number, null, number, number, number, number, text, number, text, text
-update task_periodic
-set status = :1, note = :2, occurrence = :3, due = :4, fired = :5, last_occurrence = :6, last_topic = :7, last_sequence = :8
-where scope = :9 and id = :10
-
--- verb
---   number, null, number, number, number, text, text
-update task_periodic
-set status = :1, note = :2, occurrence = :3, due = :4, skipped = :5
-where scope = :6 and id = :7
 
 -- verb
 --   number, text
@@ -3274,21 +3274,6 @@ order by t.scope, t.id
 -- verb
 --   number, text, number
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.status = :3 order by t.scope, t.id
-
--- verb
---   JSON, number, number, number, JSON, text
-insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
-  due, deadline, listed, ranked, stage)
-with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-select n.wanted,
-p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
-r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
-when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
-when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
-case when r.state = 1 then p.listing else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
-from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
-where p.topic = :6 and n.nth = r.nth
 
 -- verb
 --   number, text, text
