@@ -81,6 +81,8 @@ async function start(
     port: String(port),
     unix_socket_directories: socket,
     max_connections: '100',
+    // The server ends what a client has left half open, after a minute: a test is to see that, and not to be helped out of it.
+    authentication_timeout: '600',
     ...(options.durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }),
     ...options.settings,
   }

@@ -37,10 +37,7 @@ quietly(program)
 
 // Whoever reads may have read enough: | head.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
-process.on('uncaughtException', (error) => {
-  fail(error)
-  process.exit()
-})
+process.on('uncaughtException', fail)
 
 try {
   await program.parseAsync()
@@ -51,8 +48,8 @@ try {
 }
 
 function fail(error: unknown): void {
-  console.error(withoutSecrets(explain(error)))
-  process.exitCode = 1
+  // A driver may have left a connection half open, which would keep the process: it ends when everything is written.
+  process.stdout.write('', () => process.stderr.write(`${withoutSecrets(explain(error))}\n`, () => process.exit(1)))
 }
 
 /** Errors quote the arguments that they are about, and one may be an address with its password. */
