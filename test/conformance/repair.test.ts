@@ -56,6 +56,18 @@ describe.skipIf(!canRun)('repair', () => {
     await run(raw('delete from saved_task'))
     await run(sql`insert into saved_task select ${columns} from ${task} where topic = ${it.topic}`)
   }
+  /** Rows whose stage or rank is another than it was saved, and ended ones that are still listed. */
+  const differing = (): Promise<readonly unknown[]> =>
+    it.commit((transaction) =>
+      it.subject.execute(
+        transaction,
+        sql`select t.sequence
+              from ${task} t, saved_task s
+             where t.topic = ${it.topic} and s.sequence = t.sequence
+               and (t.ranked <> s.ranked or coalesce(t.stage, -1) <> coalesce(s.stage, -1)
+                    or t.state > 1 and t.listed = ${listedOf(true)})`,
+      ),
+    )
   const putBack = async (): Promise<void> => {
     await run(sql`delete from ${task} where topic = ${it.topic}`)
     await run(sql`insert into ${task} (${columns}) select ${columns} from saved_task`)
@@ -131,11 +143,16 @@ describe.skipIf(!canRun)('repair', () => {
         )
         expect((await repair()).corrected).toBeGreaterThan(0)
         expect(await repair()).toEqual({ topics: 1, ...nothing })
+        expect(await differing()).toEqual([])
         await run(
           sql`update ${task} set listed = ${listedOf(false)}, ranked = ${listedOf(false)}, stage = null where topic = ${it.topic}`,
         )
         await repair()
         expect(await repair()).toEqual({ topics: 1, ...nothing })
+        expect(await differing()).toEqual([])
+        await run(sql`update ${task} set listed = ${listedOf(true)} where topic = ${it.topic} and state > 1`)
+        expect((await repair()).corrected).toBe(2)
+        expect(await differing()).toEqual([])
         expect(await it.page()).toEqual(before)
         expect(await it.complete([held!])).toMatchObject({ lost: [] })
         const rest = await workOff()
@@ -167,8 +184,16 @@ describe.skipIf(!canRun)('repair', () => {
       await it.push(...many)
       await it.complete(await it.poll(1_000))
     }
-    for (let count = 0; count < 3; count++) expect(await it.poll()).toEqual([])
+    const passed = async (): Promise<number> => {
+      expect(await it.poll()).toEqual([])
+      if (!isPostgres) return Infinity
+      const [row] = await it.commit((transaction) =>
+        it.subject.execute(transaction, sql`select floor from taskstream.task_topic where topic = ${it.topic}`),
+      )
+      return Number(row!['floor'])
+    }
     const [first] = await it.page()
+    await expect.poll(passed).toBeGreaterThan(first!.sequence + 10)
     const wanted = [0, 1, 10].map((place) => first!.sequence + place)
     await run(
       sql`update ${task} set state = 1 where topic = ${it.topic} and sequence in (${wanted[0]!}, ${wanted[1]!}, ${wanted[2]!})`,
@@ -208,6 +233,24 @@ describe.skipIf(!canRun)('repair', () => {
     expect(await repair()).toEqual({ topics: 1, ...nothing, corrected: 1, listed: 1 })
     expect(names(await it.poll())).toEqual(['b', 'a'])
   })
+
+  testOn(['postgres', 'mariadb', 'mysql', 'oracle'])(
+    'tells polls of tasks that they saw blocked while it was at work',
+    async () => {
+      await it.nextTopic({ condition: 'singular-by-identifier' })
+      await it.push('a')
+      await it.complete(await it.poll())
+      await it.push('a')
+      // What has ended is taken for active.
+      await run(sql`update ${task} set stage = 0 where topic = ${it.topic} and state = 6`)
+      const session = await it.subject.session()
+      await session.begin()
+      expect(await it.tasks.repair(session.transaction, it.topic)).toMatchObject({ corrected: 1, noted: 1 })
+      expect(await it.poll()).toEqual([])
+      await session.commit()
+      expect(names(await it.poll())).toEqual(['a'])
+    },
+  )
 
   test('moves the sequence ahead of tasks that were numbered elsewhere, which pushes would run into', async () => {
     // A database numbers rows itself, or draws from a sequence that knows nothing of them.

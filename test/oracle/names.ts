@@ -73,7 +73,7 @@ class Names {
     this.#expression(close + 2, end, [scope])
   }
 
-  /** @returns what a select, perhaps after a `with`, returns */
+  /** @returns what a select, perhaps after a `with` or before a `union all`, returns */
   #block(start: number, end: number, outer: readonly Scope[]): Columns {
     const named = new Map<string, Columns>()
     let at = start
@@ -83,6 +83,11 @@ class Names {
       at = close + 1
     }
     const depth = this.#tokens[at]?.depth ?? 0
+    const union = this.#find(at, end, depth, 'union')
+    if (union < end) {
+      this.#block(union + 2, end, outer)
+      return this.#block(at, union, outer)
+    }
     const from = this.#find(at, end, depth, 'from')
     const { scope, next } = this.#sources(from, end, outer, named)
     const scopes = [scope, ...outer]

@@ -2820,40 +2820,37 @@ ranked = 0,
 stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
---   text, text, number, number, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :7)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :6
 
 -- repair
---   text, text, number, number, text, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :8)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :7
 
 -- repair
---   text, text, number, number, text, text, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :8 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :9)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :8
 
 -- repair
 --   text, number, number, number
@@ -2899,40 +2896,37 @@ ranked = 0,
 stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
---   text, text, number, number, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :7)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :6
 
 -- repair
---   text, text, number, number, text, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :8)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :7
 
 -- repair
---   text, text, number, number, text, text, text, text, text
-insert into task_turn (topic, identifier)
-select distinct :1, c.identifier
-from (
+--   text, number, number, text, text, text, text, text
+select c.identifier, 0 as noted from (
   select c.identifier
   from (select t.sequence, t.identifier
     from task t
-    where t.topic = :2 and t.sequence > :3 and t.sequence < :4 and t.state = 1 and t.listed = 0) c
-  where coalesce((select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :8 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
-where c.identifier not in (select n.identifier from task_turn n where n.topic = :9)
+    where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and t.state = 1 and t.listed = 0) c
+  where coalesce((select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :5 and b.identifier = c.identifier and b.stage = 1 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :6 and b.identifier = c.identifier and b.stage = 2 and b.sequence > c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :7 and b.identifier = c.identifier and b.stage = 3 and b.sequence > c.sequence fetch first 1 rows only)) is null) c
+union all
+select n.identifier, 1 as noted from task_turn n where n.topic = :8
 
 -- repair
 --   text, number, number, number

@@ -118,6 +118,7 @@ describe('the checks find what is wrong:', () => {
       ['select topic from task t, task_topic p where t.topic = p.topic', 'ORA-00918'],
       ['select t.topic, p.topic from task t, task_topic p where t.topic = p.topic fetch first 1 rows only', 'ORA-00918'],
       ['select t.topic from tasks_task t', 'ORA-00942'],
+      ['select t.topic from task t union all select n.state from task_turn n', 'ORA-00904'],
     ] as const)
       expect(nameErrors(text)).toContainEqual(expect.stringContaining(error))
   })

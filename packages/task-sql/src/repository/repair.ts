@@ -4,7 +4,6 @@
  */
 import { checkTopic } from '@taskstream/task-api'
 import type { Repair } from '@taskstream/task-api'
-import type { Dialect } from '../dialect.ts'
 import { checkSchema } from '../schema/migrate.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -13,6 +12,7 @@ import { unblocked } from './claim-singular.ts'
 import { topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { toPolling } from './polling.ts'
+import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
 import { noteIdentifiers, stageOfState, stages } from './turns.ts'
 
@@ -54,7 +54,7 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
     missed: conditional ? never : plain ? dialect.passed(topic) : always,
     conditional,
   })
-  const noted = conditional ? yield* dialect.touched(noteUnblocked(dialect, topic, unblocked(dialect, topic, polling))) : 0
+  const noted = conditional ? yield* noteMissed(context, topic, polling) : 0
   return { ...corrected, noted: corrected.noted + noted, held }
 }
 
@@ -93,6 +93,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     ranked = ${ranked},
     stage = ${stage ?? raw('null')}`
   const counts = { corrected: 0, listed: 0, noted: 0, left: 0 }
+  const noted = new Set<string>()
   const passedOver: number[] = []
   for (let after = 0, more = true; more;) {
     const found = yield sql`
@@ -112,10 +113,12 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     counts.listed += found.filter(({ unlisted: was }, index) => Number(was) === 1 && changed.has(sequences[index]!)).length
     passedOver.push(...sequences.filter((sequence) => !changed.has(sequence)))
     if (!derived.conditional) continue
-    const identifiers = new Set(rows.map(({ identifier }) => String(identifier)))
-    yield* noteIdentifiers(context, topic, [...identifiers])
-    counts.noted += identifiers.size
+    // Each once: many rows may be of one identifier.
+    const identifiers = [...new Set(rows.map(({ identifier }) => String(identifier)))].filter((one) => !noted.has(one))
+    yield* noteIdentifiers(context, topic, identifiers)
+    for (const identifier of identifiers) noted.add(identifier)
   }
+  counts.noted = noted.size
   if (passedOver.length > 0) {
     const [row] = yield sql`select count(*) as count from ${dialect.tasksAt(topic, passedOver)} and ${wrong}`
     counts.left = toNumber(row?.['count'])
@@ -123,14 +126,21 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
   return counts
 }
 
-/** Of identifiers that are noted already polls hear in any case. */
-function noteUnblocked(dialect: Dialect, topic: string, candidates: Statement): Statement {
-  const { turn } = dialect.tables
-  const start = dialect.beginPush(topic, true)
-  return sql`
-    ${start.with}
-    insert into ${turn} (topic, identifier)
-    select distinct ${topic}, c.identifier
-      from ${start.from} (${candidates}) c
-     where c.identifier not in (select n.identifier from ${turn} n where n.topic = ${topic})`
+/**
+ * Notes identifiers whose next task is neither blocked nor listed, and that are not noted: nobody will look for it. One statement says both,
+ * as what goes and its note come together. @returns how many there were
+ */
+function* noteMissed(context: Context, topic: string, polling: Polling): Verb<number> {
+  const { dialect } = context
+  const rows = yield sql`
+    select c.identifier, 0 as noted from (${unblocked(dialect, topic, polling)}) c
+     union all
+    select n.identifier, 1 as noted from ${dialect.tables.turn} n where n.topic = ${topic}`
+  const identifiers = (noted: number): string[] =>
+    rows.filter((row) => Number(row['noted']) === noted).map(({ identifier }) => String(identifier))
+  const known = new Set(identifiers(1))
+  const missed = [...new Set(identifiers(0))].filter((identifier) => !known.has(identifier))
+  for (let start = 0; start < missed.length; start += portion)
+    yield* noteIdentifiers(context, topic, missed.slice(start, start + portion))
+  return missed.length
 }
