@@ -1,4 +1,3 @@
-import { TaskError } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect, HeldRequest, RowColumn, Tables } from '../dialect.ts'
 import { anyScale } from './any-scale.ts'
 import { attemptOf } from '../repository/lease.ts'
@@ -7,6 +6,7 @@ import { sequencesOf } from '../repository/row.ts'
 import { orderByTopic, returningWrites } from './returning.ts'
 import type { HeldRows } from './returning.ts'
 import { limitedLocks } from './limited-locks.ts'
+import { classifySqliteError } from './sqlite-errors.ts'
 import { migrationTable } from '../schema/migration-table.ts'
 import { transactionScript } from '../schema/script.ts'
 import { sqliteMigrations } from '../schema/sqlite.ts'
@@ -114,7 +114,7 @@ export function sqlite(): Dialect {
       // Nothing is noted: the index of active rows is exact.
     },
     ...anyScale,
-    classify,
+    classify: classifySqliteError,
   }
 }
 
@@ -187,25 +187,4 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
     returning ${columns}`
   if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
-}
-
-/** A library may have wrapped the driver's error: it is then the cause of what it throws. */
-function classify(error: unknown): TaskError | undefined {
-  if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  return classifyDriverError(error) ?? classify(error.cause)
-}
-
-function classifyDriverError(error: Error): TaskError | undefined {
-  // better-sqlite3 gives the name of the result code, node:sqlite its number.
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  if (String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5)) {
-    return new TaskError('DATABASE_BUSY', 'Another process is writing to the SQLite file: try again', {}, { cause: error })
-  }
-  if (error.message.startsWith('no such table: task')) {
-    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
-  }
-  if (/connection is not open|database is not open/.test(error.message)) {
-    return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, { cause: error })
-  }
-  return undefined
 }

@@ -36,6 +36,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
         { isolationLevel: 'read committed' },
       ),
     classifyPostgresError,
+    (transaction) => transaction.execute(sql`select`),
   )
 }
 
@@ -51,14 +52,15 @@ export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<
   db: DrizzleDatabase<Transaction>,
   sql: DrizzleSql<Query>,
 ): TransactionSource<Transaction> {
+  const run = (transaction: Transaction, text: string): PromiseLike<unknown> =>
+    transaction.execute(sql([text] as unknown as TemplateStringsArray))
   return mysqlLibraryTransactions<Transaction>(
     (work) =>
-      db.transaction(
-        (transaction) =>
-          inSavepoint(transaction, (text) => transaction.execute(sql([text] as unknown as TemplateStringsArray)), work),
-        { isolationLevel: 'read committed' },
-      ),
+      db.transaction((transaction) => inSavepoint(transaction, (text) => run(transaction, text), work), {
+        isolationLevel: 'read committed',
+      }),
     classifyMysqlError,
+    run,
   )
 }
 

@@ -37,6 +37,7 @@ export function knexTransactions<Transaction extends KnexTransaction>(
         await transaction.raw('select', [])
       }),
     (error) => classified(error, classifyPostgresError),
+    (transaction) => transaction.raw('select', []),
   )
 }
 
@@ -54,6 +55,7 @@ export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   return mysqlLibraryTransactions<Transaction>(
     (work) => readCommitted(knex, (transaction) => inSavepoint(transaction, (text) => transaction.raw(text, []), work)),
     (error) => classified(error, classifyMysqlError),
+    (transaction, text) => transaction.raw(text, []),
   )
 }
 
@@ -64,10 +66,11 @@ function readCommitted<Transaction>(
   return knex.transaction(work, { isolationLevel: 'read committed' })
 }
 
-function classified(error: unknown, classify: (error: unknown) => unknown): unknown {
+function classified(error: unknown, classify: (error: unknown) => TaskError | undefined): TaskError | undefined {
   const known = classify(inDriversWords(error))
   // The words of a Knex instance without a pool.
-  return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
+  const gone = error instanceof Error && error.message === 'Unable to acquire a connection'
+  return known ?? (gone ? closed(error) : undefined)
 }
 
 function closed(cause: unknown): TaskError {

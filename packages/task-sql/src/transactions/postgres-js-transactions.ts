@@ -20,5 +20,9 @@ export interface PostgresJs<Transaction extends PostgresJsTransaction = Postgres
 export function postgresJsTransactions<Transaction extends PostgresJsTransaction>(
   sql: PostgresJs<Transaction>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>((work) => sql.begin('isolation level read committed', work), classifyPostgresError)
+  return libraryTransactions<Transaction>(
+    (work) => sql.begin('isolation level read committed', work),
+    classifyPostgresError,
+    (transaction) => transaction.unsafe('select', []),
+  )
 }
