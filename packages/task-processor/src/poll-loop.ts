@@ -2,6 +2,7 @@ import { isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { LeasedBatch } from './leased-batch.ts'
+import type { Leftovers } from './leftovers.ts'
 import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { Condition } from './listener.ts'
@@ -10,7 +11,7 @@ import { TransactionalBatch } from './transactional-batch.ts'
 import { Wake } from './wake.ts'
 
 /** How a topic is polled. */
-export interface PollSettings {
+export interface PollSettings<Transaction> {
   readonly poll: PollOptions & { readonly size: number }
   readonly mode: 'leased' | 'transactional'
   readonly concurrency: number
@@ -18,6 +19,8 @@ export interface PollSettings {
   readonly limiter: TaskLimiter
   /** Whether the owner's lease holds: without it nothing is polled. */
   readonly mayPoll: () => boolean
+  /** What batches have left behind. */
+  readonly leftovers: Leftovers<Transaction>
   /** The loop has ended by itself, and will not go on. */
   readonly onFatal: (error: unknown) => void
 }
@@ -34,7 +37,7 @@ export class PollLoop<Transaction> {
   /** Handlers that were given up, and run on: as many are put up with as there may be batches. */
   readonly #stuck: Set<Batch> = new Set()
   readonly #environment: BatchEnvironment<Transaction>
-  readonly #settings: PollSettings
+  readonly #settings: PollSettings<Transaction>
   readonly #wake: Wake
   readonly #polling: Condition
   readonly #draining = new AbortController()
@@ -55,10 +58,13 @@ export class PollLoop<Transaction> {
   #ahead = 1
   /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
   #releaseAt = 0
+  /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
+  #setbacks = 0
+  #resumeAt = 0
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
-  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings) {
+  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings<Transaction>) {
     this.#environment = environment
     this.#settings = settings
     this.#wake = new Wake(environment.clock)
@@ -69,8 +75,12 @@ export class PollLoop<Transaction> {
   }
 
   start(): void {
-    // Whatever it is, nobody polls any more.
-    this.#ended ??= this.#run().catch((error: unknown) => this.#settings.onFatal(error))
+    this.#ended ??= this.#run()
+      // Whatever it is, nobody polls any more.
+      .catch((error: unknown) => this.#settings.onFatal(error))
+      .finally(() => {
+        if (this.#uncertain) this.#settings.leftovers.doubt(this.#environment.topic)
+      })
   }
 
   wake(): void {
@@ -97,6 +107,11 @@ export class PollLoop<Transaction> {
         await this.#wake.sleep(version, releaseEveryMs)
         continue
       }
+      const pausedMs = this.#resumeAt - this.#environment.clock.monotonicMs()
+      if (pausedMs > 0) {
+        await this.#wake.sleep(version, pausedMs)
+        continue
+      }
       let release: () => void
       try {
         release = await this.#settings.limiter.acquire(this.#environment.topic, signal)
@@ -119,10 +134,12 @@ export class PollLoop<Transaction> {
   /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
+    const { leftovers } = this.#settings
     try {
       if (clock.monotonicMs() >= this.#releaseAt)
         this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
-      if (this.#uncertain) await this.#reclaim()
+      if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
+      if (this.#uncertain || leftovers.isDoubted(topic)) await this.#reclaim()
       const found = await this.#begin(release)
       this.#polling.worked()
       if (found > 0) {
@@ -136,7 +153,7 @@ export class PollLoop<Transaction> {
       if (version !== this.#wake.version) return 0
       // Before it sleeps it must know when to wake.
       const { released, nextDueMs = Infinity } = await this.#release()
-      const sleepMs = Math.min(nextDueMs, this.#idleMs(++this.#empty))
+      const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
       this.#releaseAt = clock.monotonicMs() + nextDueMs
       return released > 0 ? 0 : sleepMs
     } catch (error) {
@@ -232,6 +249,8 @@ export class PollLoop<Transaction> {
     this.batches.add(batch)
     await ended
     this.batches.delete(batch)
+    this.#settings.leftovers.add(this.#environment.topic, batch.undecided)
+    this.#pauseAfter(batch)
     release()
     this.#stuck.add(batch)
     void batch.handled.then(() => {
@@ -243,10 +262,16 @@ export class PollLoop<Transaction> {
     if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
+  /** What could not be completed would be polled, and handled, again at once. */
+  #pauseAfter({ finished, setback }: Batch): void {
+    const now = this.#environment.clock.monotonicMs()
+    if (finished.length > 0) this.#setbacks = 0
+    else if (setback && now >= this.#resumeAt) this.#resumeAt = now + pauseMs(++this.#setbacks, 100, 2, 10_000, 0.5)
+  }
+
   async #reclaim(): Promise<void> {
-    const { dispatcher, repository, topic } = this.#environment
     const known = [...this.batches].flatMap((batch) => batch.tasks)
-    await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, known))
+    await this.#settings.leftovers.reclaim(this.#environment.topic, known)
     this.#uncertain = false
   }
 
