@@ -16,6 +16,8 @@ interface Part {
   readonly decisions: Decisions
   /** How often it was not given a lock, or not the time. */
   readonly waits: number
+  /** What went wrong was told. */
+  readonly told?: true
 }
 
 /** What is known of one call: what was written as it was asked for, and why the rest was not. */
@@ -179,27 +181,28 @@ export class Completing<Transaction> {
 
   /** What is tried instead. */
   #otherwise(part: Part, error: unknown, outcome: Outcome): readonly Part[] {
-    const { listener, retry } = this.#environment
     const { rung, decisions } = part
-    if (decisions.size > 1 && this.#hopeless < hopeless) return halves(part)
-    if (rung === 'decided' || rung === 'returned') {
-      outcome.failure ??= { error }
-      listener.onError({ ...this.#eventOf(decisions), activity: 'complete', error })
-    }
-    if (this.#hopeless >= hopeless) {
+    const isHopeless = this.#hopeless >= hopeless
+    if (decisions.size > 1 && !isHopeless) return halves(part)
+    const [[task, decision]] = decisions as unknown as [[HeldTask, TaskDecision]]
+    const ascii = decision.inAscii()
+    if (rung === 'decided' && ascii !== decision && !isHopeless) return alone(task, ascii, 'in ascii')
+    this.#tell(part, error, outcome)
+    if (isHopeless || rung === 'returned') {
+      this.#hopeless++
       this.#leaveTasks([...decisions.keys()])
       return []
     }
-    const [[task, decision]] = [...decisions] as [[HeldTask, TaskDecision]]
-    const next = (next: Rung, as: TaskDecision): readonly Part[] => [{ rung: next, decisions: new Map([[task, as]]), waits: 0 }]
-    const ascii = decision.inAscii()
-    if (rung === 'decided' && ascii !== decision) return next('in ascii', ascii)
-    if (rung === 'decided' || rung === 'in ascii') return next('failed', failed(task, error, retry).inAscii())
+    if (rung !== 'failed') return alone(task, failed(task, error, this.#environment.retry).inAscii(), 'failed')
     this.#setback = true
-    if (rung === 'failed') return next('returned', decision)
-    this.#hopeless++
-    this.#leaveTasks([task])
-    return []
+    return alone(task, decision, 'returned')
+  }
+
+  /** Of a task it is told once that it could not be written as it was to be. */
+  #tell({ decisions, told }: Part, error: unknown, outcome: Outcome): void {
+    if (told) return
+    outcome.failure ??= { error }
+    this.#environment.listener.onError({ ...this.#eventOf(decisions), activity: 'complete', error })
   }
 
   /** Nobody waits any more. */
@@ -237,6 +240,11 @@ export class Completing<Transaction> {
     const event = this.#event()
     return event.tasks.length === decisions.size ? event : { ...event, tasks: [...decisions.keys()] }
   }
+}
+
+/** With a decision that it is not to be in ASCII only, it was told why. */
+function alone(task: HeldTask, decision: TaskDecision, rung: Rung): readonly Part[] {
+  return [{ rung, decisions: new Map([[task, decision]]), waits: 0, ...(rung !== 'in ascii' && { told: true }) }]
 }
 
 function returning(tasks: readonly HeldTask[]): Part {
