@@ -33,12 +33,6 @@ const noDecision = TaskDecision.success()
 /** So many tasks in a row of which nothing can be written: it is not because of them, and the others are not taken one by one. */
 const hopeless = 3
 
-export interface CompletingOptions {
-  /** Whether what is completed together is a single statement. */
-  readonly plain: boolean
-  readonly event: () => BatchEvent
-}
-
 /** What completing needs of its batch's environment. */
 export type CompletingEnvironment<Transaction> = Pick<
   BatchEnvironment<Transaction>,
@@ -52,8 +46,8 @@ export type CompletingEnvironment<Transaction> = Pick<
  */
 export class Completing<Transaction> {
   readonly #environment: CompletingEnvironment<Transaction>
+  readonly #batch: { readonly event: BatchEvent }
   readonly #plain: boolean
-  readonly #event: () => BatchEvent
   readonly #condition: Condition
   #finished: readonly HeldTask[] = []
   #returned: readonly HeldTask[] = []
@@ -64,10 +58,11 @@ export class Completing<Transaction> {
   #hopeless = 0
   #setback = false
 
-  constructor(environment: CompletingEnvironment<Transaction>, { plain, event }: CompletingOptions) {
+  /** `plain`: what is completed together is a single statement. */
+  constructor(environment: CompletingEnvironment<Transaction>, batch: { readonly event: BatchEvent }, plain: boolean) {
     this.#environment = environment
+    this.#batch = batch
     this.#plain = plain
-    this.#event = event
     this.#condition = new Condition(environment.listener, 'complete', environment.topic)
   }
 
@@ -131,7 +126,6 @@ export class Completing<Transaction> {
       let begun = false
       try {
         this.#note(part, await this.#once(part, () => (begun = true)), outcome)
-        this.#condition.worked()
         this.#hopeless = failures = 0
       } catch (error) {
         if (!dispatcher.isPassing(error, begun)) {
@@ -140,7 +134,7 @@ export class Completing<Transaction> {
         }
         if (patience.isOver) {
           this.#leave([part, ...parts], error, outcome)
-          break
+          return outcome
         }
         this.#condition.failed(error)
         const waits = begun && isWait(error)
@@ -149,6 +143,8 @@ export class Completing<Transaction> {
         await patience.pause(++failures)
       }
     }
+    // Not before: of a row that stays locked it is told once, however many neighbours are done.
+    this.#condition.worked()
     return outcome
   }
 
@@ -212,7 +208,7 @@ export class Completing<Transaction> {
     const tasks = parts.flatMap(({ decisions }) => [...decisions.keys()])
     this.#leaveTasks(tasks)
     // What was repeated was told when it began.
-    if (this.#condition.failures === 0) listener.onError({ ...this.#event(), tasks, activity: 'complete', error })
+    if (this.#condition.failures === 0) listener.onError({ ...this.#batch.event, tasks, activity: 'complete', error })
   }
 
   #leaveTasks(tasks: readonly HeldTask[]): void {
@@ -237,7 +233,7 @@ export class Completing<Transaction> {
 
   /** Of a part it is told with the part's tasks. */
   #eventOf(decisions: Decisions): BatchEvent {
-    const event = this.#event()
+    const { event } = this.#batch
     return event.tasks.length === decisions.size ? event : { ...event, tasks: [...decisions.keys()] }
   }
 }

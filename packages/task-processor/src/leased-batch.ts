@@ -17,8 +17,8 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly #plain: boolean
   /** For the database. */
   readonly #patience: Patience
-  /** The same, as long as the batch is its handler's. */
-  readonly #handlersPatience: Patience
+  /** The same, for what its handler has asked for. */
+  #handlersPatience: Patience | undefined
   /** The handler's own completion, once it has asked for one. */
   #asked: Promise<Completion> | undefined
   #own: OwnCompletion<Transaction> | undefined
@@ -38,8 +38,7 @@ export class LeasedBatch<Transaction> implements Batch {
     this.#plain = plain
     this.#handling = new Handling(environment, tasks)
     this.#patience = new Patience(environment.clock)
-    this.#handlersPatience = new Patience(environment.clock)
-    this.#completing = new Completing(environment, { plain, event: () => this.event })
+    this.#completing = new Completing(environment, this, plain)
   }
 
   get finished(): readonly HeldTask[] {
@@ -76,7 +75,7 @@ export class LeasedBatch<Transaction> implements Batch {
 
   giveUp(): void {
     this.#patience.end()
-    this.#handlersPatience.end()
+    this.#handlersPatience?.end()
   }
 
   /** Begins to handle the batch. */
@@ -112,34 +111,38 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   readonly #complete: HandlerContext<Transaction>['complete'] = (decide) => {
-    const { topic, listener } = this.#environment
+    const { topic, listener, clock } = this.#environment
     if (this.#asked) return Promise.reject(completedAlready(topic))
     if (this.#taken) {
       listener.onLost(this.event)
       const message = `The batch of topic "${topic}" was taken from its handler: it took too long, or the node stopped`
       return Promise.reject(new TaskError('TASK_LOST', message, { lost: this.tasks }))
     }
+    const patience = (this.#handlersPatience = new Patience(clock))
+    if (this.#patience.isOver) patience.end()
     this.#asked =
-      typeof decide === 'function' ? this.#completeWith(new OwnCompletion(this.#environment, decide)) : this.#completeAs(decide)
+      typeof decide === 'function'
+        ? this.#completeWith(new OwnCompletion(this.#environment, decide), patience)
+        : this.#completeAs(decide, patience)
     // Who asked hears of a failure; if it does not listen, the batch does.
     this.#asked.catch(() => {})
     return this.#asked
   }
 
   /** With what the handler writes in the same transaction. */
-  async #completeWith(own: OwnCompletion<Transaction>): Promise<Completion> {
+  async #completeWith(own: OwnCompletion<Transaction>, patience: Patience): Promise<Completion> {
     this.#own = own
     this.#environment.listener.onCallback(this.event)
-    const completion = await own.run(this.tasks, this.#completing, this.#handlersPatience)
+    const completion = await own.run(this.tasks, this.#completing, patience)
     this.#decided = true
     return completion
   }
 
-  async #completeAs(given: Decisions): Promise<Completion> {
+  async #completeAs(given: Decisions, patience: Patience): Promise<Completion> {
     this.#environment.listener.onCallback(this.event)
     const decisions = complement(this.tasks, given)
     try {
-      return await this.#completing.complete(decisions, this.#handlersPatience)
+      return await this.#completing.complete(decisions, patience)
     } catch (error) {
       this.#told = error
       throw error
@@ -196,7 +199,7 @@ export class LeasedBatch<Transaction> implements Batch {
       return
     }
     listener.onError({ ...this.event, activity, error })
-    this.#handlersPatience.end()
+    this.#handlersPatience?.end()
     await this.#failAll(timedOut ? aborted : error)
   }
 
@@ -209,7 +212,7 @@ export class LeasedBatch<Transaction> implements Batch {
 
   #take(): void {
     this.#taken = true
-    this.#handlersPatience.end()
+    this.#handlersPatience?.end()
   }
 
   async #failAll(reason: unknown): Promise<void> {

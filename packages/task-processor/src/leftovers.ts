@@ -127,10 +127,7 @@ export class Leftovers<Transaction> {
     const tasks = [...left.tasks]
     // Told once, however often it is tried.
     const listener = { ...this.#options.listener, onError: ({ error }: { error: unknown }) => left.condition.failed(error) }
-    const completing = new Completing(
-      { ...this.#options, listener, topic, retry: undefined },
-      { plain: false, event: () => ({ topic, tasks }) },
-    )
+    const completing = new Completing({ ...this.#options, listener, topic, retry: undefined }, { event: { topic, tasks } }, false)
     const once = new Patience(this.#options.clock)
     once.end()
     await completing.handBack(tasks, once)

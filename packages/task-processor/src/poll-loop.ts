@@ -1,4 +1,4 @@
-import { isTaskError } from '@taskstream/task-api'
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { LeasedBatch } from './leased-batch.ts'
@@ -27,6 +27,9 @@ export interface PollSettings<Transaction> {
 
 /** Small batches are polled several at a time, of so many tasks at most: a poll costs the database more than most of its rows. */
 const polledAtOnce = 100
+
+/** What nobody knows of, and cannot be written, is looked for so often. */
+const reclaimEveryMs = 10_000
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
 const releaseEveryMs = 1_000
@@ -61,6 +64,8 @@ export class PollLoop<Transaction> {
   /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
   #setbacks = 0
   #resumeAt = 0
+  /** When what nobody knows of is looked for again, after that could not be written. */
+  #reclaimAt = 0
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
@@ -139,7 +144,7 @@ export class PollLoop<Transaction> {
       if (clock.monotonicMs() >= this.#releaseAt)
         this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
-      if (this.#uncertain || leftovers.isDoubted(topic)) await this.#reclaim()
+      if ((this.#uncertain || leftovers.isDoubted(topic)) && clock.monotonicMs() >= this.#reclaimAt) await this.#reclaim()
       const found = await this.#begin(release)
       this.#polling.worked()
       if (found > 0) {
@@ -270,8 +275,16 @@ export class PollLoop<Transaction> {
   }
 
   async #reclaim(): Promise<void> {
+    const { clock, listener, topic } = this.#environment
     const known = [...this.batches].flatMap((batch) => batch.tasks)
-    await this.#settings.leftovers.reclaim(this.#environment.topic, known)
+    try {
+      await this.#settings.leftovers.reclaim(topic, known)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      // Of one that cannot be written the others are not to suffer: they are polled meanwhile.
+      listener.onError({ activity: 'poll', topic, error })
+      this.#reclaimAt = clock.monotonicMs() + reclaimEveryMs
+    }
     this.#uncertain = false
   }
 
