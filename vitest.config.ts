@@ -32,6 +32,10 @@ const oneWriter = [
   'test/faults/server-crash.test.ts',
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
+/** What a server is asked, whatever it can do besides. */
+const server = ['test/faults/library-errors.test.ts', 'test/faults/encoding.test.ts']
+/** Triggers of the suite's own, which are written for each engine but Oracle. */
+const triggers = ['test/e2e/undecided.test.ts', 'test/e2e/left-behind.test.ts', 'test/faults/passing.test.ts', ...server]
 const pooled = ['test/e2e/pooled.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts']
@@ -60,9 +64,9 @@ const direct = ['test/faults/*.test.ts', 'test/e2e/wake.test.ts', 'test/e2e/thre
 const withoutNotices = [...oneWriter, ...manyWriters, ...pooled, 'test/e2e/wake.test.ts']
 const excluded: Readonly<Record<string, readonly string[]>> = {
   'sqlite-memory': [...oneConnection, ...pooled],
-  'sqlite-file': [...oneWriter, ...pooled],
+  'sqlite-file': [...oneWriter, ...server, ...pooled],
   // One engine of each family is put under stress: a node's waiting is no other on the other driver.
-  'node-sqlite': [...oneWriter, ...pooled, 'test/faults/stress.test.ts'],
+  'node-sqlite': [...oneWriter, ...server, ...pooled, 'test/faults/stress.test.ts'],
   testing: [...oneConnection, ...pooled, 'test/conformance/drivers.test.ts'],
   'postgres-18': [...manyWriters, ...pooled],
   // The oldest release: what it does, and what statements it takes. How a server dies is tested on the newest.
@@ -72,7 +76,7 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   mariadb: withoutNotices,
   mysql: withoutNotices,
   // One driver, which is the one that everything else is run on.
-  oracle: [...withoutNotices, 'test/conformance/drivers.test.ts'],
+  oracle: [...withoutNotices, ...triggers, 'test/conformance/drivers.test.ts'],
 }
 
 /** The packages' sources, without a build. */

@@ -29,9 +29,19 @@ export interface Driver {
   readonly connectsFirst?: true
   /** What was closed is opened again by whoever uses it. */
   readonly reopens?: true
+  /** It waits for a connection for as long as that takes. */
+  readonly waits?: true
   /** A database's URL or a file. */
-  open(at: string): Promise<OpenDriver>
+  open(at: string, pool?: PoolSettings): Promise<OpenDriver>
 }
+
+/** How many connections there are, and how long one is waited for, as far as that can be said. */
+export interface PoolSettings {
+  readonly max: number
+  readonly waitMs?: number
+}
+
+export const ordinaryPool: PoolSettings = { max: 4 }
 
 export function takeSync(steps: ReturnType<Steps>): void {
   let step = steps.next()

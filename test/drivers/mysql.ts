@@ -14,12 +14,12 @@ import type { Knex } from 'knex'
 import { CamelCasePlugin, Kysely, MysqlDialect, sql as kyselySql } from 'kysely'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool } from 'mysql2/promise'
-import type { PoolConnection } from 'mysql2/promise'
+import type { PoolConnection, PoolOptions } from 'mysql2/promise'
 import { DataSource } from 'typeorm'
 import type { EntityManager } from 'typeorm'
 import { subjectName } from '../subject.ts'
-import { takeAsync } from './driver.ts'
-import type { Driver, OpenDriver } from './driver.ts'
+import { ordinaryPool, takeAsync } from './driver.ts'
+import type { Driver, OpenDriver, PoolSettings } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
 import { openPrismaClient, prismaInvoices } from './prisma.ts'
 import type { PrismaInvoiceTransaction } from './prisma.ts'
@@ -28,8 +28,15 @@ import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
 const invoice = mysqlTable('invoice', { id: text('id') })
 
-async function openMysql2(uri: string): Promise<OpenDriver> {
-  const pool = createPool({ uri, connectionLimit: 4 })
+/** mysql2 waits for ever, or not at all. */
+const poolOptions = (uri: string, { max, waitMs }: PoolSettings): PoolOptions => ({
+  uri,
+  connectionLimit: max,
+  waitForConnections: waitMs === undefined,
+})
+
+async function openMysql2(uri: string, settings: PoolSettings = ordinaryPool): Promise<OpenDriver> {
+  const pool = createPool(poolOptions(uri, settings))
   return {
     dialect,
     adapter: fromMysql2,
@@ -57,8 +64,13 @@ interface Tables {
   invoice: { id: string }
 }
 
-async function openKysely(uri: string, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
-  const db = new Kysely<Tables>({ dialect: new MysqlDialect({ pool: createCallbackPool({ uri, connectionLimit: 4 }) }), plugins })
+async function openKysely(
+  uri: string,
+  settings: PoolSettings = ordinaryPool,
+  plugins: CamelCasePlugin[] = [],
+): Promise<OpenDriver> {
+  const pool = createCallbackPool(poolOptions(uri, settings))
+  const db = new Kysely<Tables>({ dialect: new MysqlDialect({ pool }), plugins })
   return {
     dialect,
     adapter: fromKyselyMysql(kyselySql),
@@ -70,8 +82,8 @@ async function openKysely(uri: string, plugins: CamelCasePlugin[] = []): Promise
   }
 }
 
-async function openDrizzle(uri: string): Promise<OpenDriver> {
-  const pool = createPool({ uri, connectionLimit: 4 })
+async function openDrizzle(uri: string, settings: PoolSettings = ordinaryPool): Promise<OpenDriver> {
+  const pool = createPool(poolOptions(uri, settings))
   const db = drizzle(pool)
   return {
     dialect,
@@ -84,8 +96,13 @@ async function openDrizzle(uri: string): Promise<OpenDriver> {
   }
 }
 
-async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriver> {
-  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
+async function openKnex(
+  uri: string,
+  { max, waitMs }: PoolSettings = ordinaryPool,
+  config: Knex.Config = {},
+): Promise<OpenDriver> {
+  const wait = waitMs !== undefined && { acquireConnectionTimeout: waitMs }
+  const db = knex({ client: 'mysql2', connection: uri, pool: { min: 0, max }, log: { warn: () => {} }, ...wait, ...config })
   return {
     dialect,
     adapter: fromKnexMysql,
@@ -97,9 +114,15 @@ async function openKnex(uri: string, config: Knex.Config = {}): Promise<OpenDriv
   }
 }
 
-async function openTypeorm(url: string): Promise<OpenDriver> {
+async function openTypeorm(url: string, { max, waitMs }: PoolSettings = ordinaryPool): Promise<OpenDriver> {
   const type = subjectName === 'mysql' ? 'mysql' : 'mariadb'
-  const dataSource = new DataSource({ type, url, poolSize: 4, entities: [invoiceEntity] })
+  const dataSource = new DataSource({
+    type,
+    url,
+    poolSize: max,
+    entities: [invoiceEntity],
+    extra: { waitForConnections: waitMs === undefined },
+  })
   await dataSource.initialize()
   return {
     dialect,
@@ -113,9 +136,9 @@ async function openTypeorm(url: string): Promise<OpenDriver> {
   }
 }
 
-async function openPrisma(uri: string): Promise<OpenDriver> {
+async function openPrisma(uri: string, { max, waitMs = 3_000 }: PoolSettings = ordinaryPool): Promise<OpenDriver> {
   // Longer than Prisma waits for a connection, as it is unless set.
-  const prisma = await openPrismaClient('mysql', new PrismaMariaDb(`${uri}?acquireTimeout=3000`))
+  const prisma = await openPrismaClient('mysql', new PrismaMariaDb(`${uri}?acquireTimeout=${waitMs}&connectionLimit=${max}`))
   return {
     dialect,
     adapter: fromPrismaMysql,
@@ -131,13 +154,13 @@ async function openPrisma(uri: string): Promise<OpenDriver> {
 export const mysqlDrivers: readonly Driver[] = [
   { name: 'mysql2', open: openMysql2 },
   { name: 'Kysely on mysql2', open: openKysely },
-  { name: 'Kysely on mysql2 with camel case', open: (uri) => openKysely(uri, [new CamelCasePlugin()]) },
+  { name: 'Kysely on mysql2 with camel case', open: (uri, pool) => openKysely(uri, pool, [new CamelCasePlugin()]) },
   { name: 'Drizzle on mysql2', open: openDrizzle },
   { name: 'Knex on mysql2', tellsEnd: true, open: openKnex },
   {
     name: 'Knex on mysql2 with camel case',
     tellsEnd: true,
-    open: (uri) => openKnex(uri, { postProcessResponse: camelCaseRows }),
+    open: (uri, pool) => openKnex(uri, pool, { postProcessResponse: camelCaseRows }),
   },
   { name: 'TypeORM on mysql2', tellsEnd: true, connectsFirst: true, open: openTypeorm },
   { name: 'Prisma on mariadb', tellsEnd: true, reopens: true, open: openPrisma },

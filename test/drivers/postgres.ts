@@ -19,8 +19,8 @@ import pg from 'pg'
 import postgresJs from 'postgres'
 import { DataSource } from 'typeorm'
 import type { EntityManager, QueryRunner } from 'typeorm'
-import { takeAsync } from './driver.ts'
-import type { Driver, OpenDriver, Steps } from './driver.ts'
+import { ordinaryPool, takeAsync } from './driver.ts'
+import type { Driver, OpenDriver, PoolSettings, Steps } from './driver.ts'
 import { camelCaseRows } from './knex-camel-case.ts'
 import { openPrismaClient, prismaInvoices } from './prisma.ts'
 import type { PrismaInvoiceTransaction } from './prisma.ts'
@@ -30,16 +30,16 @@ import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 const dialect = postgres({ schema: 'drivers' })
 const invoice = pgTable('invoice', { id: text('id') })
 
-function openPool(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 4 })
+function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, ...(waitMs !== undefined && { connectionTimeoutMillis: waitMs }) })
   // A connection that is lost says so by an event, which ends the process if nobody listens; pg's pool only does while it is idle.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
-async function openPg(url: string): Promise<OpenDriver> {
-  const pool = openPool(url)
+async function openPg(url: string, settings?: PoolSettings): Promise<OpenDriver> {
+  const pool = openPool(url, settings)
   return {
     dialect,
     adapter: fromPg,
@@ -80,8 +80,8 @@ interface Tables {
   invoice: { id: string }
 }
 
-async function openKysely(url: string, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
-  const pool = openPool(url)
+async function openKysely(url: string, settings?: PoolSettings, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
+  const pool = openPool(url, settings)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins })
   return {
     dialect,
@@ -109,8 +109,13 @@ async function openDrizzle<Result extends PgQueryResultHKT>(
   }
 }
 
-async function openKnex(url: string, config: Knex.Config = {}): Promise<OpenDriver> {
-  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 4 }, log: { warn: () => {} }, ...config })
+async function openKnex(
+  url: string,
+  { max, waitMs }: PoolSettings = ordinaryPool,
+  config: Knex.Config = {},
+): Promise<OpenDriver> {
+  const wait = waitMs !== undefined && { acquireConnectionTimeout: waitMs }
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max }, log: { warn: () => {} }, ...wait, ...config })
   return {
     dialect,
     adapter: fromKnex,
@@ -140,8 +145,14 @@ const inQueryRunner: TakeIn = async (dataSource, steps) => {
   }
 }
 
-async function openTypeorm(url: string, takeIn: TakeIn): Promise<OpenDriver> {
-  const dataSource = new DataSource({ type: 'postgres', url, poolSize: 4, entities: [invoiceEntity] })
+async function openTypeorm(url: string, takeIn: TakeIn, { max, waitMs }: PoolSettings = ordinaryPool): Promise<OpenDriver> {
+  const dataSource = new DataSource({
+    type: 'postgres',
+    url,
+    poolSize: max,
+    entities: [invoiceEntity],
+    ...(waitMs !== undefined && { connectTimeoutMS: waitMs }),
+  })
   await dataSource.initialize()
   return {
     dialect,
@@ -156,8 +167,8 @@ async function openTypeorm(url: string, takeIn: TakeIn): Promise<OpenDriver> {
   }
 }
 
-async function openPrisma(connectionString: string): Promise<OpenDriver> {
-  const prisma = await openPrismaClient('postgresql', new PrismaPg({ connectionString, max: 4 }))
+async function openPrisma(connectionString: string, { max }: PoolSettings = ordinaryPool): Promise<OpenDriver> {
+  const prisma = await openPrismaClient('postgresql', new PrismaPg({ connectionString, max }))
   return {
     dialect,
     adapter: fromPrisma,
@@ -172,29 +183,39 @@ async function openPrisma(connectionString: string): Promise<OpenDriver> {
 
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
-  { name: 'postgres.js', open: openPostgresJs },
-  { name: 'postgres.js with camel case', open: (url) => openPostgresJs(url, { transform: postgresJs.camel }) },
-  { name: 'postgres.js with Pascal case', open: (url) => openPostgresJs(url, { transform: postgresJs.pascal }) },
-  { name: 'postgres.js with kebab case', open: (url) => openPostgresJs(url, { transform: postgresJs.kebab }) },
+  { name: 'postgres.js', waits: true, open: (url) => openPostgresJs(url) },
+  { name: 'postgres.js with camel case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.camel }) },
+  { name: 'postgres.js with Pascal case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.pascal }) },
+  { name: 'postgres.js with kebab case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.kebab }) },
   { name: 'Kysely', open: openKysely },
-  { name: 'Kysely with camel case', open: (url) => openKysely(url, [new CamelCasePlugin()]) },
+  { name: 'Kysely with camel case', open: (url, pool) => openKysely(url, pool, [new CamelCasePlugin()]) },
   {
     name: 'Drizzle on node-postgres',
-    open: (url) => {
-      const pool = openPool(url)
+    open: (url, settings) => {
+      const pool = openPool(url, settings)
       return openDrizzle(drizzle(pool), () => pool.end())
     },
   },
   {
     name: 'Drizzle on postgres.js',
+    waits: true,
     open: (url) => {
       const sql = postgresJs(url, { max: 4, onnotice: () => {} })
       return openDrizzle(drizzlePostgresJs(sql), () => sql.end())
     },
   },
   { name: 'Knex', tellsEnd: true, open: openKnex },
-  { name: 'Knex with camel case', tellsEnd: true, open: (url) => openKnex(url, { postProcessResponse: camelCaseRows }) },
-  { name: 'TypeORM', tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inTransaction) },
-  { name: "TypeORM's query runner", tellsEnd: true, connectsFirst: true, open: (url) => openTypeorm(url, inQueryRunner) },
+  {
+    name: 'Knex with camel case',
+    tellsEnd: true,
+    open: (url, pool) => openKnex(url, pool, { postProcessResponse: camelCaseRows }),
+  },
+  { name: 'TypeORM', tellsEnd: true, connectsFirst: true, open: (url, pool) => openTypeorm(url, inTransaction, pool) },
+  {
+    name: "TypeORM's query runner",
+    tellsEnd: true,
+    connectsFirst: true,
+    open: (url, pool) => openTypeorm(url, inQueryRunner, pool),
+  },
   { name: 'Prisma', tellsEnd: true, reopens: true, open: openPrisma },
 ]

@@ -159,7 +159,7 @@ export const sqliteDrivers: readonly Driver[] = [
   { name: 'better-sqlite3', open: openBetter },
   { name: 'Kysely on better-sqlite3', open: openKysely },
   { name: 'Drizzle on better-sqlite3', open: openDrizzle },
-  { name: 'Knex on better-sqlite3', tellsEnd: true, open: openKnex },
+  { name: 'Knex on better-sqlite3', tellsEnd: true, open: (file) => openKnex(file) },
   {
     name: 'Knex on better-sqlite3 with camel case',
     tellsEnd: true,

@@ -1,4 +1,5 @@
 /** Jobs that are kept in the database: the policies of jobs, across processes and restarts. */
+import { TaskError } from '@taskstream/task-api'
 import { fixed, systemClock, TaskNode } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { calendar, every, PersistedJobs } from '@taskstream/task-scheduler'
@@ -86,6 +87,29 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     for (const { message, id } of logged) expect([message, id]).toEqual(['Unable to execute the job "a": of the job', 'a'])
     // What was pushed before the end of a job that is over does not run.
     expect(count).toBe(runs)
+  })
+
+  test('whose database is busy when they are to begin are not called failed, and begin later', async () => {
+    const tries: number[] = []
+    let refused = 0
+    let scheduled = false
+    const jobs = await start(
+      { work: ({ tries: count }: PersistedJobContext) => void tries.push(count) },
+      {
+        transactions: async (work) => {
+          const result = await fixture.subject.transactions(work)
+          // What is looked up of the job before it runs.
+          if (scheduled && (result as { id?: unknown } | undefined)?.id === 'a' && refused++ === 0)
+            throw new TaskError('DATABASE_BUSY', 'no connection is free', { shortOf: 'connections' })
+          return result
+        },
+      },
+    )
+    await jobs.schedule('work', { id: 'a', intervalMs: 5, maxCount: 1, onError: 'log-and-terminate' })
+    scheduled = true
+    await expect.poll(() => tries).toEqual([1])
+    await expect.poll(() => jobs.running()).toEqual([])
+    expect([refused, logged]).toEqual([2, []])
   })
 
   test('that fail are tried again, but not when their next fire is due', async () => {

@@ -1,3 +1,5 @@
+import type { TaskError } from './task-error.ts'
+
 /** How a repository answers: `'async'` with promises, `'sync'` with values, as the driver below it does. */
 export type Execution = 'async' | 'sync'
 
@@ -22,4 +24,10 @@ export interface TransactionSource<Transaction> {
    * transaction does as well.
    */
   readonly autocommit?: <Result>(work: (connection: Transaction) => Result | Promise<Result>) => Promise<Result>
+  /**
+   * Names an error that `work` threw, where it is the word of this source's database: DATABASE_BUSY, TRANSACTION_CONFLICT and DATABASE_READ_ONLY by
+   * the server's code, DATABASE_UNAVAILABLE only if the transaction's own connection was lost. Nothing where the error is the work's own, such
+   * as a connection that another service refused. Absent where a source cannot tell.
+   */
+  readonly classify?: (error: unknown) => TaskError | undefined
 }

@@ -5,8 +5,8 @@ export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './
 export type { TaskExplanation } from './task-decision.ts'
 export { duplicates } from './task-duplication.ts'
 export type { DuplicateSelector, DuplicationFilter, DuplicationOptions } from './task-duplication.ts'
-export { TaskError, isTaskError, taskErrorCodes } from './task-error.ts'
-export type { TaskErrorCode } from './task-error.ts'
+export { TaskError, isPassing, isTaskError, taskErrorCodes } from './task-error.ts'
+export type { Shortage, TaskErrorCode } from './task-error.ts'
 export {
   checkDuration,
   checkInstant,

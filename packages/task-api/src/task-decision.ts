@@ -5,6 +5,11 @@ import type { Task } from './task.ts'
 import { mergeResults, stateOf } from './task-state.ts'
 import type { TaskResult, TaskState } from './task-state.ts'
 
+const notAscii = /[^\0-\x7F]/
+const notAsciiCharacters = /[^\0-\x7F]/gu
+/** What a message ends in that was cut. */
+const cut = '...'
+
 /** Text or an error that explains a decision. */
 export type TaskExplanation = string | Error
 
@@ -117,6 +122,19 @@ export class TaskDecision {
     const retryAfterMs =
       result === 'suspension' && !waits.includes(undefined) ? Math.max(...(waits as readonly number[])) : undefined
     return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs)
+  }
+
+  /**
+   * The same decision, with a message that any database can keep, whatever its encoding: each character that is not ASCII is written as its
+   * number, `日` as `\u{65e5}`. The decision itself, if there is none.
+   */
+  inAscii(): TaskDecision {
+    const message = this.toMessage()
+    if (message === undefined || !notAscii.test(message)) return this
+    const escaped = message.replaceAll(notAsciiCharacters, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+    const explanation =
+      escaped.length > taskLimits.outputLength ? `${escaped.slice(0, taskLimits.outputLength - cut.length)}${cut}` : escaped
+    return new TaskDecision(this.result, [explanation], this.continued, this.retryAfterMs)
   }
 
   /** What is kept as the task's output: nothing, the message, an error with its stack, or all of them one below the other. */

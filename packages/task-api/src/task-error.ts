@@ -55,7 +55,10 @@ export const taskErrorCodes = {
   TRANSACTION_ABANDONED: 'TRANSACTION_ABANDONED',
   /** The pool cannot open as many transactions at a time as a node may need: `data.found`, `data.needed`. */
   POOL_TOO_SMALL: 'POOL_TOO_SMALL',
-  /** A synchronous database stayed locked by another process. */
+  /**
+   * The database has no room or no time for this now: `data.shortOf` is a `Shortage`. Nothing was written, unless a commit was under way:
+   * roll back, and run the whole transaction again a little later.
+   */
   DATABASE_BUSY: 'DATABASE_BUSY',
   /** A notifier gave up: it listens, and is told nothing. Tasks are found by polling. */
   NOTIFICATIONS_UNDELIVERED: 'NOTIFICATIONS_UNDELIVERED',
@@ -96,6 +99,12 @@ export const taskErrorCodes = {
 export type TaskErrorCode = keyof typeof taskErrorCodes
 
 /**
+ * What a database that is busy is short of: a free connection, memory, room on the disk, another resource of its machine; a lock that others
+ * hold; or time, as a statement was cancelled, or took longer than it may.
+ */
+export type Shortage = 'connections' | 'memory' | 'disk' | 'resources' | 'lock' | 'time'
+
+/**
  * The one error of taskstream: what went wrong in `code`, which one in `data`, what to do in the message.
  *
  * @example
@@ -117,4 +126,23 @@ export class TaskError extends Error {
 /** Whether `error` is a `TaskError`, and of that code if one is given. */
 export function isTaskError(error: unknown, code?: TaskErrorCode): error is TaskError {
   return error instanceof TaskError && (code === undefined || error.code === code)
+}
+
+const passingCodes: ReadonlySet<TaskErrorCode> = new Set([
+  'DATABASE_UNAVAILABLE',
+  'DATABASE_READ_ONLY',
+  'DATABASE_BUSY',
+  'TRANSACTION_CONFLICT',
+])
+
+/**
+ * Whether an error is of the moment and not of the work: the same transaction, run again a little later, may succeed. A node repeats what it
+ * has to write after such an error, and charges no task with it.
+ *
+ * @example
+ * try { await transactions(work) }
+ * catch (error) { if (isPassing(error)) later(work); else throw error }
+ */
+export function isPassing(error: unknown): error is TaskError {
+  return error instanceof TaskError && passingCodes.has(error.code)
 }

@@ -30,6 +30,10 @@ export interface Batch {
   readonly finished: readonly HeldTask[]
   /** Handed back. */
   readonly returned: readonly HeldTask[]
+  /** Neither, and not lost: nothing could be written of them, and they are held still. */
+  readonly undecided: readonly HeldTask[]
+  /** Whether something was handed back, or left undecided, because it could not be completed: polled again, it would come to the same. */
+  readonly setback: boolean
   /** Resolves when the batch has been let go of; never rejects. */
   readonly ended: Promise<void>
   /** Resolves when the handler's code has ended too, which may be later; never rejects. */

@@ -1,18 +1,12 @@
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
-import { isTaskError } from '@taskstream/task-api'
-import { pauseMs } from './retry-policy.ts'
-import type { Wake } from './wake.ts'
-
-const firstPauseMs = 50
-const longestPauseMs = 5_000
+import type { Patience } from './patience.ts'
 
 interface PersistOptions {
-  /** Asked after each failure: nobody waits any more. */
-  readonly givenUp: () => boolean
-  readonly wake: Wake
+  readonly patience: Patience
   readonly onRetry: (error: unknown) => void
-  /** As of `once`. */
-  readonly single?: boolean
+  /** Whether an error was thrown by code that is not ours, which `work` called in the transaction. */
+  readonly isForeign: (error: unknown) => boolean
 }
 
 /** Opens every transaction that the processor has. */
@@ -29,29 +23,35 @@ export class Dispatcher<Transaction> {
     return single && autocommit ? autocommit(work) : this.#transactions(work)
   }
 
-  /**
-   * Goes on until the database answers, or it is given up: what is held must be let go of in some way, or it would stay held for
-   * as long as its owner lives. After a commit whose outcome is unknown the fence tells: what was completed is reported as lost.
-   */
+  /** Goes on until the database answers, or nobody waits any more. After a commit whose outcome is unknown the fence tells what was done. */
   async persist<Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
-    { givenUp, wake, onRetry, single = false }: PersistOptions,
+    { patience, onRetry, isForeign }: PersistOptions,
   ): Promise<Result> {
     for (let count = 1; ; count++) {
+      let begun = false
       try {
-        return await this.once(work, single)
+        return await this.once((transaction) => {
+          begun = true
+          return work(transaction)
+        })
       } catch (error) {
-        if (givenUp() || !isPassing(error)) throw error
+        if (patience.isOver || !this.isPassing(error, begun, isForeign(error))) throw error
         onRetry(error)
-        await wake.sleep(wake.version, pauseMs(count, firstPauseMs, 2, longestPauseMs, 0.5))
+        await patience.pause(count)
       }
     }
   }
-}
 
-/** Failures that are of the moment, and not of the work. */
-const passing = ['DATABASE_UNAVAILABLE', 'DATABASE_READ_ONLY', 'DATABASE_BUSY', 'TRANSACTION_CONFLICT'] as const
-
-export function isPassing(error: unknown): boolean {
-  return passing.some((code) => isTaskError(error, code))
+  /**
+   * Whether an error is of the moment, and not of what was to be done.
+   *
+   * @param begun whether there was a transaction: what is refused before (a password, say) is nobody's fault who works in one
+   * @param foreign whether code that is not ours threw it in the transaction: then it must be the database's own word
+   */
+  isPassing(error: unknown, begun: boolean, foreign = false): boolean {
+    if (!begun && !isTaskError(error)) return true
+    const { classify } = this.#transactions
+    return isPassing(foreign && classify ? classify(error) : error)
+  }
 }

@@ -44,15 +44,19 @@ export async function handleBatch<Transaction>(
   const { repository, transactions, topic, handler, retry, timeoutMs, clock = systemClock } = options
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
-  let failure: { readonly error: unknown } | undefined
+  /** What went wrong, by the tasks that it has to do with. */
+  const failures = new Map<HeldTask, unknown>()
+  let late: { readonly error: unknown } | undefined
   const listener = safeListener({
-    onComplete: ({ decisions, completion }) => {
-      outcome = { decisions, completion }
-      // What the handler threw has become the decisions.
-      failure = undefined
+    onComplete: (completed) => {
+      outcome = both(outcome, completed)
+      // What the handler threw, or the database, has become the decision.
+      for (const task of completed.tasks) failures.delete(task)
     },
-    onError: ({ error }) => {
-      failure = { error }
+    onError: ({ error, activity, tasks: some = tasks }) => {
+      // What comes after the completion is the handler's own affair.
+      if (activity === 'handle' && outcome.completion.completed.length > 0) late = { error }
+      else for (const task of some) failures.set(task, error)
     },
   })
   const open = openHandler(handler, topic)
@@ -72,6 +76,19 @@ export async function handleBatch<Transaction>(
   }
   await new LeasedBatch(environment, tasks, false).begin()
   await open.close?.()
-  if (failure) throw (failure as { readonly error: unknown }).error
+  for (const error of failures.values()) throw error
+  if (late) throw (late as { readonly error: unknown }).error
   return outcome
+}
+
+function both(before: BatchOutcome, { decisions, completion }: BatchOutcome): BatchOutcome {
+  // Most often there is one completion.
+  if (before.decisions.size === 0) return { decisions, completion }
+  return {
+    decisions: new Map([...before.decisions, ...decisions]),
+    completion: {
+      completed: [...before.completion.completed, ...completion.completed],
+      lost: [...before.completion.lost, ...completion.lost],
+    },
+  }
 }

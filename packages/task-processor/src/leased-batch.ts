@@ -1,26 +1,30 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
+import { Completing } from './completing.ts'
 import { checkDecisions, complement, failed } from './decisions.ts'
-import { completedAlready, Handling, tellCompleted } from './handling.ts'
-import { Condition } from './listener.ts'
+import { completedAlready, Handling } from './handling.ts'
+import { OwnCompletion } from './own-completion.ts'
+import { Patience } from './patience.ts'
 import type { Decisions, HandlerContext } from './task-handler.ts'
-import { Wake } from './wake.ts'
 
 /** A batch that is held by the owner's lease: polled, handled and completed in transactions of their own. */
 export class LeasedBatch<Transaction> implements Batch {
   readonly tasks: readonly HeldTask[]
   readonly #environment: BatchEnvironment<Transaction>
   readonly #handling: Handling<Transaction>
+  readonly #completing: Completing<Transaction>
   readonly #plain: boolean
-  /** Ends the attempts to reach the database. */
-  #givenUp = false
-  readonly #wake: Wake
-  readonly #condition: Condition
+  /** For the database. */
+  readonly #patience: Patience
+  /** The same, for what its handler has asked for. */
+  #handlersPatience: Patience | undefined
   /** The handler's own completion, once it has asked for one. */
   #asked: Promise<Completion> | undefined
-  #completion: Completion | undefined
-  #returned: readonly HeldTask[] = []
+  #own: OwnCompletion<Transaction> | undefined
+  /** What has been told already, and may come back through the handler. */
+  #told: unknown
+  #decided = false
   /** Decided or handed back without the handler: what it may still decide is refused. */
   #taken = false
   readonly #stuck = Promise.withResolvers<void>()
@@ -33,16 +37,24 @@ export class LeasedBatch<Transaction> implements Batch {
     this.tasks = tasks
     this.#plain = plain
     this.#handling = new Handling(environment, tasks)
-    this.#wake = new Wake(environment.clock)
-    this.#condition = new Condition(environment.listener, 'complete', environment.topic)
+    this.#patience = new Patience(environment.clock)
+    this.#completing = new Completing(environment, this, plain)
   }
 
   get finished(): readonly HeldTask[] {
-    return this.#completion?.completed ?? []
+    return this.#completing.finished
   }
 
   get returned(): readonly HeldTask[] {
-    return this.#returned
+    return this.#completing.returned
+  }
+
+  get undecided(): readonly HeldTask[] {
+    return this.#completing.undecided
+  }
+
+  get setback(): boolean {
+    return this.#completing.setback
   }
 
   get ended(): Promise<void> {
@@ -62,8 +74,8 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   giveUp(): void {
-    this.#givenUp = true
-    this.#wake.wake()
+    this.#patience.end()
+    this.#handlersPatience?.end()
   }
 
   /** Begins to handle the batch. */
@@ -75,20 +87,15 @@ export class LeasedBatch<Transaction> implements Batch {
 
   /** Hands the batch back instead: nobody is there any more to handle it. */
   decline(): Promise<void> {
-    this.#ended = this.handBack().catch((error: unknown) => this.#failedToComplete(error))
+    this.#ended = this.handBack()
     return this.#ended
   }
 
-  /** Makes what is still held ready again. */
+  /** Makes what is still held ready again; never rejects. */
   async handBack(): Promise<void> {
-    if (this.#completion) return
-    const { topic, repository } = this.#environment
-    const { completed, lost } = await this.#persist<Completion>((transaction) =>
-      repository.handBack(transaction, topic, this.tasks),
-    )
-    this.#taken = completed.length > 0
-    // What was completed while the database was asked is not lost.
-    this.#tellReturned({ completed, lost: this.#completion ? [] : lost })
+    if (this.#decided) return
+    await this.#completing.handBack(this.tasks, this.#patience)
+    if (this.returned.length > 0) this.#take()
   }
 
   /** Never rejects. */
@@ -104,37 +111,45 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   readonly #complete: HandlerContext<Transaction>['complete'] = (decide) => {
-    const { topic, repository, listener } = this.#environment
+    const { topic, listener, clock } = this.#environment
     if (this.#asked) return Promise.reject(completedAlready(topic))
     if (this.#taken) {
       listener.onLost(this.event)
       const message = `The batch of topic "${topic}" was taken from its handler: it took too long, or the node stopped`
       return Promise.reject(new TaskError('TASK_LOST', message, { lost: this.tasks }))
     }
-    const complete = async (): Promise<Completion> => {
-      listener.onCallback(this.event)
-      let decisions: Decisions = new Map()
-      // Run again when the database went away: of a commit whose outcome is unknown the fence tells, and nothing takes effect twice.
-      const completion = await this.#persist<Completion>(
-        async (transaction) => {
-          if (typeof decide !== 'function') {
-            decisions = complement(this.tasks, decide)
-            return repository.complete(transaction, topic, decisions)
-          }
-          const { held, lost } = await repository.hold(transaction, topic, this.tasks)
-          decisions = complement(held, await decide(transaction, held))
-          const { completed } = await repository.complete(transaction, topic, decisions, { strict: true })
-          return { completed, lost }
-        },
-        typeof decide !== 'function',
-      )
-      this.#completed(completion, decisions)
-      return completion
-    }
-    this.#asked = complete()
+    const patience = (this.#handlersPatience = new Patience(clock))
+    if (this.#patience.isOver) patience.end()
+    this.#asked =
+      typeof decide === 'function'
+        ? this.#completeWith(new OwnCompletion(this.#environment, decide), patience)
+        : this.#completeAs(decide, patience)
     // Who asked hears of a failure; if it does not listen, the batch does.
     this.#asked.catch(() => {})
     return this.#asked
+  }
+
+  /** With what the handler writes in the same transaction. */
+  async #completeWith(own: OwnCompletion<Transaction>, patience: Patience): Promise<Completion> {
+    this.#own = own
+    this.#environment.listener.onCallback(this.event)
+    const completion = await own.run(this.tasks, this.#completing, patience)
+    this.#decided = true
+    return completion
+  }
+
+  async #completeAs(given: Decisions, patience: Patience): Promise<Completion> {
+    this.#environment.listener.onCallback(this.event)
+    const decisions = complement(this.tasks, given)
+    try {
+      return await this.#completing.complete(decisions, patience)
+    } catch (error) {
+      this.#told = error
+      throw error
+    } finally {
+      // Each task by itself, whatever became of it; unless it was taken from the handler, and is decided by somebody else.
+      this.#decided ||= !this.#taken
+    }
   }
 
   /** Waits for what the handler did not wait for. A completion that failed may be followed by decisions. */
@@ -145,98 +160,66 @@ export class LeasedBatch<Transaction> implements Batch {
       return true
     } catch (error) {
       if (decisions === undefined) throw error
-      return false
+      return this.#decided
     }
   }
 
   /** Completes what was decided. Of a handler that was asked to let go, what it left undecided is handed back. */
   async #decide(given: Decisions): Promise<void> {
-    const { topic, repository, listener } = this.#environment
+    const { listener, completions } = this.#environment
     checkDecisions(this.tasks, given)
     const left = this.#handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     const decisions = left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.event)
-    if (left.length === 0) {
-      const alone = (): Promise<Completion> =>
-        this.#persist<Completion>((transaction) => repository.complete(transaction, topic, decisions), true)
-      this.#completed(await this.#environment.completions.complete(decisions, this.#plain, alone), decisions)
-      return
+    const alone = async (onWait?: () => void): Promise<void> => {
+      // What it throws is told.
+      await this.#completing.complete(decisions, this.#patience, onWait).catch(() => {})
     }
-    const [completion, returned] = await this.#persist(async (transaction) => [
-      await repository.complete(transaction, topic, decisions),
-      await repository.handBack(transaction, topic, left),
-    ])
-    this.#completed(completion, decisions)
-    this.#tellReturned(returned)
+    const shared = left.length > 0 ? await alone() : await completions.complete(decisions, this.#plain, alone)
+    if (shared) this.#completing.completed(shared, decisions)
+    await this.#completing.handBack(left, this.#patience)
+    this.#decided = true
   }
 
-  /** Requirement 04 §53-54: whatever went wrong, every task of the batch is completed as failed; once, and in a transaction of its own. */
+  /** Whatever went wrong, every task of the batch is completed as failed; once, and in a transaction of its own. */
   async #fail(error: unknown): Promise<void> {
     const { listener } = this.#environment
-    if (this.#completion || this.#taken) {
+    const failure = this.#own?.failureBy(error)
+    const activity = failure === undefined || failure === 'handler' ? 'handle' : 'complete'
+    if (this.#decided || this.#taken) {
       // Decided already: what comes later is the handler's own affair.
-      listener.onError({ ...this.event, activity: 'handle', error })
+      if (error !== this.#told && failure !== 'given up') listener.onError({ ...this.event, activity, error })
       return
     }
     const { aborted } = this.#handling
     const timedOut = aborted?.code === 'TASK_TIMEOUT'
-    try {
-      if (isTaskError(error, 'SHUTDOWN') || (aborted && !timedOut)) {
-        // Not the tasks' fault.
-        await this.handBack()
-      } else {
-        listener.onError({ ...this.event, activity: 'handle', error })
-        await this.#failAll(timedOut ? aborted : error)
-      }
-    } catch (failure) {
-      this.#failedToComplete(failure)
+    if (failure === 'given up' || isTaskError(error, 'SHUTDOWN') || (aborted && !timedOut)) {
+      // Not the tasks' fault.
+      await this.handBack()
+      return
     }
+    listener.onError({ ...this.event, activity, error })
+    this.#handlersPatience?.end()
+    await this.#failAll(timedOut ? aborted : error)
   }
 
   /** The handler holds on to what is not its any more: its tasks are decided without it. */
   async #takeFrom(reason: TaskError): Promise<void> {
-    this.#taken = true
-    try {
-      if (!this.#completion) await this.#failAll(reason)
-    } catch (failure) {
-      this.#failedToComplete(failure)
-    }
+    this.#take()
+    if (!this.#decided) await this.#failAll(reason)
     this.#stuck.resolve()
   }
 
-  async #failAll(error: unknown): Promise<void> {
-    const { topic, retry, repository } = this.#environment
-    const decisions = new Map(this.tasks.map((task) => [task, failed(task, error, retry)]))
-    const completion = await this.#persist((transaction) => repository.complete(transaction, topic, decisions), true)
-    // The handler's own completion may have come first; then nothing was left.
-    if (!this.#completion) this.#completed(completion, decisions)
+  #take(): void {
+    this.#taken = true
+    this.#handlersPatience?.end()
   }
 
-  /** `whole`: completes all that it does in one go, which is a single statement in a topic without a condition. */
-  async #persist<Result>(work: (transaction: Transaction) => Result | Promise<Result>, whole = false): Promise<Result> {
-    const result = await this.#environment.dispatcher.persist(work, {
-      single: whole && this.#plain,
-      givenUp: () => this.#givenUp,
-      wake: this.#wake,
-      onRetry: (error) => this.#condition.failed(error),
-    })
-    this.#condition.worked()
-    return result
-  }
-
-  #completed(completion: Completion, decisions: Decisions): void {
-    this.#completion = completion
-    tellCompleted(this.#environment, this.event, completion, decisions)
-  }
-
-  #tellReturned({ completed, lost }: Completion): void {
-    const { listener } = this.#environment
-    this.#returned = completed
-    if (completed.length > 0) listener.onReturned({ ...this.event, tasks: completed })
-    if (lost.length > 0) listener.onLost({ ...this.event, tasks: lost })
-  }
-
-  #failedToComplete(error: unknown): void {
-    this.#environment.listener.onError({ ...this.event, activity: 'complete', error })
+  async #failAll(reason: unknown): Promise<void> {
+    const { retry } = this.#environment
+    const decisions = new Map(this.tasks.map((task) => [task, failed(task, reason, retry)]))
+    // The handler's own completion may have come first; then nothing is left. What goes wrong is told.
+    await this.#completing.complete(decisions, this.#patience).catch(() => {})
+    this.#decided = true
   }
 }

@@ -2,6 +2,7 @@ import type { Execution, Expiry, FilterState, TaskRepository } from '@taskstream
 import { every } from './clock.ts'
 import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { Leftovers } from './leftovers.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
 import type { ProcessOptions } from './process-options.ts'
@@ -22,6 +23,7 @@ export interface MaintenanceOptions<Transaction> {
   readonly leaseMs: number
   /** How often the planner's statistics are renewed, if ever. */
   readonly refreshIntervalMs: number | undefined
+  readonly leftovers: Leftovers<Transaction>
   /** Tasks of these topics are ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** How long the ended tasks of each topic are kept. */
@@ -31,7 +33,10 @@ export interface MaintenanceOptions<Transaction> {
   }>
 }
 
-/** Takes the tasks of dead owners from them, and purges what is old, now and then; every node does, and any one is enough. */
+/**
+ * Takes the tasks of dead owners from them, and purges what is old, now and then; every node does, and any one is enough. What batches of its own
+ * have left behind, only the node itself can hand back.
+ */
 export class Maintenance<Transaction> {
   readonly #options: MaintenanceOptions<Transaction>
   readonly #condition: Condition
@@ -61,8 +66,9 @@ export class Maintenance<Transaction> {
   }
 
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, onReady } = this.#options
+    const { repository, dispatcher, leaseMs, leftovers, onReady } = this.#options
     try {
+      await leftovers.tidy()
       for (let more = true; more && !this.#stopped;) {
         const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
           repository.expire(transaction, { olderThanMs: leaseMs, then: 'ready', limit: chunkSize }),

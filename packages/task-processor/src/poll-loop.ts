@@ -1,7 +1,8 @@
-import { isTaskError } from '@taskstream/task-api'
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { LeasedBatch } from './leased-batch.ts'
+import type { Leftovers } from './leftovers.ts'
 import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { Condition } from './listener.ts'
@@ -10,7 +11,7 @@ import { TransactionalBatch } from './transactional-batch.ts'
 import { Wake } from './wake.ts'
 
 /** How a topic is polled. */
-export interface PollSettings {
+export interface PollSettings<Transaction> {
   readonly poll: PollOptions & { readonly size: number }
   readonly mode: 'leased' | 'transactional'
   readonly concurrency: number
@@ -18,12 +19,17 @@ export interface PollSettings {
   readonly limiter: TaskLimiter
   /** Whether the owner's lease holds: without it nothing is polled. */
   readonly mayPoll: () => boolean
+  /** What batches have left behind. */
+  readonly leftovers: Leftovers<Transaction>
   /** The loop has ended by itself, and will not go on. */
   readonly onFatal: (error: unknown) => void
 }
 
 /** Small batches are polled several at a time, of so many tasks at most: a poll costs the database more than most of its rows. */
 const polledAtOnce = 100
+
+/** What nobody knows of, and cannot be written, is looked for so often. */
+const reclaimEveryMs = 10_000
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
 const releaseEveryMs = 1_000
@@ -34,7 +40,7 @@ export class PollLoop<Transaction> {
   /** Handlers that were given up, and run on: as many are put up with as there may be batches. */
   readonly #stuck: Set<Batch> = new Set()
   readonly #environment: BatchEnvironment<Transaction>
-  readonly #settings: PollSettings
+  readonly #settings: PollSettings<Transaction>
   readonly #wake: Wake
   readonly #polling: Condition
   readonly #draining = new AbortController()
@@ -55,10 +61,15 @@ export class PollLoop<Transaction> {
   #ahead = 1
   /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
   #releaseAt = 0
+  /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
+  #setbacks = 0
+  #resumeAt = 0
+  /** When what nobody knows of is looked for again, after that could not be written. */
+  #reclaimAt = 0
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
-  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings) {
+  constructor(environment: BatchEnvironment<Transaction>, settings: PollSettings<Transaction>) {
     this.#environment = environment
     this.#settings = settings
     this.#wake = new Wake(environment.clock)
@@ -69,8 +80,12 @@ export class PollLoop<Transaction> {
   }
 
   start(): void {
-    // Whatever it is, nobody polls any more.
-    this.#ended ??= this.#run().catch((error: unknown) => this.#settings.onFatal(error))
+    this.#ended ??= this.#run()
+      // Whatever it is, nobody polls any more.
+      .catch((error: unknown) => this.#settings.onFatal(error))
+      .finally(() => {
+        if (this.#uncertain) this.#settings.leftovers.doubt(this.#environment.topic)
+      })
   }
 
   wake(): void {
@@ -97,6 +112,11 @@ export class PollLoop<Transaction> {
         await this.#wake.sleep(version, releaseEveryMs)
         continue
       }
+      const pausedMs = this.#resumeAt - this.#environment.clock.monotonicMs()
+      if (pausedMs > 0) {
+        await this.#wake.sleep(version, pausedMs)
+        continue
+      }
       let release: () => void
       try {
         release = await this.#settings.limiter.acquire(this.#environment.topic, signal)
@@ -119,10 +139,12 @@ export class PollLoop<Transaction> {
   /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
+    const { leftovers } = this.#settings
     try {
       if (clock.monotonicMs() >= this.#releaseAt)
         this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
-      if (this.#uncertain) await this.#reclaim()
+      if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
+      if ((this.#uncertain || leftovers.isDoubted(topic)) && clock.monotonicMs() >= this.#reclaimAt) await this.#reclaim()
       const found = await this.#begin(release)
       this.#polling.worked()
       if (found > 0) {
@@ -136,7 +158,7 @@ export class PollLoop<Transaction> {
       if (version !== this.#wake.version) return 0
       // Before it sleeps it must know when to wake.
       const { released, nextDueMs = Infinity } = await this.#release()
-      const sleepMs = Math.min(nextDueMs, this.#idleMs(++this.#empty))
+      const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
       this.#releaseAt = clock.monotonicMs() + nextDueMs
       return released > 0 ? 0 : sleepMs
     } catch (error) {
@@ -232,6 +254,8 @@ export class PollLoop<Transaction> {
     this.batches.add(batch)
     await ended
     this.batches.delete(batch)
+    this.#settings.leftovers.add(this.#environment.topic, batch.undecided)
+    this.#pauseAfter(batch)
     release()
     this.#stuck.add(batch)
     void batch.handled.then(() => {
@@ -243,10 +267,24 @@ export class PollLoop<Transaction> {
     if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
+  /** What could not be completed would be polled, and handled, again at once. */
+  #pauseAfter({ finished, setback }: Batch): void {
+    const now = this.#environment.clock.monotonicMs()
+    if (finished.length > 0) this.#setbacks = 0
+    else if (setback && now >= this.#resumeAt) this.#resumeAt = now + pauseMs(++this.#setbacks, 100, 2, 10_000, 0.5)
+  }
+
   async #reclaim(): Promise<void> {
-    const { dispatcher, repository, topic } = this.#environment
+    const { clock, listener, topic } = this.#environment
     const known = [...this.batches].flatMap((batch) => batch.tasks)
-    await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, known))
+    try {
+      await this.#settings.leftovers.reclaim(topic, known)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      // Of one that cannot be written the others are not to suffer: they are polled meanwhile.
+      listener.onError({ activity: 'poll', topic, error })
+      this.#reclaimAt = clock.monotonicMs() + reclaimEveryMs
+    }
     this.#uncertain = false
   }
 

@@ -35,16 +35,35 @@ export class SharedCompletions<Transaction> {
     this.#environment = environment
   }
 
-  /** `alone` completes these decisions by themselves. */
-  async complete(decisions: Decisions, single: boolean, alone: () => Promise<Completion>): Promise<Completion> {
-    if (decisions.size >= largeBatch) return alone()
+  /**
+   * @param alone completes these decisions by themselves; never rejects. It calls back when it has to wait for somebody: nobody is to wait for it
+   * @returns nothing where `alone` did it
+   */
+  async complete(
+    decisions: Decisions,
+    single: boolean,
+    alone: (onWait?: () => void) => Promise<void>,
+  ): Promise<Completion | undefined> {
+    if (decisions.size >= largeBatch) {
+      await alone()
+      return undefined
+    }
     if (this.#underWay < ownWay) {
       this.#underWay++
-      return alone().finally(this.#next)
+      let next = this.#next
+      const giveWay = (): void => {
+        next()
+        next = () => {}
+      }
+      await alone(giveWay)
+      giveWay()
+      return undefined
     }
     const { promise, resolve } = Promise.withResolvers<Completion | undefined>()
     this.#waiting.push({ decisions, single, resolve })
-    return (await promise) ?? alone()
+    const completion = await promise
+    if (!completion) await alone()
+    return completion
   }
 
   readonly #next = (): void => {

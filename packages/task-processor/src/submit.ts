@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkInteger, checkTopic, isTaskError, TaskError, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkTopic, isPassing, isTaskError, TaskError, taskLimits } from '@taskstream/task-api'
 import type { Execution, PushedTask, PushOptions, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
-import { isPassing } from './dispatcher.ts'
 import { warn } from './listener.ts'
 
 export interface SubmitterOptions<Transaction> {

@@ -1,6 +1,8 @@
 import { checkDuration, checkTopic, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
+import type { Leftovers } from './leftovers.ts'
 import type { TaskLimiter } from './limiter.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
@@ -19,6 +21,7 @@ export interface ManagerEnvironment<Transaction> extends Omit<
   'handler' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
 > {
   readonly limiter: TaskLimiter
+  readonly leftovers: Leftovers<Transaction>
   readonly defaultIdleMs: () => number
   readonly mayPoll: () => boolean
   /** Whether topics may be started: the node runs. */
@@ -70,14 +73,27 @@ export class TaskManager<Transaction> {
    */
   async start(): Promise<boolean> {
     await this.#stopping
-    if (this.isActive) return false
+    const { topic, leftovers } = this.#environment
+    await leftovers.enter(topic)
+    try {
+      const running = this.#open()
+      running?.loop.start()
+      if (!running) leftovers.leave(topic)
+      return running !== undefined
+    } catch (error) {
+      leftovers.leave(topic)
+      throw error
+    }
+  }
+
+  /** @returns nothing if it runs already */
+  #open(): Running<Transaction> | undefined {
+    if (this.isActive) return undefined
     const { topic, mayStart } = this.#environment
     if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
     const handler = openHandler(this.processing.handler, topic)
-    const loop = this.#loop(handler)
-    this.#running = { loop, handler }
-    loop.start()
-    return true
+    this.#running = { loop: this.#loop(handler), handler }
+    return this.#running
   }
 
   /**
@@ -128,13 +144,17 @@ export class TaskManager<Transaction> {
     checkDuration('graceMs', graceMs)
     checkDuration('abortMs', abortMs)
     if (!this.#running) return Promise.resolve(nothingHeld)
-    this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => (this.#running = this.#stopping = undefined))
+    this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => {
+      this.#running = this.#stopping = undefined
+      this.#environment.leftovers.leave(this.topic)
+    })
     return this.#stopping
   }
 
   async #stop({ loop, handler }: Running<Transaction>, graceMs: number, abortMs: number): Promise<StopReport> {
-    const { clock } = this.#environment
+    const { clock, leftovers, topic } = this.#environment
     const batches = new Set(loop.batches)
+    const left = leftovers.of(topic)
     const drained = loop.drain((batch) => batches.add(batch))
     const closed = drained.then(() => this.#close(handler))
     const ended = this.#ended(loop, drained, batches)
@@ -142,14 +162,19 @@ export class TaskManager<Transaction> {
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
       await within(clock, abortMs, this.#ended(loop, drained, batches))
-      const stuck = [...loop.batches]
-      await within(clock, handBackMs, Promise.allSettled(stuck.map((batch) => batch.handBack())))
-      for (const batch of stuck) batch.giveUp()
+    }
+    const stuck = [...loop.batches]
+    const returned = [leftovers.handBack(topic), ...stuck.map((batch) => batch.handBack())]
+    await within(clock, handBackMs, Promise.allSettled(returned))
+    for (const batch of stuck) {
+      batch.giveUp()
+      // Their handlers hold on to them; they are the database's to give to others.
+      leftovers.add(topic, openOf(batch))
     }
     // A handler that waits for its own workers, of which one is stuck, would never be closed.
     await within(clock, abortMs, closed)
     for (const batch of loop.batches) batches.add(batch)
-    return reportOf(batches)
+    return reportOf(batches, left, (task) => leftovers.wasReturned(task))
   }
 
   async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, batches: Set<Batch>): Promise<void> {
@@ -168,7 +193,7 @@ export class TaskManager<Transaction> {
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
     const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
-    const { limiter, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
+    const { limiter, leftovers, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const completions = new SharedCompletions(environment)
     return new PollLoop(
@@ -180,6 +205,7 @@ export class TaskManager<Transaction> {
         concurrency: concurrencyOf(this.processing, handler),
         idleMs: () => idleMs ?? defaultIdleMs(),
         limiter,
+        leftovers,
         mayPoll,
         onFatal: (error) => {
           listener.onFatal({ topic: this.topic, error })
@@ -193,4 +219,10 @@ export class TaskManager<Transaction> {
 
 function concurrencyOf<Transaction>({ concurrency }: Processing<Transaction>, { capacity }: OpenHandler<Transaction>): number {
   return concurrency ?? capacity ?? 2
+}
+
+/** What a batch holds still, for all that it knows. */
+function openOf({ tasks, finished, returned }: Batch): HeldTask[] {
+  const done = new Set([...finished, ...returned])
+  return tasks.filter((task) => !done.has(task))
 }

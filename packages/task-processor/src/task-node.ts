@@ -7,6 +7,7 @@ import { Dispatcher } from './dispatcher.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { Beating } from './lease.ts'
+import { Leftovers } from './leftovers.ts'
 import { unlimited } from './limiter.ts'
 import { safeListener } from './listener.ts'
 import type { SafeListener } from './listener.ts'
@@ -41,6 +42,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #dispatcher: Dispatcher<Transaction>
   readonly #listener: SafeListener
   readonly #heartbeat: Beating
+  readonly #leftovers: Leftovers<Transaction>
   readonly #maintenance: Maintenance<Transaction>
   readonly #activations: Activations<Transaction>
   readonly #submitter: Submitter<Transaction>
@@ -77,8 +79,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
           onUnknown: () => void this.#register(),
         })
       : new Heartbeat(lease)
+    this.#leftovers = new Leftovers(shared)
     this.#maintenance = new Maintenance({
       ...shared,
+      leftovers: this.#leftovers,
       intervalMs: maintenanceIntervalMs,
       refreshIntervalMs: this.#settings.refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
@@ -106,6 +110,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       topic,
       repository,
       limiter,
+      leftovers: this.#leftovers,
       dispatcher: this.#dispatcher,
       listener: this.#listener,
       clock: this.#settings.clock,

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { checkDecisions, complement } from './decisions.ts'
@@ -17,7 +17,8 @@ export class TransactionalBatch<Transaction> implements Batch {
   #run: Run<Transaction> | undefined
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
-  #failed = false
+  /** What was rolled back, and whether it was for the handler. */
+  #failed: 'no' | 'handler' | 'database' = 'no'
   #ended: Promise<void> = Promise.resolve()
 
   constructor(environment: BatchEnvironment<Transaction>) {
@@ -37,6 +38,15 @@ export class TransactionalBatch<Transaction> implements Batch {
     return this.#returned
   }
 
+  /** Nothing is held but by the transaction. */
+  get undecided(): readonly HeldTask[] {
+    return []
+  }
+
+  get setback(): boolean {
+    return this.#failed === 'database'
+  }
+
   get ended(): Promise<void> {
     return this.#ended
   }
@@ -51,7 +61,7 @@ export class TransactionalBatch<Transaction> implements Batch {
 
   /** Whether the transaction was rolled back: its tasks should be taken up again with more care. */
   get failed(): boolean {
-    return this.#failed
+    return this.#failed !== 'no'
   }
 
   /** Begins the transaction. @returns what was polled; rejects if nothing could be */
@@ -106,11 +116,12 @@ export class TransactionalBatch<Transaction> implements Batch {
   #rolledBack(run: Run<Transaction>, error: unknown): void {
     const { listener } = this.#environment
     const { aborted, event } = run.handling
-    this.#failed = true
-    this.#returned = run.tasks
+    this.#failed = run.failedBy(error)
+    // Of a commit that went unanswered nobody knows.
+    this.#returned = run.completion && isTaskError(error, 'DATABASE_UNAVAILABLE') ? [] : run.tasks
     run.rollBack(error)
     if (aborted && aborted.code !== 'TASK_TIMEOUT') listener.onReturned(event)
-    else listener.onError({ ...event, activity: 'handle', error })
+    else listener.onError({ ...event, activity: this.#failed === 'database' ? 'complete' : 'handle', error })
   }
 }
 
@@ -128,6 +139,8 @@ class Run<Transaction> {
   readonly #onStuck: () => void
   readonly #committed = Promise.withResolvers<Completion>()
   #asked: Promise<Decisions> | undefined
+  /** What the handler threw, in the function that it completes with or elsewhere. */
+  #thrown: { readonly error: unknown; readonly inTransaction: boolean } | undefined
   #state: 'open' | 'committed' | 'rolled back' = 'open'
 
   constructor(
@@ -156,13 +169,32 @@ class Run<Transaction> {
         if (this.#state === 'committed') listener.onError({ ...this.handling.event, activity: 'handle', error })
       },
     )
-    const given = await Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())])
-    checkDecisions(this.tasks, given)
+    const given = await this.#given(
+      Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())]),
+    )
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.handling.event)
     this.completion = await repository.complete(this.#transaction, topic, this.decisions, { strict: true })
     await repository.handBack(this.#transaction, topic, this.left)
+  }
+
+  /** Whether the handler is to blame, or the database: what a handler writes with is its own only as long as the database does not say so. */
+  failedBy(error: unknown): 'handler' | 'database' {
+    if (isTaskError(error, 'TRANSACTION_ABANDONED')) return 'handler'
+    if (!this.#thrown || this.#thrown.error !== error) return 'database'
+    return this.#thrown.inTransaction && this.#environment.dispatcher.isPassing(error, true, true) ? 'database' : 'handler'
+  }
+
+  async #given(decisions: Promise<Decisions>): Promise<Decisions> {
+    try {
+      const given = await decisions
+      checkDecisions(this.tasks, given)
+      return given
+    } catch (error) {
+      this.#thrown ??= { error, inTransaction: false }
+      throw error
+    }
   }
 
   commit(): void {
@@ -185,8 +217,15 @@ class Run<Transaction> {
       const message = `The transaction of topic "${topic}" was rolled back: its tasks are not held any more`
       return Promise.reject(new TaskError('TASK_LOST', message, { lost: this.tasks }))
     }
-    const decided = async (): Promise<Decisions> =>
-      typeof decide === 'function' ? decide(this.#transaction, this.tasks) : decide
+    const decided = async (): Promise<Decisions> => {
+      if (typeof decide !== 'function') return decide
+      try {
+        return await decide(this.#transaction, this.tasks)
+      } catch (error) {
+        this.#thrown ??= { error, inTransaction: true }
+        throw error
+      }
+    }
     onAsked((this.#asked = decided()))
     return this.#committed.promise
   }

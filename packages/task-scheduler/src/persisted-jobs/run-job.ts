@@ -1,5 +1,6 @@
 /** One fire of a persisted job: what its handler decides, and what becomes of the job when it fails. */
-import { TaskDecision, isTaskError } from '@taskstream/task-api'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isPassing, isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe } from '../jobs/job-log.ts'
 import type { JobLog } from '../jobs/job-log.ts'
@@ -18,9 +19,9 @@ interface Running extends Pick<PersistedJobsOptions<unknown, 'async'>, 'handlers
 }
 
 export async function runJob(task: HeldTask, signal: AbortSignal, running: Running): Promise<TaskDecision> {
-  const { handlers, find, onLog } = running
+  const { handlers, onLog } = running
   const id = task.identifier
-  const info = await find(id)
+  const info = await find(id, signal, running)
   // Pushed before it was unscheduled.
   if (!info) return TaskDecision.filter('The job was unscheduled')
   const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: JobErrorPolicy }
@@ -47,6 +48,19 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
 }
 
 const unknownHandlerMs = 10_000
+const findAgainMs = 1_000
+
+/** Nothing has run yet: that the database is away, or busy, is not to be the job's failure. */
+async function find(id: string, signal: AbortSignal, running: Running): Promise<PeriodicTaskInfo | undefined> {
+  for (;;) {
+    try {
+      return await running.find(id)
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      await delay(findAgainMs, undefined, { signal })
+    }
+  }
+}
 
 /** No retry begins when the next fire is due, or nothing is any more; by the database's clock, which is what is due goes by. */
 function lastRetryOf({ timer, end }: PeriodicTaskInfo, scheduledFor: Date): number {

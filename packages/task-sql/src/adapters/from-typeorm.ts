@@ -80,5 +80,5 @@ export async function runTypeorm(transaction: Transaction, text: string, values:
 }
 
 export function driversError(error: unknown): unknown {
-  return (error as { driverError?: unknown }).driverError ?? error
+  return (error as { driverError?: unknown } | undefined)?.driverError ?? error
 }

@@ -1,4 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
+import { busy } from '../dialects/busy.ts'
 
 interface PrismaError {
   readonly code?: unknown
@@ -20,6 +21,9 @@ interface DriverAdapterCause {
 /** What Prisma's interactive transactions fail with: https://www.prisma.io/docs/orm/reference/error-reference#p2028 */
 const transactionFailed = 'P2028'
 
+/** No connection came free in the pool of Prisma's own engine: https://www.prisma.io/docs/orm/reference/error-reference#p2024 */
+const poolExhausted = 'P2024'
+
 /** Kinds that come without the driver's code, by one that says the same. */
 const codesOfKinds: Readonly<Record<string, string>> = {
   DatabaseNotReachable: 'ECONNREFUSED',
@@ -29,13 +33,16 @@ const codesOfKinds: Readonly<Record<string, string>> = {
 
 /** The driver's error, of which Prisma has made its own: dialects know errors by the driver's codes and words. */
 export function driversError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
   const { code, message, meta, cause } = error as PrismaError
   const words = String(message).trim()
+  if (code === poolExhausted) return busy('connections', error)
   if (code === transactionFailed) {
+    // None came free, or none could be made.
     return words.includes('Unable to start')
       ? new TaskError(
           'DATABASE_UNAVAILABLE',
-          `No connection came free in time, and nothing was sent (${words})`,
+          `There was no connection in time, and nothing was sent (${words})`,
           {},
           { cause: error },
         )

@@ -1,4 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
+import type { Shortage } from '@taskstream/task-api'
+import { busy } from './busy.ts'
+import { nameOf } from './name-of.ts'
 import { sequenceBehind } from '../sequence-behind.ts'
 
 /** There never was a connection. */
@@ -7,7 +10,6 @@ const unreachableCodes = new Set([
   'ORA-01034', // not available
   'ORA-12170', // connect timeout
   'ORA-12514', // the listener does not know the service
-  'ORA-12518', // the listener could not hand off the connection
   'ORA-12528', // all instances block new connections
   'ORA-12541', // no listener
   'ORA-12543', // host unreachable
@@ -36,22 +38,67 @@ const connectionCodes = new Set([
   'ORA-12547', // lost contact
   'ORA-12570', // packet reader failure
   'ORA-12571', // packet writer failure
+  'ORA-12606', // application timeout
+  'ORA-12608', // send timeout
+  'ORA-12609', // receive timeout
+  'ORA-25401', // cannot continue fetches after a failover
   'ORA-25402', // transaction must roll back
+  'ORA-25405', // the transaction's outcome is unknown
   'ORA-25408', // cannot safely replay call
   'ORA-25409', // failover happened during the call
   'NJS-500', // broken
   'NJS-501', // terminated unexpectedly
   'NJS-513', // told by an in-band notification
   'NJS-521', // end-of-file
+  'NJS-123', // not answered in callTimeout
+  'DPI-1067', // the same, in thick mode
 ])
 
 const conflictCodes = new Set([
-  'ORA-00054', // resource busy: a definition that others are in the way of
   'ORA-00060', // deadlock: only the statement is undone, what it was about is not
-  'ORA-02049', // distributed transaction waiting for lock
-  'ORA-04021', // timeout while waiting to lock an object
+  'ORA-04020', // deadlock on an object
+  'ORA-08176', // consistent read failure
   'ORA-08177', // cannot serialize access
-  'ORA-30006', // wait for a row timed out
+  'ORA-24761', // transaction rolled back
+])
+
+/** What the server, its listener or the pool is short of. https://docs.oracle.com/en/error-help/db/ */
+const shortages: ReadonlyMap<string, Shortage> = new Map([
+  ['ORA-00054', 'lock'], // resource busy: NOWAIT, or a definition that others are in the way of
+  ['ORA-00051', 'lock'], // timeout while waiting for a resource
+  ['ORA-02049', 'lock'], // distributed transaction waiting for lock
+  ['ORA-04021', 'lock'], // timeout while waiting to lock an object
+  ['ORA-30006', 'lock'], // wait for a row timed out
+  ['ORA-00040', 'time'], // active time limit exceeded
+  ['ORA-01013', 'time'], // cancelled
+  ['ORA-01555', 'time'], // snapshot too old: it took longer than undo is kept
+  ['ORA-02393', 'time'], // call limit on CPU usage
+  ['ORA-00018', 'connections'], // sessions
+  ['ORA-00020', 'connections'], // processes
+  ['ORA-02391', 'connections'], // sessions of this user
+  ['ORA-12516', 'connections'], // the listener found no handler
+  ['ORA-12518', 'connections'], // the listener could not hand off the connection
+  ['ORA-12519', 'connections'],
+  ['ORA-12520', 'connections'],
+  ['ORA-24418', 'connections'], // the pool cannot open further sessions
+  ['ORA-24496', 'connections'], // none came free in the pool
+  ['NJS-040', 'connections'], // none came free in queueTimeout
+  ['NJS-076', 'connections'], // as many wait as queueMax allows
+  ['ORA-04030', 'memory'], // of a process
+  ['ORA-04031', 'memory'], // shared
+  ['ORA-00055', 'resources'], // DML locks
+  ['ORA-00257', 'disk'], // for the archiver
+  ['ORA-01536', 'disk'], // quota
+  ['ORA-01628', 'disk'], // extents of undo
+  ['ORA-01650', 'disk'],
+  ['ORA-01651', 'disk'],
+  ['ORA-01652', 'disk'],
+  ['ORA-01653', 'disk'],
+  ['ORA-01654', 'disk'],
+  ['ORA-01655', 'disk'],
+  ['ORA-01688', 'disk'],
+  ['ORA-01691', 'disk'],
+  ['ORA-30036', 'disk'], // undo
 ])
 
 const readOnlyCodes = new Set([
@@ -77,8 +124,7 @@ const valueCodes = new Set([
 
 /** Oracle's and oracledb's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
 export function classifyOracleError(error: unknown): TaskError | undefined {
-  if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  return classify(error) ?? classifyOracleError(error.cause)
+  return nameOf(error, classify)
 }
 
 function classify(error: Error): TaskError | undefined {
@@ -93,6 +139,8 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
+  const shortOf = shortages.get(code)
+  if (shortOf) return busy(shortOf, error, { code })
   if (readOnlyCodes.has(code)) {
     return new TaskError(
       'DATABASE_READ_ONLY',

@@ -1,4 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
+import type { Shortage } from '@taskstream/task-api'
+import { busy } from './busy.ts'
+import { nameOf } from './name-of.ts'
 import { sequenceBehind } from '../sequence-behind.ts'
 
 /** There never was a connection. */
@@ -13,8 +16,13 @@ const unreachableCodes = new Set([
 ])
 
 const connectionCodes = new Set([
+  '25P03', // idle in transaction for longer than it may
+  '25P04', // a transaction that took longer than it may
+  '40003', // the outcome of a statement is unknown
   '57P01', // admin shutdown
   '57P02', // crash shutdown
+  '57P04', // the database was dropped
+  '57P05', // idle for longer than it may
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
@@ -22,6 +30,28 @@ const connectionCodes = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
 ])
+
+/**
+ * What the server is short of, by SQLSTATE. Not 53400, a limit that the configuration sets to one statement (temp_file_limit): it will be as
+ * long the next time.
+ */
+const shortages: ReadonlyMap<string, Shortage> = new Map([
+  ['53000', 'resources'], // too many open files, say
+  ['53100', 'disk'],
+  ['53200', 'memory'],
+  ['53300', 'connections'],
+  ['55P03', 'lock'], // lock_timeout, or NOWAIT
+  ['57000', 'time'], // an operator has intervened
+  ['57014', 'time'], // statement_timeout, or cancelled
+  ['58000', 'resources'], // system error
+  ['58030', 'resources'], // input or output
+])
+
+/** No client of the pool came free, by the words of pg-pool and Knex. */
+const exhausted = /^timeout exceeded when trying to connect|Timeout acquiring a connection/
+
+/** What a text holds has no like in the database's encoding, or is not of it. */
+const encodingCodes = new Set(['22P05', '22021'])
 
 /** There is no such prepared statement, or there is one of that name already: somebody else has been at this connection. */
 export const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
@@ -34,8 +64,7 @@ const ended = /^Client was closed|^Client has already been|^Cannot use a pool af
  * library may have wrapped the driver's error: it is then the cause of what it throws.
  */
 export function classifyPostgresError(error: unknown): TaskError | undefined {
-  if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  return classify(error) ?? classifyPostgresError(error.cause)
+  return nameOf(error, classify)
 }
 
 function classify(error: Error): TaskError | undefined {
@@ -48,7 +77,7 @@ function classify(error: Error): TaskError | undefined {
       { cause: error },
     )
   }
-  if (code === '40001' || code === '40P01') {
+  if (code === '40000' || code === '40001' || code === '40P01') {
     return new TaskError(
       'TRANSACTION_CONFLICT',
       `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
@@ -97,6 +126,16 @@ function classify(error: Error): TaskError | undefined {
       { cause: error },
     )
   }
+  const shortOf = exhausted.test(error.message) ? 'connections' : shortages.get(code)
+  if (shortOf) return busy(shortOf, error, code ? { sqlState: code } : {})
+  if (encodingCodes.has(code)) {
+    return new TaskError(
+      'ARGUMENT_INVALID',
+      `A text holds a character that this database cannot keep: its encoding is not UTF8 (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
   if (code === '55000' && error.message.startsWith('the partition of this topic was being detached')) {
     return new TaskError(
       'PARTITION_DETACHING',
@@ -124,7 +163,8 @@ function classify(error: Error): TaskError | undefined {
   if (
     connectionCodes.has(code) ||
     code.startsWith('08') ||
-    /^Connection terminated|not queryable|timeout expired/.test(error.message)
+    // The last is a statement that was not answered in pg's query_timeout.
+    /^Connection terminated|not queryable|timeout expired|^Query read timeout/.test(error.message)
   ) {
     return new TaskError(
       'DATABASE_UNAVAILABLE',

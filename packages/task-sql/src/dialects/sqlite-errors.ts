@@ -1,42 +1,80 @@
 import { TaskError } from '@taskstream/task-api'
+import { busy } from './busy.ts'
+import { nameOf } from './name-of.ts'
 
-/** https://www.sqlite.org/rescode.html */
-const numbers: Readonly<Record<number, string>> = { 5: 'BUSY', 8: 'READONLY', 14: 'CANTOPEN', 23: 'AUTH', 26: 'NOTADB' }
+/** Primary result codes. https://www.sqlite.org/rescode.html */
+const codes: Readonly<Record<string, number>> = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_NOMEM: 7,
+  SQLITE_READONLY: 8,
+  SQLITE_INTERRUPT: 9,
+  SQLITE_IOERR: 10,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_PROTOCOL: 15,
+  SQLITE_AUTH: 23,
+  SQLITE_NOTADB: 26,
+}
 
 /** SQLite's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
 export function classifySqliteError(error: unknown): TaskError | undefined {
+  return nameOf(error, classify)
+}
+
+/** The same while a file is opened for the first time: later it is the disk, or the number of open files, that keeps it from being opened. */
+export function classifyOpening(error: unknown): TaskError | undefined {
   if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  return classify(error) ?? classifySqliteError(error.cause)
+  // better-sqlite3 looks for the folder itself.
+  const folderMissing = error.message.startsWith('Cannot open database because the directory does not exist')
+  if (!folderMissing && codeOf(error) !== codes['SQLITE_CANTOPEN']) return classifySqliteError(error)
+  return new TaskError(
+    'DATABASE_MISSING',
+    `The SQLite file cannot be opened: is its folder there, is it a file, and may this process read and write both? (${error.message})`,
+    {},
+    { cause: error },
+  )
 }
 
 function classify(error: Error): TaskError | undefined {
   const because = { cause: error }
-  switch (resultCode(error)) {
-    case 'BUSY':
-      return new TaskError('DATABASE_BUSY', 'Another process is writing to the SQLite file: try again', {}, because)
-    case 'READONLY':
+  switch (codeOf(error)) {
+    case codes['SQLITE_BUSY']:
+    case codes['SQLITE_LOCKED']:
+    // So many processes at once that one did not come to its turn.
+    case codes['SQLITE_PROTOCOL']:
+      return busy('lock', error)
+    case codes['SQLITE_NOMEM']:
+      return busy('memory', error)
+    case codes['SQLITE_FULL']:
+      return busy('disk', error)
+    case codes['SQLITE_INTERRUPT']:
+      return busy('time', error)
+    case codes['SQLITE_READONLY']:
       return new TaskError(
         'DATABASE_READ_ONLY',
-        `This process may not write to the SQLite file: may it write the file and its folder? (${error.message})`,
+        `This SQLite file or connection takes no writes: may this process write the file and its folder? (${error.message})`,
         {},
         because,
       )
-    case 'AUTH':
+    case codes['SQLITE_AUTH']:
       return new TaskError('PERMISSION_DENIED', `The connection does not let this be done (${error.message})`, {}, because)
-    case 'NOTADB':
+    case codes['SQLITE_NOTADB']:
       return new TaskError(
         'DATABASE_MISSING',
         `This file is no SQLite database: is its name right? (${error.message})`,
         {},
         because,
       )
-    case 'CANTOPEN':
+    case codes['SQLITE_IOERR']:
+    case codes['SQLITE_CANTOPEN']:
       return new TaskError(
-        'DATABASE_MISSING',
-        `The SQLite file cannot be opened: is its folder there, is it a file, and may this process read and write both? (${error.message})`,
+        'DATABASE_UNAVAILABLE',
+        `The SQLite file cannot be opened, read or written: is its disk there? (${error.message})`,
         {},
         because,
       )
+    default:
   }
   if (error.message.startsWith('no such table: task')) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
@@ -47,11 +85,10 @@ function classify(error: Error): TaskError | undefined {
   return undefined
 }
 
-/** better-sqlite3 gives the name of the result code, node:sqlite its number; either may be extended. */
-function resultCode(error: Error): string | undefined {
+/** better-sqlite3 gives the name of the result code, with what extends it; node:sqlite its number. */
+function codeOf(error: Error): number | undefined {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  if (typeof errcode === 'number') return numbers[errcode & 0xff]
-  // better-sqlite3 looks for the folder itself.
-  if (error.message.startsWith('Cannot open database because the directory does not exist')) return 'CANTOPEN'
-  return /^SQLITE_([A-Z]+)/.exec(String(code))?.[1]
+  if (typeof errcode === 'number') return errcode & 0xff
+  const [, primary = ''] = /^(SQLITE_[A-Z]+)/.exec(String(code)) ?? []
+  return codes[primary]
 }

@@ -42,6 +42,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
       ),
     classifyPostgresError,
     connectionsOf(options, () => db.$client),
+    (transaction) => transaction.execute(sql`select`),
   )
 }
 
@@ -58,15 +59,16 @@ export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<
   sql: DrizzleSql<Query>,
   options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
+  const run = (transaction: Transaction, text: string): PromiseLike<unknown> =>
+    transaction.execute(sql([text] as unknown as TemplateStringsArray))
   return mysqlLibraryTransactions<Transaction>(
     (work) =>
-      db.transaction(
-        (transaction) =>
-          inSavepoint(transaction, (text) => transaction.execute(sql([text] as unknown as TemplateStringsArray)), work),
-        { isolationLevel: 'read committed' },
-      ),
+      db.transaction((transaction) => inSavepoint(transaction, (text) => run(transaction, text), work), {
+        isolationLevel: 'read committed',
+      }),
     classifyMysqlError,
     connectionsOf(options, () => db.$client),
+    run,
   )
 }
 

@@ -43,6 +43,7 @@ export function knexTransactions<Transaction extends KnexTransaction>(
       }),
     (error) => classified(error, classifyPostgresError),
     connectionsOf(options, () => poolOf(knex)),
+    (transaction) => transaction.raw('select', []),
   )
 }
 
@@ -62,6 +63,7 @@ export function knexMysqlTransactions<Transaction extends KnexTransaction>(
     (work) => readCommitted(knex, (transaction) => inSavepoint(transaction, (text) => transaction.raw(text, []), work)),
     (error) => classified(error, classifyMysqlError),
     connectionsOf(options, () => poolOf(knex)),
+    (transaction, text) => transaction.raw(text, []),
   )
 }
 
@@ -76,10 +78,11 @@ function readCommitted<Transaction>(
   return knex.transaction(work, { isolationLevel: 'read committed' })
 }
 
-function classified(error: unknown, classify: (error: unknown) => unknown): unknown {
+function classified(error: unknown, classify: (error: unknown) => TaskError | undefined): TaskError | undefined {
   const known = classify(inDriversWords(error))
   // The words of a Knex instance without a pool.
-  return known ?? ((error as Error).message === 'Unable to acquire a connection' ? closed(error) : undefined)
+  const gone = error instanceof Error && error.message === 'Unable to acquire a connection'
+  return known ?? (gone ? closed(error) : undefined)
 }
 
 function closed(cause: unknown): TaskError {

@@ -52,13 +52,13 @@ export function kyselyMysqlTransactions<Transaction extends object & Executor, E
   sql: KyselySql<Executor>,
   options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
+  const run = (transaction: Transaction, text: string): Promise<unknown> =>
+    sql([text] as unknown as TemplateStringsArray).execute(transaction)
   return mysqlLibraryTransactions<Transaction>(
-    (work) =>
-      readCommitted(db, (transaction) =>
-        inSavepoint(transaction, (text) => sql([text] as unknown as TemplateStringsArray).execute(transaction), work),
-      ),
+    (work) => readCommitted(db, (transaction) => inSavepoint(transaction, (text) => run(transaction, text), work)),
     classifyMysqlError,
     connectionsOf(options),
+    run,
   )
 }
 

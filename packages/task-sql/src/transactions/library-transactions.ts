@@ -1,18 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { TransactionSource } from '@taskstream/task-api'
+import { isTaskError } from '@taskstream/task-api'
+import type { TaskError, TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from '../adapters/ended-transactions.ts'
+import { answered } from './answered.ts'
+import { ownWord } from './own-word.ts'
 
 /**
  * Transactions that a library begins and ends in a call of its own, told apart from what is done in them: what `work` throws is
  * thrown on as it is, even if the rollback fails too, and only the library's own errors are classified. Work that still goes on
  * when its transaction has ended can do no more in it.
+ *
+ * @param named gives an error of the driver its name, also one that the library has wrapped
+ * @param ask runs a statement that any connection answers, where the library does not tell that it could not roll back
  */
 export function libraryTransactions<Transaction extends object>(
   transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
-  classify: (error: unknown) => unknown,
+  named: (error: unknown) => TaskError | undefined,
   connections: () => number | undefined,
+  ask?: (transaction: Transaction) => PromiseLike<unknown>,
 ): TransactionSource<Transaction> {
-  const source = async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
+  const own = ownWord(named)
+  const transactions = async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
     let result: Result
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
@@ -26,18 +34,22 @@ export function libraryTransactions<Transaction extends object>(
           thrown = { error }
           // The same event may tell the work and the library that a connection was lost: the library is to be first.
           await nextTurn()
+          if (!over && ask && isLoss(await answered(Promise.resolve(ask(transaction))).catch((why: unknown) => why)))
+            own.lost(error)
         }
         // Told of this end, postgres.js would send its commit or rollback to the connection's next transaction.
         if (over) await new Promise(() => {})
         if (thrown) throw thrown.error
       })
     } catch (error) {
-      throw thrown ? thrown.error : (classify(error) ?? error)
+      if (thrown && thrown.error !== error && isLoss(error)) own.lost(thrown.error)
+      throw thrown ? thrown.error : (named(error) ?? error)
     } finally {
       over = true
       if (begun) endTransaction(begun)
     }
     return result! as Result
   }
-  return Object.defineProperty(source, 'connections', { get: connections })
+  const isLoss = (error: unknown): boolean => isTaskError(named(error) ?? error, 'DATABASE_UNAVAILABLE')
+  return Object.defineProperty(Object.assign(transactions, { classify: own.classify }), 'connections', { get: connections })
 }

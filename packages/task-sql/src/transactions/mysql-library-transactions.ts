@@ -1,5 +1,6 @@
-import { TaskError } from '@taskstream/task-api'
+import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
+import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
 
 type Work<Transaction> = (transaction: Transaction) => Promise<void>
@@ -16,12 +17,14 @@ const defined = new WeakSet<object>()
  * time is up: whoever had it next would never commit.
  *
  * @param transact does the work in a transaction, between a savepoint and its release
+ * @param named gives an error of the driver its name, also one that the library has wrapped
  * @throws TaskError TRANSACTION_CLOSED
  */
 export function mysqlLibraryTransactions<Transaction extends object>(
   transact: (work: Work<Transaction>) => Promise<unknown>,
-  classify: (error: unknown) => unknown,
+  named: (error: unknown) => TaskError | undefined,
   connections: () => number | undefined,
+  run: (transaction: Transaction, text: string) => PromiseLike<unknown>,
 ): TransactionSource<Transaction> {
   return libraryTransactions<Transaction>(
     async (work) => {
@@ -36,8 +39,15 @@ export function mysqlLibraryTransactions<Transaction extends object>(
         if (!defined.has(done)) throw closed(error)
       }
     },
-    classify,
+    named,
     connections,
+    async (transaction) => {
+      try {
+        await run(transaction, 'select 1')
+      } catch (error) {
+        throw isTaskError(classifyMysqlError(error), 'TRANSACTION_CLOSED') ? lost(error) : error
+      }
+    },
   )
 }
 
@@ -59,6 +69,11 @@ export function noteDefinitions(transaction: object): void {
 /** A library may have wrapped the driver's error. */
 function isGone(error: unknown): boolean {
   return error instanceof Error && ((error as { errno?: number }).errno === noSuchSavepoint || isGone(error.cause))
+}
+
+/** In the midst of a transaction nobody but its loss has closed a connection. */
+function lost(cause: unknown): TaskError {
+  return new TaskError('DATABASE_UNAVAILABLE', 'The connection of this transaction was lost', {}, { cause })
 }
 
 function closed(cause: unknown): TaskError {

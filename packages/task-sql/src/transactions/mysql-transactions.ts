@@ -4,6 +4,7 @@ import { classifyMysqlError } from '../dialects/mysql-errors.ts'
 import { closed, guard } from './mysql-guard.ts'
 import { once } from './once.ts'
 import type { Session } from './once.ts'
+import { ownWord } from './own-word.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
 import type { RepeatOptions } from './repeat.ts'
 
@@ -26,13 +27,13 @@ export type Mysql2TransactionsOptions = RepeatOptions
  * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is: a poll at REPEATABLE READ locks
  * the gaps between rows too, and pushes wait for it.
  *
- * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
- * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
+ * `work` is run again, in a new transaction, after a deadlock, and when the connection was lost before the commit was sent. A lock that was waited
+ * for too long is DATABASE_BUSY, and yours to repeat. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
  * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED. On a Galera cluster a transaction that a node has
  * ended and not told of is found out by asking (`connection.prepare` of your own, and statements side by side on the connection, are not watched).
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
- * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
+ * connection is free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
  * @example
  * const transactions = mysql2Transactions(createPool({ uri: 'mysql://…' }))
  * await transactions(async (connection) => {
@@ -46,6 +47,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
   const isGalera = askedOnce()
+  const own = ownWord(classifyMysqlError)
   const transact: TransactionSource<Connection> = (work) =>
     repeat(
       retries,
@@ -61,12 +63,13 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
           },
           enter,
           named,
+          own.lost,
         )
       },
       (error, phase) => isRepeatable(named(error), phase),
     )
   const connections = pool.pool?.config?.connectionLimit
-  return Object.assign(transact, connections !== undefined && { connections })
+  return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
 }
 
 async function openSession<Connection extends Mysql2PoolConnection>(

@@ -1,4 +1,6 @@
 import { isTaskError } from '@taskstream/task-api'
+import { answered } from './answered.ts'
+import type { OwnWord } from './own-word.ts'
 import type { Phase } from './repeat.ts'
 
 /** A connection of a pool, for one transaction. */
@@ -17,12 +19,14 @@ export interface Session<Connection> {
  * One transaction, from its connection to its end. What the driver throws on the way is thrown by its name, and what `work` throws as it is.
  *
  * @param named gives an error of the driver its name
+ * @param lost is told what `work` threw, or would have met, when its connection was lost
  */
 export async function once<Connection, Result>(
   open: () => Promise<Session<Connection>>,
   work: (connection: Connection) => Result | Promise<Result>,
   enter: (phase: Phase) => void,
   named: (error: unknown) => unknown,
+  lost: OwnWord['lost'],
 ): Promise<Result> {
   const rethrow = (error: unknown): never => {
     throw named(error)
@@ -46,10 +50,13 @@ export async function once<Connection, Result>(
       broken = error
       throw error
     }
-    // A connection that cannot roll back is not fit for the next transaction: it goes, and the server rolls back.
-    await session.rollback().catch((cause: Error) => (broken = cause))
+    // A connection that cannot roll back, or says nothing, is not fit for the next transaction: it goes, and the server rolls back.
+    await answered(session.rollback()).catch((cause: Error) => (broken = cause))
     broken ??= session.lost
-    if (broken && !sent) enter('lost')
+    if (broken && !sent) {
+      enter('lost')
+      lost(error)
+    }
     // Nor is one to a standby: where the address moves to the new primary, a new connection goes there.
     if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error

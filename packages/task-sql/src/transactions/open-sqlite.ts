@@ -1,5 +1,5 @@
 import { checkInteger, TaskError } from '@taskstream/task-api'
-import { classifySqliteError } from '../dialects/sqlite-errors.ts'
+import { classifyOpening } from '../dialects/sqlite-errors.ts'
 
 export interface OpenSqliteOptions {
   /**
@@ -30,7 +30,7 @@ export function openSqlite<Database extends { exec(text: string): unknown; close
     return database
   } catch (error) {
     database?.close()
-    throw classifySqliteError(error) ?? error
+    throw classifyOpening(error) ?? error
   }
 }
 

@@ -3,6 +3,7 @@ import type { OracledbConnection } from '../adapters/from-oracledb.ts'
 import { classifyOracleError } from '../dialects/oracle-errors.ts'
 import { once } from './once.ts'
 import type { Session } from './once.ts'
+import { ownWord } from './own-word.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
 import type { RepeatOptions } from './repeat.ts'
 
@@ -26,11 +27,11 @@ export type OracledbTransactionsOptions = RepeatOptions
 /**
  * Transactions on connections of a pool of `oracledb`, at READ COMMITTED unless a session was altered.
  *
- * `work` is run again, in a new transaction, after a deadlock or when a lock was waited for too long, and when the connection was lost before the
- * commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ * `work` is run again, in a new transaction, after a deadlock, and when the connection was lost before the commit was sent. A lock that was waited
+ * for too long is DATABASE_BUSY, and yours to repeat. A commit that was sent and not answered is never repeated: its outcome is unknown.
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
- * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
+ * connection came free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
  * @example
  * const transactions = oracledbTransactions(await oracledb.createPool({ user, password, connectString }))
  * await transactions(async (connection) => {
@@ -43,14 +44,15 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
   options: OracledbTransactionsOptions = {},
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
+  const own = ownWord(classifyOracleError)
   const transact: TransactionSource<Connection> = (work) =>
     repeat(
       retries,
-      (enter) => once(() => openSession(pool), work, enter, named),
+      (enter) => once(() => openSession(pool), work, enter, named, own.lost),
       (error, phase) => isRepeatable(named(error), phase),
     )
   const connections = pool.poolMax
-  return Object.assign(transact, connections !== undefined && { connections })
+  return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
 }
 
 async function openSession<Connection extends OracledbPoolConnection>(

@@ -4,6 +4,7 @@ import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { once } from './once.ts'
 import type { Session } from './once.ts'
+import { ownWord } from './own-word.ts'
 import { autocommit, notReadCommitted } from './pg-autocommit.ts'
 import { checkRetries, isRepeatable, repeat } from './repeat.ts'
 import type { Phase, RepeatOptions } from './repeat.ts'
@@ -34,8 +35,8 @@ export type PgTransactionsOptions = RepeatOptions
  * Given a pool for each server of a cluster, it uses the one that takes writes, and looks for it again when that one fails or turns
  * read-only. Give such pools a `connectionTimeoutMillis`.
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_UNAVAILABLE
- * if there is no connection, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
+ * connection came free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
  * @example
  * const transactions = pgTransactions(pool)
  * await transactions(async (client) => {
@@ -53,6 +54,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const servers = [pools].flat() as PgPool<Client>[]
   checkInteger('the number of pools', servers.length, 1, 100)
   const server = new WritableServer(servers)
+  const own = ownWord(classifyPostgresError)
   const transact: TransactionSource<Client> = (work) => {
     let pool: PgPool<Client> | undefined
     return repeat(
@@ -60,7 +62,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       async (enter) => {
         pool = undefined
         const found = (pool = await server.find())
-        return once(() => openSession(found), work, enter, named)
+        return once(() => openSession(found), work, enter, named, own.lost)
       },
       (error, phase) => {
         if (!pool) return false
@@ -86,7 +88,11 @@ export function pgTransactions<Client extends PgPoolClient>(
   }
   // One server at a time: the smallest pool may be the one.
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
-  return Object.assign(transact, { autocommit: alone }, sizes.length > 0 && { connections: Math.min(...sizes) })
+  return Object.assign(
+    transact,
+    { autocommit: alone, classify: own.classify },
+    sizes.length > 0 && { connections: Math.min(...sizes) },
+  )
 }
 
 async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<Session<Client>> {

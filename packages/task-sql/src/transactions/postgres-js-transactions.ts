@@ -28,5 +28,6 @@ export function postgresJsTransactions<Transaction extends PostgresJsTransaction
     (work) => sql.begin('isolation level read committed', work),
     classifyPostgresError,
     connectionsOf(options, () => sql),
+    (transaction) => transaction.unsafe('select', []),
   )
 }

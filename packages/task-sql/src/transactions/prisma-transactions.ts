@@ -1,8 +1,10 @@
+import { TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { queryPrisma } from '../adapters/from-prisma.ts'
 import type { PrismaTransaction } from '../adapters/from-prisma.ts'
 import { driversError } from '../adapters/prisma-errors.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
+import { nameOf } from '../dialects/name-of.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import { connectionsOf } from './connections.ts'
 import type { ConnectionsOptions } from './connections.ts'
@@ -47,8 +49,9 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
         // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
         await queryPrisma(transaction, 'select')
       }),
-    (error) => classifyPostgresError(error) ?? error,
+    named(classifyPostgresError),
     connectionsOf(options),
+    (transaction) => queryPrisma(transaction, 'select'),
   )
 }
 
@@ -69,8 +72,9 @@ export function prismaMysqlTransactions<Transaction extends PrismaTransaction & 
   return mysqlLibraryTransactions<Transaction>(
     // Prisma's own savepoints: it prepares every statement, and MySQL prepares none of these.
     (work) => readCommitted(prisma, async (transaction) => void (await transaction.$transaction(work))),
-    (error) => classifyMysqlError(error) ?? error,
+    named(classifyMysqlError),
     connectionsOf(options),
+    queryPrisma,
   )
 }
 
@@ -83,6 +87,15 @@ async function readCommitted<Transaction>(
   } catch (error) {
     throw driversError(error)
   }
+}
+
+/** By what the driver has thrown, of which Prisma has made its own. */
+function named(classify: (error: unknown) => TaskError | undefined): (error: unknown) => TaskError | undefined {
+  return (error) =>
+    nameOf(error, (one) => {
+      const told = driversError(one)
+      return told instanceof TaskError ? told : classify(told)
+    }) ?? (error instanceof TaskError ? error : undefined)
 }
 
 /**

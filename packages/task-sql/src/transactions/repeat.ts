@@ -43,6 +43,7 @@ export async function repeat<Result>(
 export function isRepeatable(named: unknown, phase: Phase): boolean {
   // The server's own word that it rolled back, also in answer to a commit, or that nothing was done.
   if (isTaskError(named, 'TRANSACTION_CONFLICT')) return true
-  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too.
+  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too. Who was
+  // given no lock in time, or no room, has waited already, or would find the same: that is for the caller to repeat, a little later.
   return phase === 'lost' || (phase === 'working' && isTaskError(named, 'DATABASE_READ_ONLY'))
 }

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
-import { sqlite } from '../dialects/sqlite.ts'
+import { classifySqliteError } from '../dialects/sqlite-errors.ts'
+import { ownWord } from './own-word.ts'
 
 export interface SqliteTransactionsOptions {
   /** How long to go on trying while other processes write, in milliseconds, before DATABASE_BUSY. Default 10 000. */
@@ -71,7 +72,7 @@ export function immediateTransactions<Transaction>(
         const state = { open: true }
         try {
           result = await inside.run(state, async () => work(transaction))
-          await run('commit')
+          await commit(run)
         } catch (error) {
           await rollback(run)
           throw error
@@ -84,7 +85,11 @@ export function immediateTransactions<Transaction>(
     last = turn.catch(() => {})
     return turn
   }
-  return Object.defineProperty(transact, 'inside', { get: () => inside.getStore()?.open ?? false })
+  // There is no connection to lose.
+  const { classify } = ownWord(classifySqliteError, false)
+  return Object.defineProperty(Object.assign(transact, { classify }), 'inside', {
+    get: () => inside.getStore()?.open ?? false,
+  })
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
@@ -97,18 +102,27 @@ async function begin(run: Run, busyTimeoutMs: number): Promise<void> {
       if (begun instanceof Promise) await begun
       return
     } catch (error) {
-      const known = sqlite().classify(error)
+      const known = classifySqliteError(error)
       if (!isTaskError(known, 'DATABASE_BUSY')) throw known ?? error
       if (performance.now() > end) {
         throw new TaskError(
           'DATABASE_BUSY',
           `Another process kept the SQLite file locked for ${busyTimeoutMs} ms`,
-          { busyTimeoutMs },
+          { shortOf: 'lock', busyTimeoutMs },
           { cause: error },
         )
       }
       await delay(pauseMs * (0.5 + Math.random()))
     }
+  }
+}
+
+/** What it fails with is not committed: the rollback that follows undoes it. */
+async function commit(run: Run): Promise<void> {
+  try {
+    await run('commit')
+  } catch (error) {
+    throw classifySqliteError(error) ?? error
   }
 }
 

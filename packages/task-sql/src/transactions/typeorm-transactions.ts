@@ -38,8 +38,9 @@ export function typeormTransactions<Manager extends TypeormManager>(
         // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
         await runTypeorm(manager, 'select')
       }),
-    (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error as Error),
+    (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error),
     connectionsOf(options, () => poolOf(dataSource)),
+    (manager) => ask(manager, 'select'),
   )
 }
 
@@ -59,8 +60,9 @@ export function typeormMysqlTransactions<Manager extends TypeormManager>(
   return mysqlLibraryTransactions<Manager>(
     (work) =>
       dataSource.transaction('READ COMMITTED', (manager) => inSavepoint(manager, (text) => runTypeorm(manager, text), work)),
-    (error) => classifyMysqlError(driversError(error)) ?? classifyTypeormError(error as Error),
+    (error) => classifyMysqlError(driversError(error)) ?? classifyTypeormError(error),
     connectionsOf(options, () => poolOf(dataSource)),
+    ask,
   )
 }
 
@@ -70,8 +72,14 @@ function poolOf({ driver }: { readonly driver?: unknown }): unknown {
   return master ?? pool
 }
 
-function classifyTypeormError(error: Error): TaskError | undefined {
-  if (!/^Driver not Connected|^Connection is not established/.test(error.message)) return undefined
+/** A query runner that has let go of its connection in the midst of its transaction has lost it. */
+async function ask(manager: TypeormManager, text: string): Promise<void> {
+  if (manager.queryRunner?.isReleased) throw new TaskError('DATABASE_UNAVAILABLE', 'The connection of this transaction was lost')
+  await runTypeorm(manager, text)
+}
+
+function classifyTypeormError(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || !/^Driver not Connected|^Connection is not established/.test(error.message)) return undefined
   return new TaskError('TRANSACTION_CLOSED', 'This data source was destroyed, or never initialised', {}, { cause: error })
 }
 

@@ -1,0 +1,16 @@
+import { TaskError } from '@taskstream/task-api'
+
+/**
+ * The name of an error, or else of what caused it: a library may have wrapped the driver's error. An error may be its own cause.
+ *
+ * @param classify names an error of the driver
+ */
+export function nameOf(error: unknown, classify: (error: Error) => TaskError | undefined): TaskError | undefined {
+  const seen = new Set<Error>()
+  for (let one = error; one instanceof Error && !(one instanceof TaskError) && !seen.has(one); one = one.cause) {
+    const known = classify(one)
+    if (known) return known
+    seen.add(one)
+  }
+  return undefined
+}

@@ -1,0 +1,65 @@
+/** A database that refuses to write some tasks in some states: by a trigger, which no driver or library can know of. */
+import { stateNumber } from '@taskstream/task-api'
+import type { TaskState } from '@taskstream/task-api'
+import { raw } from '@taskstream/task-sql'
+import { isMysql, isPostgres } from '../subject.ts'
+import type { Subject } from '../subject.ts'
+
+/** What a completion writes. */
+export const results: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded']
+
+/** What the database says of it. */
+export const refusal = 'refused by a trigger'
+
+/** Has tasks whose identifier begins so refused in these states, until it is disposed of. */
+export async function refuse(subject: Subject, prefix: string, states: readonly TaskState[]): Promise<AsyncDisposable> {
+  const which = `in (${states.map(stateNumber).join(', ')})`
+  const [create, drop] = isPostgres ? ofPostgres(prefix, which) : isMysql ? ofMariaDb(prefix, which) : ofSqlite(prefix, which)
+  const run = async (statements: readonly string[]): Promise<void> => {
+    for (const statement of statements) await subject.transactions((transaction) => subject.execute(transaction, raw(statement)))
+  }
+  let dropped = false
+  await run(create)
+  return {
+    [Symbol.asyncDispose]: async () => {
+      if (!dropped) await run(drop)
+      dropped = true
+    },
+  }
+}
+
+type Statements = readonly [create: readonly string[], drop: readonly string[]]
+
+function ofPostgres(prefix: string, which: string): Statements {
+  return [
+    [
+      `create function taskstream.refuse() returns trigger language plpgsql as $$ begin raise exception '${refusal}'; end $$`,
+      `create trigger refuse before update on taskstream.task for each row
+         when (new.identifier like '${prefix}%' and new.state ${which}) execute function taskstream.refuse()`,
+    ],
+    ['drop trigger refuse on taskstream.task', 'drop function taskstream.refuse()'],
+  ]
+}
+
+function ofMariaDb(prefix: string, which: string): Statements {
+  return [
+    [
+      `create trigger refuse before update on task for each row begin
+         if new.identifier like '${prefix}%' and new.state ${which} then
+           signal sqlstate '45000' set message_text = '${refusal}';
+         end if;
+       end`,
+    ],
+    ['drop trigger refuse'],
+  ]
+}
+
+function ofSqlite(prefix: string, which: string): Statements {
+  return [
+    [
+      `create trigger refuse before update on task when new.identifier like '${prefix}%' and new.state ${which}
+       begin select raise(abort, '${refusal}'); end`,
+    ],
+    ['drop trigger refuse'],
+  ]
+}

@@ -1,0 +1,187 @@
+/** What the database will not write of one task costs no other, and nothing stays held that nobody answers for. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskState } from '@taskstream/task-api'
+import { buffering, eachTask, fixed } from '@taskstream/task-processor'
+import type { BatchHandler, TaskListener } from '@taskstream/task-processor'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+import { refusal, refuse, results } from './refusals.ts'
+
+const hour = 3_600_000
+/** Nothing comes by itself: heartbeats, maintenance, and pauses wait for the test's clock. */
+const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
+const names = (tasks: readonly { readonly identifier: string }[]): string[] => tasks.map(({ identifier }) => identifier)
+const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
+  new Map(tasks.map((task) => [task, TaskDecision.success()]))
+
+describe.skipIf(!canRun)('a task that the database refuses to write', () => {
+  let fixture: NodeFixture
+  let refusing: AsyncDisposable | undefined
+  beforeAll(async () => {
+    fixture = await openNodeFixture('undecided')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+  const allow = async (): Promise<void> => {
+    await refusing?.[Symbol.asyncDispose]()
+    refusing = undefined
+  }
+  afterEach(allow)
+
+  const refuseBad = async (states: readonly TaskState[], prefix = 'bad'): Promise<void> => {
+    refusing = await refuse(fixture.subject, prefix, states)
+  }
+  /** What went wrong, and with which tasks. */
+  const hearing = (): TaskListener & { readonly told: [activity: string, tasks: string[], error: string][] } => {
+    const told: [activity: string, tasks: string[], error: string][] = []
+    return {
+      told,
+      onError: ({ activity, tasks = [], error }) => void told.push([activity, names(tasks), messageOf(error)]),
+    }
+  }
+  const states = (): Promise<Record<string, number>> => fixture.states()
+  const pushAround = (): Promise<unknown> => fixture.push('a', 'b', 'c', 'bad', 'd', 'e', 'f')
+
+  describe('with what was decided', () => {
+    const forms: readonly [string, { readonly size: number; readonly concurrency: number }, BatchHandler<AnyTransaction>][] = [
+      ['in a batch', { size: 100, concurrency: 1 }, succeedAll],
+      ['in batches of one', { size: 1, concurrency: 10 }, async (batch) => succeedAll(await batch)],
+      [
+        'in a buffer',
+        { size: 3, concurrency: 2 },
+        buffering<AnyTransaction>({ buffer: 1, workers: 1, handler: succeedAll }).open('').handle,
+      ],
+      [
+        'by a handler that completes',
+        { size: 100, concurrency: 1 },
+        async (batch, { complete }) => void (await complete(succeedAll(batch))),
+      ],
+    ]
+    test.each(forms)('fails alone, %s', async (_, sizes, handler) => {
+      await pushAround()
+      await refuseBad(['succeeded'])
+      const listener = hearing()
+      await using node = fixture.nodeOf({ listener })
+      node.process(fixture.topic, { ...sizes, handler })
+      await node.start()
+      await expect.poll(states).toEqual({ succeeded: 6, failed: 1 })
+      const bad = (await fixture.page()).find(({ identifier }) => identifier === 'bad')
+      expect(bad).toMatchObject({ state: 'failed', output: expect.stringContaining(refusal) })
+      // It was the completing that failed, and it is told of that task.
+      expect(listener.told).toEqual([['complete', ['bad'], expect.stringContaining(refusal)]])
+    })
+
+    test('is tried again by the policy', async () => {
+      await pushAround()
+      await refuseBad(['succeeded'])
+      const tries: number[] = []
+      await using node = fixture.nodeOf()
+      node.process(fixture.topic, {
+        retry: fixed({ tries: 3, afterMs: 0 }),
+        handler: eachTask((task) => void (task.identifier === 'bad' && tries.push(task.tries))),
+      })
+      await node.start()
+      await expect.poll(states).toEqual({ succeeded: 6, failed: 1 })
+      expect(tries).toEqual([1, 2, 3])
+    })
+
+    test('is told to the handler that completes it, of which its neighbours hear no failure', async () => {
+      await pushAround()
+      await refuseBad(['succeeded'])
+      const heard = Promise.withResolvers<unknown>()
+      const completions: Completion[] = []
+      await using node = fixture.nodeOf({ listener: { onComplete: ({ completion }) => void completions.push(completion) } })
+      node.process(fixture.topic, {
+        handler: async (batch, { complete }) => {
+          await complete(succeedAll(batch)).catch(heard.resolve)
+        },
+      })
+      await node.start()
+      await expect.poll(states).toEqual({ succeeded: 6, failed: 1 })
+      expect(messageOf(await heard.promise)).toContain(refusal)
+      await expect
+        .poll(() => names(completions.flatMap(({ completed }) => completed)).toSorted())
+        .toEqual('a,b,bad,c,d,e,f'.split(','))
+    })
+
+    test('fails, with its batch, the completion that a handler writes in: whose fault it is nobody can tell', async () => {
+      await fixture.push('a', 'bad')
+      await refuseBad(['succeeded'])
+      const listener = hearing()
+      await using node = fixture.nodeOf({ listener })
+      node.process(fixture.topic, {
+        handler: async (_, { complete }) => void (await complete((__, held) => succeedAll(held))),
+      })
+      await node.start()
+      await expect.poll(states).toEqual({ failed: 2 })
+      expect(listener.told).toEqual([['complete', ['a', 'bad'], expect.stringContaining(refusal)]])
+    })
+
+    test('is no error of the handler, and an error of the handler none of the completing', async () => {
+      await fixture.push('a')
+      const listener = hearing()
+      await using node = fixture.nodeOf({ listener })
+      node.process(fixture.topic, {
+        handler: async (_, { complete }) =>
+          void (await complete(() => {
+            throw new Error('mine')
+          })),
+      })
+      await node.start()
+      await expect.poll(states).toEqual({ failed: 1 })
+      expect(listener.told).toEqual([['handle', ['a'], expect.stringContaining('mine')]])
+    })
+  })
+
+  describe('as done or failed', () => {
+    test('is handed back alone, and not handled again at once', async () => {
+      await pushAround()
+      await refuseBad(results)
+      const handled: string[] = []
+      const { clock, node } = fixture.clocked(patient)
+      await using _ = node
+      node.process(fixture.topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+      await node.start()
+      await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
+      // Something was done: it is polled once more, and now nothing is.
+      await expect.poll(() => handled).toHaveLength(8)
+      await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
+      node.wake()
+      await fixture.push('g')
+      node.wake()
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(handled).toHaveLength(8)
+      clock.advance(1_000)
+      await expect.poll(states).toEqual({ succeeded: 7, ready: 1 })
+      await allow()
+      await expect.poll(() => (clock.advance(10_000), states())).toEqual({ succeeded: 8 })
+      // No try was counted but the last.
+      expect((await fixture.page()).map(({ tries }) => tries)).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
+    })
+
+    test('is rolled back in transactional mode, again and again, with a pause', async () => {
+      await fixture.push('a', 'bad')
+      await refuseBad(results)
+      const handled: string[] = []
+      const { clock, node } = fixture.clocked(patient)
+      await using _ = node
+      node.process(fixture.topic, {
+        mode: 'transactional',
+        size: 1,
+        concurrency: 1,
+        handler: eachTask(({ identifier }) => void handled.push(identifier)),
+      })
+      await node.start()
+      await expect.poll(() => handled.slice(0, 2)).toEqual(['a', 'bad'])
+      await allow()
+      await expect.poll(() => (clock.advance(10_000), states())).toEqual({ succeeded: 2 })
+    })
+  })
+})
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,171 @@
+/** What a PostgreSQL may be short of. */
+import { randomBytes } from 'node:crypto'
+import type { TransactionSource } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { expect } from 'vitest'
+import type { AnyTransaction, Subject } from '../../subject.ts'
+import { busy, execute, rowLocks } from './short-of.ts'
+import type { Short, ShortOf } from './short-of.ts'
+
+function openPool(subject: Subject, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: subject.location.at, max: 4, ...options })
+  pool.on('error', () => {})
+  return pool
+}
+
+function overPg(pool: pg.Pool, how: Pick<Short, 'begin' | 'end'>): Short {
+  return {
+    transactions: pgTransactions(pool) as TransactionSource<AnyTransaction>,
+    ...how,
+    [Symbol.asyncDispose]: async () => {
+      await how.end()
+      await pool.end()
+    },
+  }
+}
+
+const inTheWay = sql`select pid from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()`
+
+/** Whoever waits for a lock. */
+async function waiting(subject: Subject): Promise<readonly number[]> {
+  const pids = async (): Promise<number[]> => (await execute(subject, inTheWay)).map(({ pid }) => Number(pid))
+  await expect.poll(pids, { interval: 1 }).not.toEqual([])
+  return pids()
+}
+
+/** What the server would say, said by a trigger for as long as a row is there. */
+function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>): ShortOf {
+  return {
+    name: `the server's word ${code}`,
+    said: true,
+    ...named,
+    open: async (subject) => {
+      for (const statement of [
+        'create table taskstream.short_of (code text)',
+        `create function taskstream.short() returns trigger language plpgsql as $$
+         begin
+           if exists (select from taskstream.short_of) then
+             raise exception 'short of something' using errcode = '${code}';
+           end if;
+           return new;
+         end $$`,
+        `create trigger short before update on taskstream.task
+           for each row when (new.state <> 0) execute function taskstream.short()`,
+      ])
+        await execute(subject, raw(statement))
+      const end = (): Promise<unknown> => execute(subject, raw('delete from taskstream.short_of'))
+      const short = overPg(openPool(subject), {
+        begin: async () => void (await execute(subject, raw("insert into taskstream.short_of values ('now')"))),
+        end: async () => void (await end()),
+      })
+      return {
+        ...short,
+        [Symbol.asyncDispose]: async () => {
+          await short[Symbol.asyncDispose]()
+          await execute(subject, raw('drop function taskstream.short() cascade'))
+          await execute(subject, raw('drop table taskstream.short_of'))
+        },
+      }
+    },
+  }
+}
+
+export const ofPostgres: readonly ShortOf[] = [
+  {
+    name: 'a pool whose connections somebody else keeps',
+    ...busy('connections'),
+    open: async (subject) => {
+      const pool = openPool(subject, { max: 2, connectionTimeoutMillis: 100 })
+      const taken: pg.PoolClient[] = []
+      return overPg(pool, {
+        begin: async () => {
+          while (taken.length < 2)
+            await pool.connect().then(
+              (client) => taken.push(client),
+              () => {},
+            )
+        },
+        end: async () => {
+          for (const client of taken.splice(0)) client.release()
+        },
+      })
+    },
+  },
+  {
+    name: 'a server with too many clients',
+    ...busy('connections'),
+    open: async (subject) => {
+      const role = `short_${randomBytes(6).toString('hex')}`
+      await execute(subject, raw(`create role ${role} login`))
+      for (const what of ['schema taskstream', 'all tables in schema taskstream, public', 'all sequences in schema taskstream'])
+        await execute(subject, raw(`grant all on ${what} to ${role}`))
+      const url = new URL(subject.location.at)
+      url.username = role
+      const short = overPg(openPool(subject, { connectionString: url.href }), {
+        begin: async () => {
+          await execute(subject, raw(`alter role ${role} connection limit 0`))
+          await execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
+        },
+        end: () => execute(subject, raw(`alter role ${role} connection limit -1`)).then(() => {}),
+      })
+      return {
+        ...short,
+        [Symbol.asyncDispose]: async () => {
+          await short[Symbol.asyncDispose]()
+          await execute(subject, raw(`drop owned by ${role}`))
+          await execute(subject, raw(`drop role ${role}`))
+        },
+      }
+    },
+  },
+  {
+    name: 'a statement that takes longer than statement_timeout',
+    ...busy('time'),
+    ofRows: true,
+    open: async (subject) => overPg(openPool(subject, { options: '-c statement_timeout=500' }), rowLocks(subject)),
+  },
+  {
+    name: 'a lock that lock_timeout ends the wait for',
+    ...busy('lock'),
+    ofRows: true,
+    open: async (subject) => overPg(openPool(subject, { options: '-c lock_timeout=200' }), rowLocks(subject)),
+  },
+  {
+    name: 'a statement that somebody cancels',
+    ...busy('time'),
+    open: async (subject) => {
+      const locks = rowLocks(subject)
+      return overPg(openPool(subject), {
+        begin: async (tasks) => {
+          await locks.begin(tasks)
+          void waiting(subject).then(async (pids) => {
+            for (const pid of pids) await execute(subject, sql`select pg_cancel_backend(${pid}::int)`)
+          })
+        },
+        end: locks.end,
+      })
+    },
+  },
+  {
+    name: 'a connection on which nothing is answered',
+    code: 'DATABASE_UNAVAILABLE',
+    open: async (subject) => {
+      const locks = rowLocks(subject)
+      return overPg(openPool(subject, { query_timeout: 500 }), {
+        begin: locks.begin,
+        end: async () => {
+          // What was not answered is not to be done after all.
+          await execute(subject, sql`select pg_terminate_backend(pid, 10000) from (${inTheWay}) waiting`)
+          await locks.end()
+        },
+      })
+    },
+  },
+  saidByPostgres('53000', busy('resources')),
+  saidByPostgres('53100', busy('disk')),
+  saidByPostgres('53200', busy('memory')),
+  saidByPostgres('40001', { code: 'TRANSACTION_CONFLICT' }),
+  saidByPostgres('58030', busy('resources')),
+]
