@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TaskDecision } from '@taskstream/task-api'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { names, openFixture } from '../conformance/fixture.ts'
 import type { Fixture } from '../conformance/fixture.ts'
@@ -89,6 +90,42 @@ describe.skipIf(!canRun)('the command line', () => {
     expect(await it.states()).toEqual({ failed: 2 })
     expect((await taskstream('redrive', it.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
     expect(names(await it.poll(9))).toEqual(['a'])
+  })
+
+  test('repairs what was written by hand, topic by topic, and says what was wrong', async () => {
+    await it.nextTopic({ order: 'lifo' })
+    await it.push('a', 'b')
+    const table = raw(it.subject.engine === 'postgres' ? 'taskstream.task' : 'task')
+    const off = raw(it.subject.engine === 'postgres' ? 'false' : '0')
+    await it.commit((transaction) =>
+      it.subject.execute(transaction, sql`update ${table} set listed = ${off} where topic = ${it.topic}`),
+    )
+    expect(await it.poll()).toEqual([])
+    const wrong = { topic: it.topic, corrected: 2, listed: 2, noted: 0, held: 0, left: 0 }
+    expect(await json('repair', it.topic)).toEqual({ topics: [wrong], sequence: 'ahead' })
+    expect(names(await it.poll())).toEqual(['b', 'a'])
+    const { code, out } = await taskstream('repair')
+    expect(code).toBe(0)
+    expect(out).toMatch(new RegExp(`${it.topic} +│ 0 `))
+    expect(out).toMatch(/new tasks are numbered after those that are there\n$/)
+    expect(await taskstream('repair', 'none')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
+  })
+
+  testOn(['postgres-18'])('moves a sequence that is behind a floor, for which it takes two transactions', async () => {
+    await it.nextTopic()
+    await it.push('a')
+    await it.commit((transaction) =>
+      it.subject.execute(
+        transaction,
+        raw('update taskstream.task_topic set floor = (select last_value + 1 from taskstream.task_sequence)'),
+      ),
+    )
+    await it.commit((transaction) =>
+      it.subject.execute(transaction, sql`update taskstream.task set sequence = sequence + 1000 where topic = ${it.topic}`),
+    )
+    expect((await taskstream('repair')).out).toMatch(/the sequence was behind, and is ahead of all tasks now\n$/)
+    await it.push('b')
+    expect(names(await it.poll())).toEqual(['a', 'b'])
   })
 
   testOn(['sqlite-file'])('looks without waiting for anybody who writes', async () => {
@@ -193,7 +230,7 @@ describe.skipIf(!canRun)('the command line', () => {
   })
 
   test('helps, with examples', async () => {
-    for (const command of [[], ['push'], ['ls'], ['redrive']]) {
+    for (const command of [[], ['push'], ['ls'], ['redrive'], ['repair']]) {
       const { code, out } = await run([...command, '--help'])
       expect(code).toBe(0)
       expect(out).toMatch(/Usage: taskstream[\s\S]*Examples:\n {2}\S/)

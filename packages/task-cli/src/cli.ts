@@ -8,6 +8,7 @@ import { addMigrate } from './commands/migrate.ts'
 import { addPeriodic } from './commands/periodic.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
+import { addRepair } from './commands/repair.ts'
 import { addTimer } from './commands/timer.ts'
 import { addTopics } from './commands/topics.ts'
 import { explain } from './explain.ts'
@@ -30,7 +31,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
   )
-for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addActivation, addPeriodic, addTimer])
+for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addRepair, addActivation, addPeriodic, addTimer])
   add(program)
 
 quietly(program)

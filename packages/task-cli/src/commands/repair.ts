@@ -1,0 +1,49 @@
+import type { Repair } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../database.ts'
+import { withCommon } from '../options.ts'
+import type { CommonOptions } from '../options.ts'
+import { printJson, printTable } from '../output.ts'
+
+const sequences = {
+  ahead: 'new tasks are numbered after those that are there',
+  moved: 'the sequence was behind, and is ahead of all tasks now',
+  behind: 'the sequence is behind: run this again',
+} as const
+
+export function addRepair(program: Command): void {
+  withCommon(
+    program.command('repair').description('make right what a restore, or writing by hand, has left wrong; reads every task'),
+  )
+    .argument('[topic]')
+    .addHelpText(
+      'after',
+      `
+Each topic is a transaction. Changes nothing that is right, and may run while others work.
+
+Examples:
+  taskstream repair
+  taskstream repair invoices`,
+    )
+    .action(async (topic: string | undefined, options: CommonOptions) => {
+      await using database = await openDatabase(options)
+      const repair = (name: string): Promise<Repair> =>
+        database.transactions<Repair>((transaction) => database.tasks.repair(transaction, name))
+      const topics =
+        topic === undefined ? await database.reading<string[]>((transaction) => database.tasks.topics(transaction)) : [topic]
+      const done: Repair[] = []
+      for (const name of topics) done.push(await repair(name))
+      const rows = done.map(({ topics: _, sequence: __, ...counts }, index) => ({ topic: topics[index], ...counts }))
+      // It is moved once what depends on it is committed.
+      if (done.at(-1)?.sequence === 'behind') done.push(await repair(topics.at(-1)!))
+      const told = done.map(({ sequence }) => sequence)
+      const sequence = told.includes('moved') ? 'moved' : (told.at(-1) ?? 'ahead')
+      if (options.json) return printJson({ topics: rows, sequence })
+      printTable(
+        ['topic', 'corrected', 'of these listed', 'noted', 'held', 'left'],
+        rows.map(({ topic: name, corrected, listed, noted, held, left }) => [name, corrected, listed, noted, held, left]),
+      )
+      if (rows.some(({ left }) => left > 0)) console.log('left: others were working on these tasks; run this again')
+      console.log(sequences[sequence])
+    })
+}
