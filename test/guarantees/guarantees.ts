@@ -174,6 +174,10 @@ export const guarantees: readonly Guarantee[] = [
     promise: 'Bad input is refused by name, with nothing written; nothing that was given becomes SQL',
     tests: ['conformance/bad-input', 'conformance/values#of any kind come back'],
   },
+  {
+    promise: 'A topic that was never initialised is refused by every verb that looks for its tasks: it is not taken to be empty',
+    tests: ['conformance/bad-input#is refused by'],
+  },
   { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
   {
     promise: 'An occurrence of a timer is submitted once, in the transaction that moves the timer on; rivals pass over it',

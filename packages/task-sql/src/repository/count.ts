@@ -3,6 +3,7 @@ import type { CountOptions, FilterState, TaskCount } from '@taskstream/task-api'
 import { nothing, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
+import { topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { filterStateNumber, toFilterState } from './filter-state.ts'
 import { meets } from './filter.ts'
@@ -34,6 +35,7 @@ export function* count(
                   group by t.topic, ${filterStateNumber}) c on c.topic = p.topic
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic, c.state`
+  if (topic !== undefined && rows.length === 0) throw topicUnknown(topic)
   const counts = new Map<string, Map<FilterState, TaskCount>>()
   for (const row of rows) {
     const name = String(row['topic'])

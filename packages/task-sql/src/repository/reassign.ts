@@ -6,6 +6,7 @@ import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { isIn } from './filter-state.ts'
 import { lockGiven, revivable } from './recreate.ts'
+import { checkKnown } from './topics.ts'
 import { noteTurns, setStage, stageOfState, stages } from './turns.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
@@ -26,9 +27,11 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
   if (first > last || from === stateOf(to)) return 0
-  return yield* assign(context, topic, to, {
+  const count = yield* assign(context, topic, to, {
     which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
   })
+  if (count === 0) yield* checkKnown(context, topic)
+  return count
 }
 
 function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {

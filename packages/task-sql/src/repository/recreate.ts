@@ -16,7 +16,7 @@ import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
 import { toNumber } from './row.ts'
-import { checkKeyed } from './topics.ts'
+import { checkKeyed, checkKnown } from './topics.ts'
 import { noteTurns, setStage, stages } from './turns.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
@@ -69,7 +69,9 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const sequences = rows.map(toSequence)
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
-  return first === undefined || last === undefined ? { count: 0 } : { count: sequences.length, first, last }
+  if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
+  yield* checkKnown(context, topic)
+  return { count: 0 }
 }
 
 /** The given tasks, locked, if each of them has ended. */
@@ -91,6 +93,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
     givenColumns,
   )
+  if (rows.length === 0) yield* checkKnown(context, topic)
   const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
   const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
   if (wrong.length > 0) {
@@ -103,13 +106,16 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
   return [...rows]
 }
 
-function* lockSelected({ dialect }: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+function* lockSelected(context: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+  const { dialect } = context
   const { state, size = 1, ...filter } = selection
   checkInteger('size', size, 1, taskLimits.batchSize)
   checkRevivable('state', [state])
   const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states: [state] })
-  return [...(yield* lockFirst(dialect, topic, range, matching, size, givenColumns))]
+  const rows = yield* lockFirst(dialect, topic, range, matching, size, givenColumns)
+  if (rows.length === 0) yield* checkKnown(context, topic)
+  return [...rows]
 }
 
 /** Passes over what others are working on. */

@@ -65,6 +65,12 @@ export function* refresh({ dialect }: Context): Verb<void> {
   for (const statement of dialect.analyze) yield statement
 }
 
+/** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */
+export function* checkKnown({ dialect }: Context, topic: string): Verb<void> {
+  const known = yield sql`select 1 as known from ${dialect.tables.topic} where topic = ${topic}`
+  if (known.length === 0) throw topicUnknown(topic)
+}
+
 /** @throws TaskError TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
 export function* checkKeyed({ dialect }: Context, topic: string, verb: string): Verb<void> {
   const [row] = yield sql`select stage from ${dialect.tables.topic} where topic = ${topic}`
