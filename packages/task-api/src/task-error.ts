@@ -1,6 +1,9 @@
 /** Every code a `TaskError` may carry, and what it means. */
 export const taskErrorCodes = {
-  /** A value given to a verb is not one it takes: `data.argument` names it. Nothing was written. */
+  /**
+   * A value given to a verb is not one it takes, or has a name that nobody knows: `data.argument` names it, and `data.suggestion` the name
+   * that may be meant. Nothing was written.
+   */
   ARGUMENT_INVALID: 'ARGUMENT_INVALID',
   /** A timer's expression cannot be read: `data.expression`, `data.position`, and `data.suggestion` if one comes to mind. */
   TIMER_INVALID: 'TIMER_INVALID',

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkInteger, checkTopic, isTaskError, TaskError, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, isTaskError, TaskError, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Execution, PushedTask, PushOptions, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
 import { isPassing } from './dispatcher.ts'
 import { warn } from './listener.ts'
@@ -69,6 +69,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
     options: PushOptions = {},
   ): Promise<PushedTask[]> {
     checkTopic(topic)
+    checkNames(verbOptions.push, options)
     const own = typeof creations === 'object' && Symbol.iterator in creations ? [...creations] : [creations]
     checkInteger('the number of creations', own.length, 0, taskLimits.batchSize)
     if (this.#options.transactions.inside) {

@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
 import { Cron } from 'croner'
 import { checkAfter, lastElapse } from './instant.ts'
 import { Misreading, unreadable } from './timer-error.ts'
@@ -13,6 +14,8 @@ export interface CronOptions {
   readonly zone?: string
 }
 
+const names = optionNames<CronOptions>('cron', { zone: true })
+
 /**
  * A pattern of cron, as croner reads it: five fields, or six with seconds first, or seven with years last, or `@daily` and the like.
  * When day of the month and weekday are both restricted, either of them is enough, as in cron.
@@ -25,7 +28,9 @@ export interface CronOptions {
  * @example
  * cron('0 9 * * MON-FRI', { zone: 'Europe/Oslo' })
  */
-export function cron(pattern: string, { zone }: CronOptions = {}): Timer {
+export function cron(pattern: string, options: CronOptions = {}): Timer {
+  checkNames(names, options)
+  const { zone } = options
   if (zone !== undefined) checkZone(zone)
   return readCron(`${cronPrefix}${pattern}${zone === undefined ? '' : ` ${zone}`}`)
 }

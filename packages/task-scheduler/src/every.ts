@@ -1,4 +1,4 @@
-import { checkInteger, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, optionNames, taskLimits } from '@taskstream/task-api'
 import { formatDuration, parseDuration } from './duration.ts'
 import { checkAfter, checkElapse, lastElapse } from './instant.ts'
 import { Misreading, unreadable } from './timer-error.ts'
@@ -11,6 +11,8 @@ export interface EveryOptions {
   readonly from?: Date
 }
 
+const names = optionNames<EveryOptions>('every', { from: true })
+
 /**
  * Elapses at `from`, and then again and again after the same time, whatever clocks do meanwhile.
  *
@@ -20,7 +22,9 @@ export interface EveryOptions {
  * every('PT10M').next(Date.parse('2024-01-01T00:03:00Z')) // 00:10
  * every(90_000, { from: new Date('2024-01-01T00:00:30Z') })
  */
-export function every(interval: number | string, { from }: EveryOptions = {}): Timer {
+export function every(interval: number | string, options: EveryOptions = {}): Timer {
+  checkNames(names, options)
+  const { from } = options
   if (typeof interval !== 'string') checkInteger('interval', interval, 1, taskLimits.durationMs)
   if (from !== undefined) checkElapse('from', from)
   const duration = typeof interval === 'string' ? interval : formatDuration(interval)

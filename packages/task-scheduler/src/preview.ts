@@ -1,4 +1,4 @@
-import { checkInteger } from '@taskstream/task-api'
+import { checkInteger, checkNames, optionNames } from '@taskstream/task-api'
 import type { Timer } from './timer.ts'
 import { abbreviationAt } from './zones/abbreviation.ts'
 import { checkZone, zoneOf } from './zones/zone.ts'
@@ -27,6 +27,8 @@ export interface PreviewOptions {
   readonly zone?: string
 }
 
+const names = optionNames<PreviewOptions>('preview', { after: true, zone: true })
+
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 /** So many changes of clocks are each told; of more only those that made a difference. */
 const changesTold = 2
@@ -42,7 +44,9 @@ const timesNamed = 3
  * preview(calendar('02:30 Europe/Oslo'), 1, { after: Date.parse('2024-03-30T12:00:00Z') })
  * // [{ local: 'Mon 2024-04-01 02:30:00', notes: ['clocks go forward on 2024-03-31, 02:00 to 03:00: 02:30 does not occur'], … }]
  */
-export function preview(timer: Timer, count: number, { after, zone = timer.zone }: PreviewOptions): PreviewEntry[] {
+export function preview(timer: Timer, count: number, options: PreviewOptions): PreviewEntry[] {
+  checkNames(names, options)
+  const { after, zone = timer.zone } = options
   checkInteger('count', count, 1, 1_000)
   checkZone(zone)
   const shown = zoneOf(zone)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { checkDuration, checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
+import { checkDuration, checkNames, checkText, invalid, optionNames, TaskError, taskLimits } from '@taskstream/task-api'
 import type { StopOptions } from '@taskstream/task-processor'
 import { checkElapse } from '../instant.ts'
 import { once } from '../once.ts'
@@ -9,7 +9,7 @@ import { logToConsole, safeLog } from './job-log.ts'
 import type { JobLog } from './job-log.ts'
 import { JobLoop } from './job-loop.ts'
 import type { JobLimits } from './job-loop.ts'
-import { checkJob } from './job-settings.ts'
+import { checkJob, jobNames, jobOnceNames } from './job-settings.ts'
 import { stopRuns } from './job-stop.ts'
 import type { JobStopReport } from './job-stop.ts'
 import type { Job, JobFunction, JobOnceOptions, JobOptions } from './job.ts'
@@ -22,6 +22,15 @@ export interface JobSchedulerOptions extends Partial<JobLimits> {
   /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
   readonly onLog?: JobLog
 }
+
+const names = optionNames<JobSchedulerOptions>('a job scheduler', {
+  workers: true,
+  waitingTimeMs: true,
+  clock: true,
+  onLog: true,
+})
+const limitNames = optionNames<JobLimits>('configure', { workers: true, waitingTimeMs: true })
+const stopNames = optionNames<StopOptions>('stop', { graceMs: true, abortMs: true })
 
 /**
  * Runs functions by the clock, in this process: what is scheduled is gone with it. There is nothing to start, and while nothing is scheduled
@@ -38,7 +47,9 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
   #stopping: Promise<JobStopReport> | undefined
 
   /** @throws TaskError ARGUMENT_INVALID */
-  constructor({ clock = systemJobClock, onLog = logToConsole, ...limits }: JobSchedulerOptions = {}) {
+  constructor(options: JobSchedulerOptions = {}) {
+    checkNames(names, options)
+    const { clock = systemJobClock, onLog = logToConsole, ...limits } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
     this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers: 5, waitingTimeMs: 5_000, ...limits }))
@@ -51,7 +62,9 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @example
    * jobs.schedule(({ signal }) => refresh({ signal }), { timer: cron('0 3 * * *'), whenLate: 'ignore' })
    */
-  schedule(work: JobFunction, { id = randomUUID(), ...options }: JobOptions): Job {
+  schedule(work: JobFunction, given: JobOptions): Job {
+    checkNames(jobNames, given)
+    const { id = randomUUID(), ...options } = given
     if (this.#stopping) throw new TaskError('LIFECYCLE', 'The job scheduler was stopped: make a new one')
     if (typeof work !== 'function') throw invalid('work', work, 'must be a function')
     checkText('id', id, taskLimits.topicLength)
@@ -71,6 +84,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    */
   scheduleOnce(work: JobFunction, at: Date, options: JobOnceOptions = {}): Job {
     checkElapse('at', at)
+    checkNames(jobOnceNames, options)
     const now = this.#clock.now()
     if (at <= now) throw invalid('at', at.toISOString(), `must be in the future: it is ${now.toISOString()}`)
     return this.schedule(work, { ...options, timer: once(at), onError: 'log-and-continue' })
@@ -111,6 +125,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @throws TaskError ARGUMENT_INVALID
    */
   configure(limits: Partial<JobLimits>): void {
+    checkNames(limitNames, limits)
     this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
   }
 
@@ -120,7 +135,9 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    *
    * @throws TaskError ARGUMENT_INVALID
    */
-  stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<JobStopReport> {
+  stop(options: StopOptions = {}): Promise<JobStopReport> {
+    checkNames(stopNames, options)
+    const { graceMs = 10_000, abortMs = 2_000 } = options
     checkDuration('graceMs', graceMs)
     checkDuration('abortMs', abortMs)
     if (graceMs === 0) this.#hurry.resolve()

@@ -1,10 +1,11 @@
-import { checkInstant, checkInteger, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInstant, checkInteger, checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
+import type { OptionNames } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { every } from '../every.ts'
 import { checkElapse } from '../instant.ts'
 import type { Timer } from '../timer.ts'
 import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
-import type { JobContext, JobErrorPolicy, JobLatePolicy, JobRetrying, JobTrigger } from './job.ts'
+import type { JobContext, JobErrorPolicy, JobLatePolicy, JobOnceOptions, JobOptions, JobRetrying, JobTrigger } from './job.ts'
 
 /** A job's options, checked, with their defaults. */
 export interface JobSettings {
@@ -19,8 +20,30 @@ export interface JobSettings {
   readonly retry: RetryPolicy<JobContext> | undefined
 }
 
+const trigger: Readonly<Record<keyof (JobTrigger & JobRetrying), true>> = {
+  intervalMs: true,
+  timer: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  onError: true,
+  whenLate: true,
+  overlap: true,
+  retry: true,
+}
+const triggerNames = optionNames<JobTrigger & JobRetrying>('a trigger', trigger)
+
+/** For `checkNames`. */
+export const jobNames: OptionNames = optionNames<JobOptions>('a job', { ...trigger, id: true })
+export const jobOnceNames: OptionNames = optionNames<JobOnceOptions>('a job that runs once', {
+  id: true,
+  retry: true,
+  whenLate: true,
+})
+
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
+  checkNames(triggerNames, trigger)
   const { start, end, maxCount = -1, retry } = trigger
   const { onError = 'log-and-terminate', whenLate = 'wait', overlap = 'forbid' } = trigger
   checkTimes(start, end, now)

@@ -3,10 +3,12 @@ import {
   checkDuration,
   checkInstant,
   checkInteger,
+  checkNames,
   checkStorable,
   checkText,
   checkTopic,
   invalid,
+  optionNames,
   taskLimits,
 } from '@taskstream/task-api'
 import type { TaskHeaders } from '@taskstream/task-api'
@@ -53,9 +55,35 @@ export interface CheckedTask {
   readonly definition: Definition
 }
 
+const names = optionNames<PeriodicTask>(
+  'a periodic task',
+  {
+    id: true,
+    timer: true,
+    topic: true,
+    name: true,
+    summary: true,
+    identifier: true,
+    input: true,
+    headers: true,
+    priority: true,
+    maxTries: true,
+    misfire: true,
+    lateMs: true,
+    whileUnfinished: true,
+    jitterMs: true,
+    start: true,
+    end: true,
+    maxCount: true,
+    paused: true,
+  },
+  'field',
+)
+
 /** @throws TaskError ARGUMENT_INVALID, naming what is not as it must be */
 export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
+  checkNames(names, task)
   const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
   const { misfire = 'once', whileUnfinished = misfire === 'catch-up' ? 'push' : 'skip', jitterMs = 0, paused = false } = task
   const { priority = 0, maxTries, identifier = id } = task

@@ -1,4 +1,4 @@
-import { checkInteger, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
@@ -30,6 +30,15 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
   /** The time of this process, for pauses. What is due is due by the database's clock. */
   readonly clock?: Clock
 }
+
+const names = optionNames<PeriodicSchedulerOptions<never, never>>('a periodic scheduler', {
+  repository: true,
+  transactions: true,
+  notifier: true,
+  lookAgainMs: true,
+  listener: true,
+  clock: true,
+})
 
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
@@ -68,14 +77,9 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   #failures = 0
   #lookedMs = -Infinity
 
-  constructor({
-    repository,
-    transactions,
-    notifier,
-    lookAgainMs = 10_000,
-    listener = {},
-    clock = systemClock,
-  }: PeriodicSchedulerOptions<Transaction, E>) {
+  constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
+    checkNames(names, options)
+    const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
     checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
     this.#transactions = transactions
     this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))

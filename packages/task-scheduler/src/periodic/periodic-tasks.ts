@@ -1,4 +1,4 @@
-import { checkText } from '@taskstream/task-api'
+import { checkNames, checkText, optionNames } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
 import { periodicLimits } from './definition.ts'
@@ -18,6 +18,8 @@ export interface PeriodicTasksOptions {
   /** Whose timers these are, 1 to 200 characters; nothing reaches those of another. Default `system`. */
   readonly scope?: string
 }
+
+const names = optionNames<PeriodicTasksOptions>('periodicTasks', { scope: true })
 
 /** The timers of one scope: made, changed and looked at in the caller's transaction. */
 export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
@@ -78,8 +80,10 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
  */
 export function periodicTasks<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
-  { scope = 'system' }: PeriodicTasksOptions = {},
+  options: PeriodicTasksOptions = {},
 ): PeriodicTasks<Transaction, E> {
+  checkNames(names, options)
+  const { scope = 'system' } = options
   checkText('scope', scope, periodicLimits.nameLength)
   const bind = <Arguments extends readonly unknown[], Result>(
     verb: (context: VerbContext, scope: string, ...args: Arguments) => Verb<Result>,

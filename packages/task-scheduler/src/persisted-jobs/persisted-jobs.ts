@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import { checkNames, checkText, invalid, isTaskError, optionNames, TaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { RetryPolicy, SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
@@ -32,6 +32,11 @@ export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
     | { readonly timer: NonNullable<JobTrigger['timer']>; readonly intervalMs?: never }
   )
 
+interface PersistedOnceOptions {
+  readonly id?: string
+  readonly whenLate?: JobLatePolicy
+}
+
 export interface PersistedJobsOptions<Transaction, E extends Execution> {
   readonly repository: SqlTaskRepository<Transaction, E>
   readonly transactions: TransactionSource<Transaction>
@@ -50,6 +55,29 @@ export interface PersistedJobsOptions<Transaction, E extends Execution> {
   /** Hears of jobs that failed. Default `console.error`. */
   readonly onLog?: JobLog
 }
+
+const names = optionNames<PersistedJobsOptions<never, never>>('persisted jobs', {
+  repository: true,
+  transactions: true,
+  handlers: true,
+  topic: true,
+  workers: true,
+  waitingTimeMs: true,
+  retry: true,
+  notifier: true,
+  onLog: true,
+})
+const jobNames = optionNames<PersistedJobOptions>('a persisted job', {
+  id: true,
+  intervalMs: true,
+  timer: true,
+  start: true,
+  end: true,
+  maxCount: true,
+  onError: true,
+  whenLate: true,
+})
+const onceNames = optionNames<PersistedOnceOptions>('a persisted job that runs once', { id: true, whenLate: true })
 
 /** The first fire of an interval, from when it is scheduled. */
 const soonMs = 250
@@ -76,6 +104,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   #manager: TaskManager<Transaction> | undefined
 
   constructor(options: PersistedJobsOptions<Transaction, E>) {
+    checkNames(names, options)
     const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole } = options
     this.#options = { ...options, topic, workers, waitingTimeMs, onLog: safeLog(onLog) }
     const { repository, transactions, notifier } = options
@@ -103,7 +132,9 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
     await this.#scheduler.start()
   }
 
-  async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
+  async schedule(handler: string, given: PersistedJobOptions): Promise<Job> {
+    checkNames(jobNames, given)
+    const { id = randomUUID(), ...options } = given
     const { transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
     const { start, end, maxCount = -1, onError = 'log-and-terminate', whenLate = 'wait' } = options
@@ -130,11 +161,8 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
     return toJob(info)
   }
 
-  async scheduleOnce(
-    handler: string,
-    at: Date,
-    options: { readonly id?: string; readonly whenLate?: JobLatePolicy } = {},
-  ): Promise<Job> {
+  async scheduleOnce(handler: string, at: Date, options: PersistedOnceOptions = {}): Promise<Job> {
+    checkNames(onceNames, options)
     const onError: JobErrorPolicy = 'log-and-continue'
     return this.schedule(handler, { ...options, timer: once(at), onError })
   }

@@ -1,4 +1,4 @@
-import { checkTopic } from '@taskstream/task-api'
+import { checkNames, checkTopic, verbOptions } from '@taskstream/task-api'
 import type { CountOptions, FilterState, TaskCount } from '@taskstream/task-api'
 import { nothing, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -13,6 +13,7 @@ export function* count(
   { dialect }: Context,
   options: CountOptions = {},
 ): Verb<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>> {
+  checkNames(verbOptions.count, options)
   const { topic, recent = false, states, ...filter } = options
   if (topic !== undefined) checkTopic(topic)
   const of = (alias: Statement): Statement => (topic === undefined ? sql`1 = 1` : sql`${alias}.topic = ${topic}`)

@@ -1,4 +1,4 @@
-import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { PageOptions, TaskInfo } from '@taskstream/task-api'
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -30,6 +30,7 @@ export function* task(
 
 export function* page(context: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
   const { dialect } = context
+  checkNames(verbOptions.page, options)
   const { after, before, size = 100, ...filter } = options
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.batchSize)

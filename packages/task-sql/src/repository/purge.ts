@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -12,6 +12,7 @@ import { removeRows, noteDeleted } from './turns.ts'
 const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
+  checkNames(verbOptions.purge, options)
   const { limit = 10_000, states = purged, olderThanMs, ...filter } = options
   const { dialect, now } = context
   checkTopic(topic)

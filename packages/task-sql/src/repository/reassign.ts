@@ -1,4 +1,13 @@
-import { checkInteger, checkTopic, invalid, stateNumber, stateOf, taskResults } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  stateNumber,
+  stateOf,
+  taskResults,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
 import type { Change } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
@@ -20,6 +29,7 @@ export function* reassign(context: Context, topic: string, results: ReadonlyMap<
 }
 
 export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
+  checkNames(verbOptions.reassignAll, options)
   const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
   checkTopic(topic)
   checkResult('to', to)

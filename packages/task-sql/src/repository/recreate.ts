@@ -1,4 +1,13 @@
-import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  TaskError,
+  taskLimits,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
 import type {
   RecreatedTask,
   RecreateSelection,
@@ -51,6 +60,7 @@ export function* recreate(
 }
 
 export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {
+  checkNames(verbOptions.redrive, options)
   const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
@@ -108,6 +118,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
 
 function* lockSelected(context: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
   const { dialect } = context
+  checkNames(verbOptions.recreate, selection)
   const { state, size = 1, ...filter } = selection
   checkInteger('size', size, 1, taskLimits.batchSize)
   checkRevivable('state', [state])

@@ -1,4 +1,4 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Release, ReleaseOptions } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
@@ -9,6 +9,7 @@ import { toNumber } from './row.ts'
 
 /** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
 export function* release({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+  checkNames(verbOptions.release, options)
   const { limit = 1000 } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)

@@ -1,4 +1,4 @@
-import { checkTopic, invalid, pollConditions, pollOrders } from '@taskstream/task-api'
+import { checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
 import { sql } from '../statement.ts'
@@ -9,6 +9,7 @@ import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling 
 import { stages } from './turns.ts'
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
+  checkNames(verbOptions.initialize, options)
   const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options ?? {}
   const { topic: topics, task } = dialect.tables
   checkTopic(topic)
