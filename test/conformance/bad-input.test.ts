@@ -118,14 +118,6 @@ describe.skipIf(!canRun)('bad input', () => {
     await refused('then', (transaction) => it.tasks.expire(transaction, { olderThanMs: 1, then: 'gone' as 'ready' }))
   })
 
-  test('a topic that was never initialised is refused, and the message says how', async () => {
-    const pushing = it.commit((transaction) => it.tasks.push(transaction, 'unheard-of', 'a'))
-    await expect(pushing).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN', data: { topic: 'unheard-of' } })
-    await expect(pushing).rejects.toThrow('initialize(transaction, "unheard-of")')
-    const withId = it.commit((transaction) => it.tasks.push(transaction, 'unheard-of', { identifier: 'a', externalId: 'b' }))
-    await expect(withId).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN' })
-  })
-
   test('a task that stands twice in one call, is of another topic, or was never polled is refused', async () => {
     const done = TaskDecision.success()
     const twice = new Map([held, { ...held }].map((task) => [task, done]))

@@ -1,4 +1,5 @@
 import { TaskDecision } from '@taskstream/task-api'
+import type { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
@@ -113,6 +114,25 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     expect(() => node.process(`${topic}-x`, { handler, retainMs: { delayed: 0 } } as never)).toThrow(
       expect.objectContaining({ code: 'ARGUMENT_INVALID', message: expect.stringContaining('delayed') }),
     )
+  })
+
+  test('goes on purging its other topics when one is destroyed, and tells of that once: by its polls', async () => {
+    const errors: (string | undefined)[] = []
+    await using node = fixture.nodeOf({
+      listener: { onError: ({ activity, error }) => void errors.push(`${activity} ${(error as TaskError).code}`) },
+    })
+    const options = { handler: eachTask(() => {}), retainMs: { succeeded: 0 }, idleMs: 20 }
+    node.process(topic, options)
+    const other = `${topic}-other`
+    node.process(other, options)
+    await node.start()
+    await fixture.subject.transactions((transaction) => fixture.tasks.destroy(transaction, topic))
+    await expect.poll(() => errors).toEqual(['poll TOPIC_UNKNOWN'])
+    fixture.turnTo(other)
+    await push('a')
+    await expect.poll(states).toEqual({})
+    await node.stop()
+    expect(errors).toEqual(['poll TOPIC_UNKNOWN'])
   })
 
   test('forgets owners that have been silent for days, and no others', async () => {

@@ -177,7 +177,11 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     promise: 'Bad input is refused by name, with nothing written; nothing that was given becomes SQL',
-    tests: ['conformance/bad-input', 'conformance/values#of any kind come back'],
+    tests: ['conformance/bad-input', 'conformance/option-names', 'conformance/values#of any kind come back'],
+  },
+  {
+    promise: 'A topic that was never initialised is refused by every verb that looks for its tasks: it is not taken to be empty',
+    tests: ['conformance/unknown-topic'],
   },
   { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
   {

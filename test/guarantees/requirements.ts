@@ -52,7 +52,7 @@ export const requirements: readonly Requirement[] = [
   },
   { number: 18, about: 'duplicates inside one push', tests: ['conformance/insertion#only the last counts'] },
   { number: 19, about: 'pushed suspended', tests: ['conformance/push#sets aside'] },
-  { number: 20, about: 'an unknown topic', tests: ['conformance/bad-input#a topic that was never initialised'] },
+  { number: 20, about: 'an unknown topic', tests: ['conformance/unknown-topic#the message says how'] },
   {
     number: 21,
     about: 'descent, and what a redundant task keeps',

@@ -2641,12 +2641,15 @@ into task_owner (owner, name, heartbeat)
 values (:1, :2, :3)
 
 -- release
---   text
-select t.due as due, (select k.ms from task_clock k) as now
-from task t
-where t.topic = :1 and t.due is not null
-order by t.due
-fetch first 1 rows only
+--   text, text
+select (select t.due
+  from task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select k.ms from task_clock k) as now
+from task_topic p
+where p.topic = :2
 
 -- release; so many rows are fetched as are wanted
 --   text
@@ -2669,12 +2672,15 @@ where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order b
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- release
---   number, text
-select t.due as due, :1 as now
-from task t
-where t.topic = :2 and t.due is not null
-order by t.due
-fetch first 1 rows only
+--   text, number, text
+select (select t.due
+  from task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+:2 as now
+from task_topic p
+where p.topic = :3
 
 -- release; so many rows are fetched as are wanted
 --   text, number
@@ -2693,12 +2699,15 @@ select t.sequence from
 where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
 
 -- release
---   text
-select t.due as due, (select k.ms from tasks.task_clock k) as now
-from tasks.task t
-where t.topic = :1 and t.due is not null
-order by t.due
-fetch first 1 rows only
+--   text, text
+select (select t.due
+  from tasks.task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select k.ms from tasks.task_clock k) as now
+from tasks.task_topic p
+where p.topic = :2
 
 -- release; so many rows are fetched as are wanted
 --   text

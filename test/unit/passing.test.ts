@@ -141,10 +141,9 @@ const engines: readonly {
           { errcode: 14 },
         ],
       ],
-      [
-        undefined,
-        [...withCodes('SQLITE_CONSTRAINT_TRIGGER', 'SQLITE_CORRUPT', 'SQLITE_NOTADB'), { errcode: 1 }, { errcode: 11 }],
-      ],
+      [undefined, [...withCodes('SQLITE_CONSTRAINT_TRIGGER', 'SQLITE_CORRUPT'), { errcode: 1 }, { errcode: 11 }]],
+      ['DATABASE_MISSING', [...withCodes('SQLITE_NOTADB'), { errcode: 26 }]],
+      ['PERMISSION_DENIED', [...withCodes('SQLITE_AUTH'), { errcode: 23 }]],
     ],
   },
   {

@@ -17,6 +17,9 @@ export {
   invalid,
   taskLimits,
 } from './task-limits.ts'
+export { nearest } from './nearest.ts'
+export { checkNames, optionNames } from './option-names.ts'
+export type { OptionNames } from './option-names.ts'
 export { partialBatch } from './task-partial-batch.ts'
 export type { PartialBatchOptions, PartialDecisions } from './task-partial-batch.ts'
 export { isCompleted, mergeResults, stateNumber, stateOf, taskReasons, taskResults, taskStates } from './task-state.ts'
@@ -65,4 +68,5 @@ export type {
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, TaskActivations } from './task-activation.ts'
 export type { TaskRepository } from './task-repository.ts'
+export { creationNames, verbOptions } from './verb-options.ts'
 export type { TaskNotifier } from './task-notifier.ts'

@@ -14,7 +14,7 @@ export interface PageOptions extends TaskFilter {
 }
 
 export interface CountOptions extends TaskFilter {
-  /** Only this topic. An unknown one counts nothing. */
+  /** Only this topic. Default: every known one. */
   readonly topic?: string
   /** Only the latest task of each identifier, of those that meet the filter; `states` choose among these. Default false. */
   readonly recent?: boolean
@@ -113,15 +113,16 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    */
   repair(transaction: Transaction, topic?: string): Outcome<E, Repair>
 
-  /** The task of that very sequence, or of that external id, if it exists. */
+  /** The task of that very sequence, or of that external id, if it exists. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
   task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
-  /** Tasks of a topic in the order of their sequences, page by page. */
+  /** Tasks of a topic in the order of their sequences, page by page. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
   /** Every topic at a glance. Reads at most `limit` rows for each count, never history: for dashboards. */
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /**
    * Exact counts by topic and state, delayed tasks apart from suspended ones; every known topic is there. Reads every task it counts: for
    * people, not for loops.
+   * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given, and was never initialised
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
   /** How many tasks ended with which result, by topic; every known topic is there. A try that will be made again is none. Reads every task. */
@@ -137,11 +138,12 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    * for a retry is deleted only if `states` names `delayed`. What others are working on is passed over. Small portions keep out of
    * everybody's way.
    * @returns how many
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.purge(tx, 'reminders', { states: ['delayed'], identifier: 'user-7' })   // what has not come yet
    * while ((await commit((tx) => tasks.purge(tx, 'invoices', { states: ['succeeded'], completedBefore: lastYear }))) > 0);
    */
   purge(transaction: Transaction, topic: string, options?: PurgeOptions): Outcome<E, number>
-  /** Deletes every task of a topic, active and delayed ones too; the topic stays. @returns how many */
+  /** Deletes every task of a topic, active and delayed ones too; the topic stays. @returns how many. @throws TaskError TOPIC_UNKNOWN */
   purgeAll(transaction: Transaction, topic: string): Outcome<E, number>
 }

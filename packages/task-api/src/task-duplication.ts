@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from './option-names.ts'
 import { TaskDecision } from './task-decision.ts'
 import { TaskError } from './task-error.ts'
 import type { TaskResult } from './task-state.ts'
@@ -17,6 +18,8 @@ export interface DuplicationOptions<Base extends Task> {
   /** What becomes of the duplicates that are not kept. */
   readonly result?: TaskResult
 }
+
+const names = optionNames<DuplicationOptions<Task>>('a filter of duplicates', { key: true, result: true })
 
 /** Chooses which of a group of duplicates, two or more in the order of the batch, are kept: any of them, or none. */
 export type DuplicateSelector<Base extends Task> = (
@@ -51,15 +54,18 @@ export const duplicates: {
     options?: DuplicationOptions<Base>,
   ) => DuplicationFilter<Base>
 } = {
-  all: ({ result = 'failure', ...options } = {}) => filter(() => [], { ...options, result }),
+  all: (options = {}) => filter(() => [], options, 'failure'),
   outdated: (options = {}) => filter((tasks) => [tasks.reduce(later)], options),
   select: (select, options = {}) => filter(select, options),
 }
 
 function filter<Base extends Task>(
   select: DuplicateSelector<Base>,
-  { key = ({ identifier }) => identifier, result = 'filter' }: DuplicationOptions<Base>,
+  options: DuplicationOptions<Base>,
+  otherwise: TaskResult = 'filter',
 ): DuplicationFilter<Base> {
+  checkNames(names, options)
+  const { key = ({ identifier }) => identifier, result = otherwise } = options
   return <T extends Base>(tasks: Iterable<T>, supplement = new TaskSupplement()) => {
     const batch = [...tasks]
     const groups = Map.groupBy(batch, (task) => key(task, supplement))

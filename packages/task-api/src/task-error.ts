@@ -1,10 +1,13 @@
 /** Every code a `TaskError` may carry, and what it means. */
 export const taskErrorCodes = {
-  /** A value given to a verb is not one it takes: `data.argument` names it. Nothing was written. */
+  /**
+   * A value given to a verb is not one it takes, or has a name that nobody knows: `data.argument` names it, and `data.suggestion` the name
+   * that may be meant. Nothing was written.
+   */
   ARGUMENT_INVALID: 'ARGUMENT_INVALID',
   /** A timer's expression cannot be read: `data.expression`, `data.position`, and `data.suggestion` if one comes to mind. */
   TIMER_INVALID: 'TIMER_INVALID',
-  /** The topic was never initialised: `data.topic`. */
+  /** The topic was never initialised, or was destroyed: `data.topic`. An unknown topic is not an empty one: every verb that looks for its tasks says so. */
   TOPIC_UNKNOWN: 'TOPIC_UNKNOWN',
   /** The topic is there with another order or condition: `data.topic`, `data.expected`, `data.found`. */
   TOPIC_DIFFERENT: 'TOPIC_DIFFERENT',

@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from './option-names.ts'
 import { TaskDecision, toDecision } from './task-decision.ts'
 import { invalid } from './task-limits.ts'
 import type { Task } from './task.ts'
@@ -13,6 +14,12 @@ export interface PartialBatchOptions<T extends Task, Rest extends readonly unkno
   /** For every task of the batch that the delegate has not decided of. Default: success. */
   readonly fallback?: TaskDecision
 }
+
+const names = optionNames<PartialBatchOptions<Task, [], unknown>>('partialBatch', {
+  predicate: true,
+  delegate: true,
+  fallback: true,
+})
 
 /**
  * A handler that is for some tasks of a batch. It returns a decision for every task of the batch, in their order, followed by what the
@@ -31,6 +38,7 @@ export function partialBatch<T extends Task, Rest extends readonly unknown[]>(
 export function partialBatch<T extends Task, Rest extends readonly unknown[]>(
   options: PartialBatchOptions<T, Rest, PartialDecisions<T> | Promise<PartialDecisions<T>>>,
 ): (tasks: Iterable<T>, ...rest: Rest) => Map<T, TaskDecision> | Promise<Map<T, TaskDecision>> {
+  checkNames(names, options)
   const { predicate, delegate, fallback = TaskDecision.success() } = options
   return (tasks, ...rest) => {
     const batch = [...tasks]

@@ -60,7 +60,8 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
    * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given.
    *
    * @returns old and new tasks, by sequence
-   * @throws TaskError TASK_STATE if a task that was given cannot be brought back: nothing was written; TOPIC_NOT_KEYED
+   * @throws TaskError TASK_STATE if a task that was given cannot be brought back: nothing was written; TOPIC_UNKNOWN, TOPIC_NOT_KEYED,
+   * ARGUMENT_INVALID
    * @example
    * await tasks.recreate(tx, 'invoices', 'reset', failedTasks)
    * await tasks.recreate(tx, 'invoices', 'append', { state: 'expired', size: 100 })
@@ -74,6 +75,7 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
 
   /**
    * Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be.
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // what waits for a retry or its due time, now
    */
@@ -81,13 +83,14 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
 
   /**
    * Gives ended tasks another result. Output and completion stay as they are. A delayed task that is given waits no longer.
-   * @throws TaskError TASK_STATE if a task is not there or has not ended: nothing was written
+   * @throws TaskError TASK_STATE if a task is not there or has not ended: nothing was written; TOPIC_UNKNOWN
    */
   reassign(transaction: Transaction, topic: string, results: ReadonlyMap<Task, TaskResult>): Outcome<E, void>
 
   /**
    * Gives all tasks of one state another result.
    * @returns how many there were
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.reassignAll(tx, 'reminders', { from: 'delayed', to: 'filter' })   // none of them comes
    */

@@ -103,6 +103,9 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
    */
   reclaim(transaction: Transaction, topic: string, known: Iterable<HeldTask>): Outcome<E, number>
 
-  /** Makes due tasks of a topic ready. Poll loops do it before they poll; it costs nothing where no task waits. */
+  /**
+   * Makes due tasks of a topic ready. Poll loops do it before they poll; it costs nothing where no task waits.
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   */
   release(transaction: Transaction, topic: string, options?: ReleaseOptions): Outcome<E, Release>
 }

@@ -62,7 +62,7 @@ export interface TaskInfo extends Task {
   readonly deadline?: Date
 }
 
-/** What is to be queued. */
+/** What is to be queued. A field of another name is refused, so that what was meant by it is not left out without a word. */
 export interface TaskCreation {
   /** 1 to 500 characters. */
   readonly identifier: string

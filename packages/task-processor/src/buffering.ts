@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkInteger, invalid, TaskDecision, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkNames, invalid, optionNames, TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { warn } from './listener.ts'
 import type { PendingOnClose } from './steps/pending-batch.ts'
@@ -31,6 +31,14 @@ export interface BufferingOptions<Transaction> {
   readonly observer?: (state: BufferState) => void
 }
 
+const names = optionNames<BufferingOptions<never>>('buffering', {
+  buffer: true,
+  workers: true,
+  handler: true,
+  pendingOnClose: true,
+  observer: true,
+})
+
 /** A batch on its way to a worker. */
 interface Waiting<Transaction> {
   readonly batch: readonly HeldTask[]
@@ -49,6 +57,7 @@ interface Waiting<Transaction> {
  * node.process('invoices', { size: 100, handler: buffering({ buffer: 5, workers: 10, handler: eachTask(sendInvoice) }) })
  */
 export function buffering<Transaction>(options: BufferingOptions<Transaction>): TaskHandlerFactory<Transaction> {
+  checkNames(names, options)
   const { buffer, workers, handler, pendingOnClose = 'handle' } = options
   checkInteger('buffer', buffer, 0, 10_000)
   checkInteger('workers', workers, 1, 1_000)

@@ -1,4 +1,4 @@
-import { checkInteger, isTaskError, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import { checkInteger, checkNames, isTaskError, optionNames, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import pLimit from 'p-limit'
 import type { BatchHandler, HandlerContext } from './task-handler.ts'
@@ -18,6 +18,8 @@ export interface EachTaskOptions {
   readonly abortMs?: number
 }
 
+const names = optionNames<EachTaskOptions>('eachTask', { concurrency: true, timeoutMs: true, abortMs: true })
+
 const success = TaskDecision.success()
 
 /**
@@ -31,6 +33,7 @@ export function eachTask<Transaction>(
   handle: SingleHandler<Transaction>,
   options: EachTaskOptions = {},
 ): BatchHandler<Transaction> {
+  checkNames(names, options)
   const { concurrency = 1, timeoutMs, abortMs = 2_000 } = options
   checkInteger('concurrency', concurrency, 1, 1_000)
   if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)

@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
 import type { Completion, Execution, HeldTask, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -22,6 +23,16 @@ export interface HandleBatchOptions<Transaction> {
   readonly clock?: Clock
 }
 
+const names = optionNames<HandleBatchOptions<never>>('handleBatch', {
+  repository: true,
+  transactions: true,
+  topic: true,
+  handler: true,
+  retry: true,
+  timeoutMs: true,
+  clock: true,
+})
+
 /** What became of a batch. */
 export interface BatchOutcome {
   /** What was decided, of the lost tasks too where the handler did not ask for what is held. */
@@ -41,6 +52,7 @@ export async function handleBatch<Transaction>(
   tasks: readonly HeldTask[],
   options: HandleBatchOptions<Transaction>,
 ): Promise<BatchOutcome> {
+  checkNames(names, options)
   const { repository, transactions, topic, handler, retry, timeoutMs, clock = systemClock } = options
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome

@@ -1,3 +1,4 @@
+import { isTaskError } from '@taskstream/task-api'
 import type { Execution, Expiry, FilterState, TaskRepository } from '@taskstream/task-api'
 import { every } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -100,17 +101,25 @@ export class Maintenance<Transaction> {
     this.#refreshAt = clock.monotonicMs() + refreshIntervalMs
   }
 
-  /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */
+  /** A topic that is not known yet, or not any more, keeps no other from being purged: its polls tell of it. */
   async #purge(): Promise<void> {
-    const { repository, dispatcher, retained } = this.#options
-    for (const { topic, retainMs } of retained()) {
-      for (const [state, olderThanMs] of Object.entries(retainMs)) {
-        for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
-          purged = await dispatcher.once<number>((transaction) =>
-            repository.purge(transaction, topic, { states: [state as FilterState], olderThanMs, limit: chunkSize }),
-          )
-        }
+    for (const { topic, retainMs } of this.#options.retained()) {
+      try {
+        for (const [state, olderThanMs] of Object.entries(retainMs))
+          await this.#purgeState(topic, state as FilterState, olderThanMs)
+      } catch (error) {
+        if (!isTaskError(error, 'TOPIC_UNKNOWN')) throw error
       }
+    }
+  }
+
+  /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */
+  async #purgeState(topic: string, state: FilterState, olderThanMs: number): Promise<void> {
+    const { repository, dispatcher } = this.#options
+    for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
+      purged = await dispatcher.once<number>((transaction) =>
+        repository.purge(transaction, topic, { states: [state], olderThanMs, limit: chunkSize }),
+      )
     }
   }
 }

@@ -1,4 +1,4 @@
-import { checkInteger, invalid } from '@taskstream/task-api'
+import { checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -59,8 +59,27 @@ export interface NodeSettings {
   readonly clock: Clock
 }
 
+const names = optionNames<TaskNodeOptions<never>>('a node', {
+  repository: true,
+  transactions: true,
+  notifier: true,
+  heartbeatIntervalMs: true,
+  leaseMs: true,
+  maintenanceIntervalMs: true,
+  heartbeatThread: true,
+  refreshIntervalMs: true,
+  exclusive: true,
+  limiter: true,
+  blockedMs: true,
+  listener: true,
+  clock: true,
+})
+const threadNames = optionNames<HeartbeatThread>('a heartbeat thread', { module: true, hungMs: true, worker: true })
+
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transaction>): NodeSettings {
+  checkNames(names, options)
+  checkNames(threadNames, options.heartbeatThread, 'heartbeatThread.')
   const {
     heartbeatIntervalMs = 5_000,
     leaseMs = 30_000,

@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkState, invalid, taskLimits } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, checkState, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { FilterState, TaskState, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { TaskHandler } from './task-handler.ts'
@@ -76,8 +76,25 @@ export interface Processing<Transaction> {
   readonly topicOptions: TopicOptions | undefined
 }
 
+const names = optionNames<ProcessOptions<never>>('process', {
+  handler: true,
+  size: true,
+  concurrency: true,
+  mode: true,
+  activation: true,
+  retry: true,
+  timeoutMs: true,
+  abortMs: true,
+  idleMs: true,
+  retainMs: true,
+  order: true,
+  condition: true,
+  keyed: true,
+})
+
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkProcessOptions<Transaction>(options: ProcessOptions<Transaction>, leaseMs: number): Processing<Transaction> {
+  checkNames(names, options)
   const { handler, size = 100, concurrency, mode = 'leased', activation = 'active' } = options
   const { retry, idleMs, retainMs = {}, abortMs = 2_000 } = options
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')

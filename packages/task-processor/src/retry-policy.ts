@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, invalid, taskLimits } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 
 /** What the policies here go by. */
@@ -44,6 +44,16 @@ export interface ExponentialOptions extends Jitter {
   readonly maxMs?: number
 }
 
+const fixedNames = optionNames<FixedOptions>('fixed', { tries: true, afterMs: true, jitter: true })
+const linearNames = optionNames<LinearOptions>('linear', { tries: true, firstMs: true, stepMs: true, maxMs: true, jitter: true })
+const exponentialNames = optionNames<ExponentialOptions>('exponential', {
+  tries: true,
+  firstMs: true,
+  factor: true,
+  maxMs: true,
+  jitter: true,
+})
+
 /** A task whose handler throws fails at once, whatever tries it has left. */
 export const never: RetryPolicy<Tried> = () => undefined
 
@@ -54,7 +64,9 @@ export const never: RetryPolicy<Tried> = () => undefined
  * @example
  * retry: fixed({ tries: 3, afterMs: 60_000 })
  */
-export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy<Tried> {
+export function fixed(options: FixedOptions): RetryPolicy<Tried> {
+  checkNames(fixedNames, options)
+  const { tries, afterMs, jitter } = options
   checkDuration('afterMs', afterMs)
   return policy(tries, jitter, () => afterMs)
 }
@@ -66,7 +78,9 @@ export function fixed({ tries, afterMs, jitter }: FixedOptions): RetryPolicy<Tri
  * @example
  * retry: linear({ tries: 10, firstMs: 5_000, maxMs: 30_000 })
  */
-export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter }: LinearOptions): RetryPolicy<Tried> {
+export function linear(options: LinearOptions): RetryPolicy<Tried> {
+  checkNames(linearNames, options)
+  const { tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter } = options
   checkDuration('firstMs', firstMs)
   checkDuration('stepMs', stepMs)
   checkMost(firstMs, maxMs)
@@ -80,7 +94,9 @@ export function linear({ tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, ji
  * @example
  * retry: exponential({ tries: 5, firstMs: 5_000 })
  */
-export function exponential({ tries, firstMs, factor = 2, maxMs = 3_600_000, jitter }: ExponentialOptions): RetryPolicy<Tried> {
+export function exponential(options: ExponentialOptions): RetryPolicy<Tried> {
+  checkNames(exponentialNames, options)
+  const { tries, firstMs, factor = 2, maxMs = 3_600_000, jitter } = options
   checkDuration('firstMs', firstMs)
   checkMost(firstMs, maxMs)
   if (!(factor >= 1 && factor <= 100)) throw invalid('factor', factor, 'must be from 1 to 100')

@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
 import type { StopOptions, StopReport } from './stop-report.ts'
 
 export interface StopOnSignalOptions extends StopOptions {
@@ -7,10 +8,13 @@ export interface StopOnSignalOptions extends StopOptions {
   readonly onStopped?: (report: StopReport) => void
 }
 
+const names = optionNames<StopOnSignalOptions>('stopOnSignal', { signals: true, onStopped: true, graceMs: true, abortMs: true })
+
 /**
  * Stops a node in phases when the process is asked to end; asked a second time, the process ends at once.
  *
  * @returns gives the signals back when disposed
+ * @throws TaskError ARGUMENT_INVALID
  * @example
  * using _ = stopOnSignal(node, { graceMs: 20_000 })
  */
@@ -18,6 +22,7 @@ export function stopOnSignal(
   node: { stop(options: StopOptions): Promise<StopReport> },
   options: StopOnSignalOptions = {},
 ): Disposable {
+  checkNames(names, options)
   const { signals = ['SIGTERM', 'SIGINT'], onStopped, ...stopOptions } = options
   let asked = false
   const stop = (signal: NodeJS.Signals): void => {

@@ -1,3 +1,4 @@
+import { checkNames, optionNames, checkDuration } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Batch } from './batch.ts'
 
@@ -19,6 +20,17 @@ export interface StopOptions {
   readonly graceMs?: number
   /** How long they may take to let go once they are asked to, in milliseconds. Default 2 000. */
   readonly abortMs?: number
+}
+
+const names = optionNames<StopOptions>('stop', { graceMs: true, abortMs: true })
+
+/** @returns them with their defaults @throws TaskError ARGUMENT_INVALID */
+export function checkStopOptions(options: StopOptions): Required<StopOptions> {
+  checkNames(names, options)
+  const { graceMs = 10_000, abortMs = 2_000 } = options
+  checkDuration('graceMs', graceMs)
+  checkDuration('abortMs', abortMs)
+  return { graceMs, abortMs }
 }
 
 export const nothingHeld: StopReport = { finished: [], returned: [], abandoned: [] }

@@ -1,5 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkInteger, checkTopic, isPassing, isTaskError, TaskError, taskLimits } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  isPassing,
+  isTaskError,
+  TaskError,
+  taskLimits,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { Execution, PushedTask, PushOptions, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
 import { warn } from './listener.ts'
 
@@ -68,6 +77,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
     options: PushOptions = {},
   ): Promise<PushedTask[]> {
     checkTopic(topic)
+    checkNames(verbOptions.push, options)
     const own = typeof creations === 'object' && Symbol.iterator in creations ? [...creations] : [creations]
     checkInteger('the number of creations', own.length, 0, taskLimits.batchSize)
     if (this.#options.transactions.inside) {

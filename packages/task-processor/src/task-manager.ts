@@ -1,4 +1,4 @@
-import { checkDuration, checkTopic, TaskError } from '@taskstream/task-api'
+import { checkTopic, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
@@ -7,7 +7,7 @@ import type { TaskLimiter } from './limiter.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCompletions } from './shared-completions.ts'
-import { nothingHeld, reportOf } from './stop-report.ts'
+import { checkStopOptions, nothingHeld, reportOf } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { openHandler } from './task-handler.ts'
 import type { OpenHandler } from './task-handler.ts'
@@ -140,9 +140,7 @@ export class TaskManager<Transaction> {
    * @throws TaskError ARGUMENT_INVALID
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
-    const { graceMs = 10_000, abortMs = 2_000 } = options
-    checkDuration('graceMs', graceMs)
-    checkDuration('abortMs', abortMs)
+    const { graceMs, abortMs } = checkStopOptions(options)
     if (!this.#running) return Promise.resolve(nothingHeld)
     this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => {
       this.#running = this.#stopping = undefined

@@ -17,7 +17,7 @@ import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
 import { checkPoolSize } from './pool-size.ts'
 import { checkProcessOptions } from './process-options.ts'
 import type { ProcessOptions } from './process-options.ts'
-import { joinReports, nothingHeld } from './stop-report.ts'
+import { checkStopOptions, joinReports, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
@@ -243,9 +243,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     else this.#managers.get(topic)?.wake()
   }
 
-  /** Stops every topic in phases, and leaves. Called again, it reports the same. */
+  /** Stops every topic in phases, and leaves. Called again, it reports the same. @throws TaskError ARGUMENT_INVALID */
   stop(options: StopOptions = {}): Promise<StopReport> {
-    this.#stopping ??= this.#stop(options)
+    const checked = checkStopOptions(options)
+    this.#stopping ??= this.#stop(checked)
     return this.#stopping
   }
 

@@ -1,4 +1,4 @@
-import { checkInteger, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import { checkInteger, checkNames, optionNames, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask, Release, TaskDecision, TaskRepository, TaskState, TransactionSource } from '@taskstream/task-api'
 import { handleBatch } from '@taskstream/task-processor'
 import type { BatchOutcome, ProcessOptions, TaskHandler } from '@taskstream/task-processor'
@@ -10,6 +10,8 @@ export interface DrainOptions<Transaction> extends Pick<ProcessOptions<Transacti
   /** Batches, and moves of the clock, at most; 1 to 1 000 000. Default 1000: a handler that always retries must not hang its test. */
   readonly rounds?: number
 }
+
+const names = optionNames<DrainOptions<never>>('drain', { size: true, retry: true, advance: true, rounds: true })
 
 /** What became of a task. A task that is retried is there once for each time. */
 export interface HandledTask {
@@ -41,6 +43,7 @@ export async function drain<Transaction>(
   options: DrainOptions<Transaction> = {},
 ): Promise<Drained> {
   const { repository, transactions, clock } = environment
+  checkNames(names, options)
   const { size = 100, rounds = 1_000, advance = false, retry } = options
   checkInteger('size', size, 1, taskLimits.pollSize)
   checkInteger('rounds', rounds, 1, 1_000_000)

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { invalid } from '@taskstream/task-api'
+import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { PushedTask, TaskCreation, TransactionSource } from '@taskstream/task-api'
 import type { TaskHandler } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
@@ -20,6 +20,8 @@ export interface TestTasksOptions {
   /** `'node:sqlite'` (default) comes with Node.js, from 22.13 without a flag; `'better-sqlite3'` must be installed. */
   readonly driver?: 'node:sqlite' | 'better-sqlite3'
 }
+
+const names = optionNames<TestTasksOptions>('testTasks', { topics: true, now: true, driver: true })
 
 /** A repository for one test: a real one, on SQLite in memory, with a clock that the test moves. */
 export interface TestTasks<Database> extends AsyncDisposable {
@@ -72,6 +74,7 @@ export async function testTasks(
 export async function testTasks(
   options: TestTasksOptions = {},
 ): Promise<TestTasks<BetterSqlite3Connection> | TestTasks<DatabaseSync>> {
+  checkNames(names, options)
   const { driver = 'node:sqlite' } = options
   if (driver === 'node:sqlite') return over<DatabaseSync>(await openNodeSqlite(':memory:'), fromNodeSqlite, options)
   if (driver === 'better-sqlite3')

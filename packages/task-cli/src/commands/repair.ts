@@ -8,7 +8,6 @@ import { printJson, printTable } from '../output.ts'
 const sequences = {
   ahead: 'new tasks are numbered after those that are there',
   moved: 'the sequence was behind, and is ahead of all tasks now',
-  behind: 'the sequence is behind: run this again',
 } as const
 
 export function addRepair(program: Command): void {
@@ -33,11 +32,15 @@ Examples:
         topic === undefined ? await database.reading<string[]>((transaction) => database.tasks.topics(transaction)) : [topic]
       const done: Repair[] = []
       for (const name of topics) done.push(await repair(name))
-      const rows = done.map(({ topics: _, sequence: __, ...counts }, index) => ({ topic: topics[index], ...counts }))
-      // It is moved once what depends on it is committed.
-      if (done.at(-1)?.sequence === 'behind') done.push(await repair(topics.at(-1)!))
-      const told = done.map(({ sequence }) => sequence)
-      const sequence = told.includes('moved') ? 'moved' : (told.at(-1) ?? 'ahead')
+      const rows = done.map(({ corrected, listed, noted, held, left }, index) => ({
+        topic: topics[index],
+        corrected,
+        listed,
+        noted,
+        held,
+        left,
+      }))
+      const sequence = done.some((each) => each.sequence === 'moved') ? 'moved' : 'ahead'
       if (options.json) return printJson({ topics: rows, sequence })
       printTable(
         ['topic', 'corrected', 'of these listed', 'noted', 'held', 'left'],

@@ -1,4 +1,15 @@
-import { checkText, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import {
+  checkNames,
+  checkText,
+  checkTopic,
+  creationNames,
+  invalid,
+  optionNames,
+  TaskError,
+  taskLimits,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { HeldTask, Insertion, Junction, PushOptions, TaskCreation } from '@taskstream/task-api'
 
 /** What is pushed for a task. */
@@ -11,6 +22,8 @@ export interface JoinOptions {
   /** When a group has met. Default `'singular'`: each identifier has a suspended task. */
   readonly junction?: Junction
 }
+
+const joinNames = optionNames<JoinOptions>('junctionByTask', { junction: true })
 
 /** What steps ask for, to be done when their tasks are completed. */
 export interface Pushes {
@@ -87,18 +100,25 @@ export function pushesOf(batch: readonly HeldTask[], postprocess: Postprocess): 
       ended = true
     },
     pushes: {
-      pushByTask: (given, topic, asked = ({ identifier }) => identifier, { insertion: kind = 'append' } = {}) => {
+      pushByTask: (given, topic, asked = ({ identifier }) => identifier, options = {}) => {
+        checkNames(verbOptions.push, options)
+        const { insertion: kind = 'append' } = options
         const added = check(given, topic).map((task) => {
           const items = list(typeof asked === 'function' ? asked(task) : asked).map((creation) =>
             postprocess(typeof creation === 'string' ? { identifier: creation } : creation, task),
           )
           // The rest is checked by the push itself: too late for the task alone, and so for the whole batch.
-          for (const { identifier } of items) checkText('identifier', identifier, taskLimits.identifierLength)
+          for (const item of items) {
+            checkText('identifier', item.identifier, taskLimits.identifierLength)
+            checkNames(creationNames, item)
+          }
           return { topic, kind, task, items }
         })
         creations.push(...added.filter(({ items }) => items.length > 0))
       },
-      junctionByTask: (given, topic, others = [], { junction: kind = 'singular' } = {}) => {
+      junctionByTask: (given, topic, others = [], options = {}) => {
+        checkNames(joinNames, options)
+        const { junction: kind = 'singular' } = options
         const added = check(given, topic).map((task) => {
           const group = [...new Set([task.identifier, ...list(typeof others === 'function' ? others(task) : others)])]
           for (const identifier of group) checkText('identifier', identifier, taskLimits.identifierLength)

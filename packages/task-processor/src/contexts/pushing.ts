@@ -1,4 +1,4 @@
-import { invalid, taskLimits } from '@taskstream/task-api'
+import { checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { Execution, HeldTask, SupplementToken, TaskJuncture, TaskSink } from '@taskstream/task-api'
 import { pushesOf } from './pushes.ts'
 import type { Asked, Postprocess, Pushes } from './pushes.ts'
@@ -9,6 +9,8 @@ export interface PushingOptions<Transaction> {
   /** Has the last word on every creation, such as `tagging()`. */
   readonly postprocess?: Postprocess
 }
+
+const names = optionNames<PushingOptions<never>>('pushing', { repository: true, postprocess: true })
 
 /** A context, and at the same time the token of what steps are given by it. */
 export interface Pushing<Transaction> extends TaskContextFactory<Transaction>, SupplementToken<Pushes> {
@@ -32,10 +34,9 @@ export interface Pushing<Transaction> extends TaskContextFactory<Transaction>, S
  *     supplement.require(outbox).pushByTask(task, 'sent')
  *   })
  */
-export function pushing<Transaction>({
-  repository,
-  postprocess = (creation) => creation,
-}: PushingOptions<Transaction>): Pushing<Transaction> {
+export function pushing<Transaction>(options: PushingOptions<Transaction>): Pushing<Transaction> {
+  checkNames(names, options)
+  const { repository, postprocess = (creation) => creation } = options
   if (typeof postprocess !== 'function') throw invalid('postprocess', postprocess, 'must be a function')
   const context: Pushing<Transaction> = {
     name: 'pushing',

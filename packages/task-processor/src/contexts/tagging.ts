@@ -1,5 +1,12 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Postprocess } from './pushes.ts'
+
+interface TaggingOptions {
+  readonly override?: boolean
+}
+
+const names = optionNames<TaggingOptions>('tagging', { override: true })
 
 /**
  * Gives what is pushed for a task a reference to it, so that `page` and `count` find all that came of one task.
@@ -11,8 +18,10 @@ import type { Postprocess } from './pushes.ts'
  */
 export function tagging(
   referent: (task: HeldTask) => string = ({ sequence }) => String(sequence),
-  { override = true }: { readonly override?: boolean } = {},
+  options: TaggingOptions = {},
 ): Postprocess {
+  checkNames(names, options)
+  const { override = true } = options
   return (creation, task) =>
     // A blank reference is none.
     override || !creation.reference?.trim() ? { ...creation, reference: referent(task) } : creation

@@ -1,4 +1,4 @@
-import { checkInteger, checkText, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { HeldTask, SupplementToken, TaskSupplement } from '@taskstream/task-api'
 import { nameOf } from '../contexts/apply-contexts.ts'
 import type { TaskContext, TaskContextFactory } from '../contexts/task-context.ts'
@@ -48,6 +48,16 @@ export interface CompositeOptions<Transaction> {
    */
   readonly decorate?: (step: Step, run: StepRun) => StepRun
 }
+
+const names = optionNames<CompositeOptions<never>>('composite', {
+  concurrency: true,
+  pendingOnClose: true,
+  contexts: true,
+  supplement: true,
+  decorate: true,
+})
+const batchNames = optionNames<BatchOptions<never>>('a step', { after: true })
+const eachNames = optionNames<ValueOptions<never, never>>('a step', { after: true, concurrency: true, provides: true })
 
 /**
  * A handler of several steps. Immutable: each step added makes a new one, so that a beginning can be shared. `Ids` are the steps so far.
@@ -103,6 +113,7 @@ export interface Composite<Transaction, Ids extends string = never> extends Task
  * node.process('invoices', { handler: pipeline })
  */
 export function composite<Transaction = unknown>(options: CompositeOptions<Transaction> = {}): Composite<Transaction> {
+  checkNames(names, options)
   const { concurrency, pendingOnClose = 'handle', contexts = [], supplement, decorate } = options
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 0, 100)
   if (!['handle', 'return', 'fail'].includes(pendingOnClose))
@@ -125,18 +136,18 @@ function withSteps<Transaction, Ids extends string>(
     each: <Id extends string>(
       id: Id,
       handle: EachStep | ValueStep<unknown>,
-      {
-        after,
-        concurrency = 10,
-        provides,
-      }: EachOptions<Ids> & { readonly provides?: Pick<SupplementToken<unknown>, 'name'> } = {},
+      options: EachOptions<Ids> & { readonly provides?: Pick<SupplementToken<unknown>, 'name'> } = {},
     ) => {
+      checkNames(eachNames, options)
+      const { after, concurrency = 10, provides } = options
       const step = { ...describe(id, handle, after, steps), kind: 'each' } as const
       checkInteger('concurrency', concurrency, 1, taskLimits.pollSize)
       return add<Id>({ ...step, run: eachRun(handle, concurrency, provides as SupplementToken<unknown> | undefined) })
     },
-    batch: (id, handle, { after } = {}) =>
-      add({ ...describe(id, handle, after, steps), kind: 'batch', run: async (...given) => handle(...given) }),
+    batch: (id, handle, options = {}) => {
+      checkNames(batchNames, options)
+      return add({ ...describe(id, handle, options.after, steps), kind: 'batch', run: async (...given) => handle(...given) })
+    },
     toMermaid: () => toMermaid(steps, (options.contexts ?? []).map(nameOf)),
     open: () => openComposite(options, steps),
   }

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { mysqlMigrations, mysqlTables } from '../schema/mysql.ts'
 import type { MysqlFlavor, MysqlTables } from '../schema/mysql.ts'
@@ -20,6 +20,8 @@ export interface MysqlOptions {
   /** The database that our tables live in, which must exist. Default: that of the connection. */
   readonly database?: string
 }
+
+const names = optionNames<MysqlOptions>('mariadb and mysql', { database: true })
 
 /**
  * MariaDB 10.6 and later.
@@ -46,7 +48,9 @@ export function mysql(options: MysqlOptions = {}): Dialect {
 const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
 const now = (clock: number | null): Statement => (clock === null ? nowMs : sql`${clock}`)
 
-function dialectOf({ database }: MysqlOptions, flavor: MysqlFlavor): Dialect {
+function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
+  checkNames(names, options)
+  const { database } = options
   const tables = mysqlTables(database)
   const schema = database === undefined ? raw('database()') : sql`${database}`
   const { update, ...writes } = mysqlWrites(tables, flavor)

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { oracleMigrations, oracleMigrationTable, oracleTables } from '../schema/oracle.ts'
 import type { OracleTables } from '../schema/oracle.ts'
@@ -25,6 +25,8 @@ export interface OracleOptions {
   readonly partitioned?: boolean
 }
 
+const names = optionNames<OracleOptions>('oracle', { schema: true, partitioned: true })
+
 /**
  * Oracle Database 19c and later. Its statements were checked one by one, and never run on a server (docs/decisions/oracle.md).
  *
@@ -32,7 +34,9 @@ export interface OracleOptions {
  * @example
  * const tasks = sqlTaskRepository({ dialect: oracle(), adapter: fromOracledb(oracledb) })
  */
-export function oracle({ schema, partitioned = false }: OracleOptions = {}): Dialect {
+export function oracle(options: OracleOptions = {}): Dialect {
+  checkNames(names, options)
+  const { schema, partitioned = false } = options
   const tables = oracleTables(schema)
   const now = (clock: number | null): Statement => (clock === null ? sql`(select k.ms from ${tables.clock} k)` : sql`${clock}`)
   const { update, ...writes } = oracleWrites(tables)

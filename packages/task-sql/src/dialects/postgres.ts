@@ -1,3 +1,4 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
 import type { Dialect, HeldRequest, RowColumn, Selection } from '../dialect.ts'
 import { migrationTable } from '../schema/migration-table.ts'
 import { postgresMigrations } from '../schema/postgres.ts'
@@ -37,6 +38,8 @@ export interface PostgresOptions {
   readonly notify?: boolean
 }
 
+const names = optionNames<PostgresOptions>('postgres', { schema: true, partitioned: true, notify: true })
+
 /**
  * PostgreSQL 15 and later.
  *
@@ -45,6 +48,7 @@ export interface PostgresOptions {
  * @throws TaskError ARGUMENT_INVALID unless the schema's name is 1 to 40 letters, digits and underscores
  */
 export function postgres(options: PostgresOptions = {}): Dialect {
+  checkNames(names, options)
   const schema = options.schema ?? 'taskstream'
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)

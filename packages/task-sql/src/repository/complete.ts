@@ -1,4 +1,13 @@
-import { TaskDecision, stateNumber, taskReasons, TaskError, taskToString, invalid } from '@taskstream/task-api'
+import {
+  checkNames,
+  invalid,
+  stateNumber,
+  TaskDecision,
+  TaskError,
+  taskReasons,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
 import type { HeldValues, RowColumn } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
@@ -17,6 +26,7 @@ export function* complete(
   decisions: ReadonlyMap<HeldTask, TaskDecision>,
   options: CompleteOptions = {},
 ): Verb<Completion> {
+  checkNames(verbOptions.complete, options)
   const tasks = checkHeld(topic, decisions.keys())
   if (tasks.length === 0) return { completed: [], lost: [] }
   for (const task of tasks) {

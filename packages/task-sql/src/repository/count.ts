@@ -1,8 +1,9 @@
-import { checkTopic } from '@taskstream/task-api'
+import { checkNames, checkTopic, verbOptions } from '@taskstream/task-api'
 import type { CountOptions, FilterState, TaskCount } from '@taskstream/task-api'
 import { nothing, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
+import { topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { filterStateNumber, toFilterState } from './filter-state.ts'
 import { meets } from './filter.ts'
@@ -12,6 +13,7 @@ export function* count(
   { dialect }: Context,
   options: CountOptions = {},
 ): Verb<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>> {
+  checkNames(verbOptions.count, options)
   const { topic, recent = false, states, ...filter } = options
   if (topic !== undefined) checkTopic(topic)
   const of = (alias: Statement): Statement => (topic === undefined ? sql`1 = 1` : sql`${alias}.topic = ${topic}`)
@@ -34,6 +36,7 @@ export function* count(
                   group by t.topic, ${filterStateNumber}) c on c.topic = p.topic
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic, c.state`
+  if (topic !== undefined && rows.length === 0) throw topicUnknown(topic)
   const counts = new Map<string, Map<FilterState, TaskCount>>()
   for (const row of rows) {
     const name = String(row['topic'])

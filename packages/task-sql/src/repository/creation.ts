@@ -1,4 +1,14 @@
-import { checkDuration, checkInstant, checkInteger, checkStorable, checkText, invalid, taskLimits } from '@taskstream/task-api'
+import {
+  checkDuration,
+  checkInstant,
+  checkInteger,
+  checkNames,
+  checkStorable,
+  checkText,
+  creationNames,
+  invalid,
+  taskLimits,
+} from '@taskstream/task-api'
 import type { TaskCreation, TaskHeaders } from '@taskstream/task-api'
 
 /** A creation as it is stored: checked, with what is blank made absent. */
@@ -25,6 +35,7 @@ export interface CheckedCreation {
 export function checkCreation(creation: string | TaskCreation, at: string): CheckedCreation {
   const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
+  checkNames(creationNames, given, at)
   checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
   return isPlain(given)
     ? {

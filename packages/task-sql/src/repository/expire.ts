@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, invalid, taskLimits, taskReasons } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, invalid, taskLimits, taskReasons, verbOptions } from '@taskstream/task-api'
 import type { ExpireOptions, Expiry } from '@taskstream/task-api'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
@@ -10,6 +10,7 @@ import { noteTurns, setStage, stages } from './turns.ts'
 const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
 
 export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
+  checkNames(verbOptions.expire, options)
   const { olderThanMs, then = 'expired', limit = 10_000 } = options
   const { dialect, owner, now } = context
   checkDuration('olderThanMs', olderThanMs)

@@ -1,4 +1,4 @@
-import { checkInteger } from '@taskstream/task-api'
+import { checkInteger, checkNames, verbOptions } from '@taskstream/task-api'
 import type { OverviewOptions, TopicOverview } from '@taskstream/task-api'
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
@@ -7,6 +7,7 @@ import { toPolling } from './polling.ts'
 import { toNumber } from './row.ts'
 
 export function* overview({ dialect, now }: Context, options: OverviewOptions = {}): Verb<TopicOverview[]> {
+  checkNames(verbOptions.overview, options)
   const { limit = 1_000 } = options
   checkInteger('limit', limit, 1, 1_000_000)
   const rows = yield sql`

@@ -1,4 +1,4 @@
-import { checkDuration } from '@taskstream/task-api'
+import { checkDuration, checkNames, verbOptions } from '@taskstream/task-api'
 import type { RegisterOptions, TaskOwner } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
 import { raw, sql } from '../statement.ts'
@@ -8,6 +8,7 @@ import type { Context } from './context.ts'
 import { toNumber } from './row.ts'
 
 export function* register({ dialect, owner, ownerName, now }: Context, options: RegisterOptions = {}): Verb<boolean> {
+  checkNames(verbOptions.register, options)
   yield* checkSchema(dialect)
   if (options.exclusive) {
     // An owner without a row counts as dead: what it holds can be expired at once.

@@ -1,16 +1,18 @@
-import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { PageOptions, TaskInfo } from '@taskstream/task-api'
 import { sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { meets } from './filter.ts'
 import { infoColumns, toTaskInfo } from './row.ts'
+import { checkKnown } from './topics.ts'
 
 export function* task(
-  { dialect }: Context,
+  context: Context,
   topic: string,
   task: number | { readonly externalId: string },
 ): Verb<TaskInfo | undefined> {
+  const { dialect } = context
   checkTopic(topic)
   if (typeof task === 'object') checkText('externalId', task?.externalId, taskLimits.externalIdLength)
   else checkInteger('sequence', task, 0, Number.MAX_SAFE_INTEGER)
@@ -22,10 +24,13 @@ export function* task(
     select ${infoColumns(dialect)}
       from ${dialect.tables.task} t
      where ${which}`
+  if (!row) yield* checkKnown(context, topic)
   return row && toTaskInfo(topic, row)
 }
 
-export function* page({ dialect }: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
+export function* page(context: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
+  const { dialect } = context
+  checkNames(verbOptions.page, options)
   const { after, before, size = 100, ...filter } = options
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.batchSize)
@@ -38,5 +43,6 @@ export function* page({ dialect }: Context, topic: string, options: PageOptions 
      where ${before === undefined ? dialect.inTopic(topic, after ?? 0) : dialect.inTopic(topic, 0, before)}${meets(dialect, filter)}
      order by ${dialect.orderBy(before === undefined ? 'fifo' : 'lifo')}
      ${dialect.limit(sql`${size}`)}`
+  if (rows.length === 0) yield* checkKnown(context, topic)
   return rows.map((row) => toTaskInfo(topic, row))
 }

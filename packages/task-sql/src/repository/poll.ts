@@ -1,5 +1,6 @@
 import {
   checkInteger,
+  checkNames,
   checkTopic,
   invalid,
   pollConditions,
@@ -7,6 +8,7 @@ import {
   pollOrders,
   taskLimits,
   taskReasons,
+  verbOptions,
 } from '@taskstream/task-api'
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Claim, ClaimRequest } from '../dialect.ts'
@@ -24,6 +26,7 @@ import { heldColumns, isLate, toHeldTask } from './row.ts'
 import { noteIdentifiers, setStage } from './turns.ts'
 
 export function* poll(context: Context, topic: string, options: PollOptions = {}): Verb<HeldTask[]> {
+  checkNames(verbOptions.poll, options)
   const { size = 1 } = options
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.pollSize)

@@ -1,16 +1,18 @@
-import { checkDuration, checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { inRange, meets } from './filter.ts'
 import { toNumber } from './row.ts'
+import { checkKnown } from './topics.ts'
 import { removeRows, noteDeleted } from './turns.ts'
 
 /** Requirement 04 §42: neither what is to be done, now or at its time, nor what expired and nobody has looked at. */
 const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
+  checkNames(verbOptions.purge, options)
   const { limit = 10_000, states = purged, olderThanMs, ...filter } = options
   const { dialect, now } = context
   checkTopic(topic)
@@ -29,7 +31,10 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
     },
     raw('t.sequence'),
   )
-  if (found.length === 0) return 0
+  if (found.length === 0) {
+    yield* checkKnown(context, topic)
+    return 0
+  }
   const rows = yield* removeRows(
     dialect,
     topic,
@@ -39,10 +44,13 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   return rows.length
 }
 
-export function* purgeAll({ dialect }: Context, topic: string): Verb<number> {
+export function* purgeAll(context: Context, topic: string): Verb<number> {
+  const { dialect } = context
   checkTopic(topic)
   yield sql`delete from ${dialect.tables.turn} where topic = ${topic}`
   const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
-  yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
-  return toNumber(row?.['count'] ?? 0)
+  const count = toNumber(row?.['count'] ?? 0)
+  if (count === 0) yield* checkKnown(context, topic)
+  else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
+  return count
 }

@@ -1,4 +1,4 @@
-import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
 import type { Dialect, RowColumn, TaskInsertion } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
@@ -23,6 +23,7 @@ export function* push(
   creations: string | TaskCreation | readonly (string | TaskCreation)[],
   options: PushOptions = {},
 ): Verb<PushedTask[]> {
+  checkNames(verbOptions.push, options)
   const { insertion = 'append' } = options
   checkTopic(topic)
   if (!insertions.includes(insertion)) throw invalid('insertion', insertion, `must be one of ${insertions.join(', ')}`)

@@ -1,4 +1,13 @@
-import { checkInteger, checkTopic, invalid, stateNumber, stateOf, taskResults } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  stateNumber,
+  stateOf,
+  taskResults,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
 import type { Change } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
@@ -6,6 +15,7 @@ import type { Verb } from '../transaction.ts'
 import type { Context } from './context.ts'
 import { isIn } from './filter-state.ts'
 import { lockGiven, revivable } from './recreate.ts'
+import { checkKnown } from './topics.ts'
 import { noteTurns, setStage, stageOfState, stages } from './turns.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
@@ -19,6 +29,7 @@ export function* reassign(context: Context, topic: string, results: ReadonlyMap<
 }
 
 export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
+  checkNames(verbOptions.reassignAll, options)
   const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
   checkTopic(topic)
   checkResult('to', to)
@@ -26,9 +37,11 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
   if (first > last || from === stateOf(to)) return 0
-  return yield* assign(context, topic, to, {
+  const count = yield* assign(context, topic, to, {
     which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
   })
+  if (count === 0) yield* checkKnown(context, topic)
+  return count
 }
 
 function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {

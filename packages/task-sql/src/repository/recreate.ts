@@ -1,4 +1,13 @@
-import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  TaskError,
+  taskLimits,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
 import type {
   RecreatedTask,
   RecreateSelection,
@@ -17,7 +26,7 @@ import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber } from './row.ts'
-import { checkKeyed } from './topics.ts'
+import { checkKeyed, checkKnown } from './topics.ts'
 import { noteTurns, setStage, stages } from './turns.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
@@ -52,6 +61,7 @@ export function* recreate(
 }
 
 export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {
+  checkNames(verbOptions.redrive, options)
   const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
@@ -70,7 +80,9 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const sequences = rows.map(toSequence)
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
-  return first === undefined || last === undefined ? { count: 0 } : { count: sequences.length, first, last }
+  if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
+  yield* checkKnown(context, topic)
+  return { count: 0 }
 }
 
 /** The given tasks, locked, if each of them has ended. */
@@ -92,6 +104,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
     givenColumns,
   )
+  if (rows.length === 0) yield* checkKnown(context, topic)
   const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
   const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
   if (wrong.length > 0) {
@@ -104,13 +117,17 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
   return [...rows]
 }
 
-function* lockSelected({ dialect }: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+function* lockSelected(context: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+  const { dialect } = context
+  checkNames(verbOptions.recreate, selection)
   const { state, size = 1, ...filter } = selection
   checkInteger('size', size, 1, taskLimits.batchSize)
   checkRevivable('state', [state])
   const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states: [state] })
-  return [...(yield* lockFirst(dialect, topic, range, matching, size, givenColumns))]
+  const rows = yield* lockFirst(dialect, topic, range, matching, size, givenColumns)
+  if (rows.length === 0) yield* checkKnown(context, topic)
+  return [...rows]
 }
 
 /** Passes over what others are working on. */

@@ -1,12 +1,15 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Release, ReleaseOptions } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Verb } from '../transaction.ts'
+import { topicUnknown } from './context.ts'
 import type { Context } from './context.ts'
 import { toNumber } from './row.ts'
 
+/** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
 export function* release({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+  checkNames(verbOptions.release, options)
   const { limit = 1000 } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
@@ -28,10 +31,14 @@ export function* release({ dialect, now }: Context, topic: string, options: Rele
 
 function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {
   const [next] = yield sql`
-    select ${dialect.epochMs(raw('t.due'))} as due, ${dialect.epochMs(dialect.now(clock))} as now
-      from ${dialect.tables.task} t
-     where t.topic = ${topic} and t.due is not null
-     order by t.due
-     ${dialect.limit(raw('1'))}`
-  return next && Math.max(0, toNumber(next['due']) - toNumber(next['now']))
+    select (select ${dialect.epochMs(raw('t.due'))}
+              from ${dialect.tables.task} t
+             where t.topic = ${topic} and t.due is not null
+             order by t.due
+             ${dialect.limit(raw('1'))}) as due,
+           ${dialect.epochMs(dialect.now(clock))} as now
+      from ${dialect.tables.topic} p
+     where p.topic = ${topic}`
+  if (!next) throw topicUnknown(topic)
+  return next['due'] === null ? undefined : Math.max(0, toNumber(next['due']) - toNumber(next['now']))
 }

@@ -1,4 +1,4 @@
-import { checkInstant, invalid, taskResults } from '@taskstream/task-api'
+import { checkInstant, checkNames, invalid, taskResults, verbOptions } from '@taskstream/task-api'
 import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import { nothing, raw, sql } from '../statement.ts'
@@ -11,6 +11,7 @@ export function* results(
   { dialect }: Context,
   options: ResultsOptions = {},
 ): Verb<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>> {
+  checkNames(verbOptions.results, options)
   const { from, to } = options
   if (from !== undefined) checkInstant('from', from)
   if (to !== undefined) checkInstant('to', to)
@@ -38,6 +39,7 @@ export function* results(
 
 export function* resolve({ dialect }: Context, instant: Date, options: ResolveOptions = {}): Verb<number> {
   checkInstant('instant', instant)
+  checkNames(verbOptions.resolve, options)
   const { preceding = false } = options
   const [row] = yield sql`
     select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
-import { checkText, invalid, taskLimits } from '@taskstream/task-api'
+import { checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type {
   Execution,
   Outcome,
@@ -54,6 +54,14 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   /** Replaces the database's clock in every statement. For tests. */
   readonly clock?: () => Date
 }
+
+const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository', {
+  dialect: true,
+  adapter: true,
+  owner: true,
+  speaksFor: true,
+  clock: true,
+})
 
 /** A `TaskRepository` over SQL, with the migration of its tables. */
 export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
@@ -110,6 +118,7 @@ export interface VerbContext {
 export function sqlTaskRepository<Transaction, E extends Execution>(
   options: SqlTaskRepositoryOptions<Transaction, E>,
 ): SqlTaskRepository<Transaction, E> {
+  checkNames(names, options)
   const { dialect, adapter, clock, speaksFor } = options
   const { owner: ownerName = speaksFor?.replace(/:[0-9a-f]{12}$/, '') ?? `${hostname().slice(0, 180)}:${process.pid}` } = options
   checkText('owner', ownerName, taskLimits.ownerNameLength)

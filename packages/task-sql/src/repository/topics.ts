@@ -1,4 +1,4 @@
-import { checkTopic, invalid, pollConditions, pollOrders } from '@taskstream/task-api'
+import { checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
 import { sql } from '../statement.ts'
@@ -9,6 +9,7 @@ import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling 
 import { stages } from './turns.ts'
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
+  checkNames(verbOptions.initialize, options)
   const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options ?? {}
   const { topic: topics, task } = dialect.tables
   checkTopic(topic)
@@ -63,6 +64,12 @@ export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
 
 export function* refresh({ dialect }: Context): Verb<void> {
   for (const statement of dialect.analyze) yield statement
+}
+
+/** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */
+export function* checkKnown({ dialect }: Context, topic: string): Verb<void> {
+  const known = yield sql`select 1 as known from ${dialect.tables.topic} where topic = ${topic}`
+  if (known.length === 0) throw topicUnknown(topic)
 }
 
 /** @throws TaskError TOPIC_UNKNOWN, TOPIC_NOT_KEYED */

@@ -1,0 +1,82 @@
+/** What the options of each verb may say, and a creation: the one place where their names are written down. */
+import { optionNames } from './option-names.ts'
+import type { OptionNames } from './option-names.ts'
+import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
+import type { TaskFilter } from './task-filter.ts'
+import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
+import type { TopicOptions } from './task-polling.ts'
+import type { ReassignAllOptions, RecreateSelection, RedriveOptions } from './task-reviver.ts'
+import type { PushOptions } from './task-sink.ts'
+import type { CompleteOptions, PollOptions, ReleaseOptions } from './task-source.ts'
+import type { TaskCreation } from './task.ts'
+
+/** Whatever the states are called. */
+const filter: Readonly<Record<Exclude<keyof TaskFilter, 'states'>, true>> = {
+  identifier: true,
+  reference: true,
+  reason: true,
+  from: true,
+  to: true,
+  createdFrom: true,
+  createdBefore: true,
+  completedFrom: true,
+  completedBefore: true,
+}
+
+/** For `checkNames`. */
+export const creationNames: OptionNames = optionNames<TaskCreation>(
+  'a creation',
+  {
+    identifier: true,
+    input: true,
+    reference: true,
+    externalId: true,
+    suspended: true,
+    due: true,
+    delayMs: true,
+    deadline: true,
+    deadlineMs: true,
+    priority: true,
+    maxTries: true,
+    headers: true,
+  },
+  'field',
+)
+
+type VerbWithOptions =
+  | 'initialize'
+  | 'push'
+  | 'poll'
+  | 'complete'
+  | 'release'
+  | 'recreate'
+  | 'redrive'
+  | 'reassignAll'
+  | 'page'
+  | 'overview'
+  | 'count'
+  | 'results'
+  | 'resolve'
+  | 'purge'
+  | 'register'
+  | 'expire'
+
+/** For `checkNames`, by verb. */
+export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
+  initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true }),
+  push: optionNames<PushOptions>('push', { insertion: true }),
+  poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true }),
+  complete: optionNames<CompleteOptions>('complete', { strict: true }),
+  release: optionNames<ReleaseOptions>('release', { limit: true }),
+  recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
+  redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, dryRun: true, limit: true }),
+  reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),
+  page: optionNames<PageOptions>('page', { ...filter, states: true, after: true, before: true, size: true }),
+  overview: optionNames<OverviewOptions>('overview', { limit: true }),
+  count: optionNames<CountOptions>('count', { ...filter, states: true, topic: true, recent: true }),
+  results: optionNames<ResultsOptions>('results', { from: true, to: true }),
+  resolve: optionNames<ResolveOptions>('resolve', { preceding: true }),
+  purge: optionNames<PurgeOptions>('purge', { ...filter, states: true, olderThanMs: true, limit: true }),
+  register: optionNames<RegisterOptions>('register', { exclusive: true }),
+  expire: optionNames<ExpireOptions>('expire', { olderThanMs: true, then: true, limit: true }),
+}
