@@ -182,7 +182,7 @@ test.each(engines)(
           const shortOf = known?.data['shortOf']
           expect(known && [known.code, shortOf].join(' ').trim(), JSON.stringify(one)).toBe(name)
           expect(known === undefined || known.cause instanceof Error).toBe(true)
-          expect(isPassing(known)).toBe(/^(DATABASE_|TRANSACTION_CONFLICT)/.test(name ?? ''))
+          expect(isPassing(known)).toBe(/^(DATABASE_(?!MISSING)|TRANSACTION_CONFLICT)/.test(name ?? ''))
         }
       }
     }

@@ -1,7 +1,7 @@
+import { nearest } from '@taskstream/task-api'
 import { cronPrefix, readCron } from '../cron.ts'
 import { timerLimits } from '../timer.ts'
 import { zoneName } from '../zones/zone-name.ts'
-import { nearest } from '@taskstream/task-api'
 import { normalize } from './normalize.ts'
 import { parse, shorthands } from './parse.ts'
 import { weekdayNames } from './weekdays.ts'

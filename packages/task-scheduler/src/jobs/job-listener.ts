@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
+import { checkNames, checkText, invalid, optionNames, TaskError, taskLimits } from '@taskstream/task-api'
 import { every } from '../every.ts'
 import { systemJobClock } from './job-clock.ts'
 import type { JobClock } from './job-clock.ts'
@@ -22,6 +22,15 @@ export interface AttachOptions {
   readonly replace?: boolean
 }
 
+const names = optionNames<JobListenerOptions>('a job listener', {
+  trigger: true,
+  workers: true,
+  waitingTimeMs: true,
+  clock: true,
+  onLog: true,
+})
+const attachNames = optionNames<AttachOptions>('attach', { replace: true })
+
 /**
  * Runs services by one trigger, from `start` to a stop. Each is a job of its own, with a count of its own; they share the workers.
  *
@@ -39,7 +48,9 @@ export class JobListener {
   #state: 'made' | 'started' | 'stopped' = 'made'
 
   /** @throws TaskError ARGUMENT_INVALID */
-  constructor({ trigger, clock = systemJobClock, ...options }: JobListenerOptions) {
+  constructor(given: JobListenerOptions) {
+    checkNames(names, given)
+    const { trigger, clock = systemJobClock, ...options } = given
     checkJob(trigger, clock.now())
     this.#trigger = trigger
     this.#clock = clock
@@ -53,7 +64,9 @@ export class JobListener {
    * @returns the name, which is the id of its job
    * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if the name is taken; LIFECYCLE when the listener was stopped
    */
-  attach(service: JobService, name: string = randomUUID(), { replace = false }: AttachOptions = {}): string {
+  attach(service: JobService, name: string = randomUUID(), options: AttachOptions = {}): string {
+    checkNames(attachNames, options)
+    const { replace = false } = options
     if (typeof service !== 'function' && typeof service?.execute !== 'function')
       throw invalid('service', service, 'must be a function, or have a method execute')
     checkText('name', name, taskLimits.topicLength)

@@ -1,5 +1,5 @@
 /** Finding timers. */
-import { checkText, TaskError } from '@taskstream/task-api'
+import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
 import { nothing, sql } from '@taskstream/task-sql'
 import type { Statement, Verb, VerbContext } from '@taskstream/task-sql'
 import { columnsOf, toInfo, toRow } from './columns.ts'
@@ -13,6 +13,8 @@ export interface PeriodicFilter {
   readonly application?: string
 }
 
+const names = optionNames<PeriodicFilter>('list', { name: true, application: true })
+
 export function* get(context: VerbContext, scope: string, id: string): Verb<PeriodicTaskInfo | undefined> {
   checkText('id', id, periodicLimits.nameLength)
   const [row] = yield select(context, sql`t.scope = ${scope} and t.id = ${id}`)
@@ -20,11 +22,9 @@ export function* get(context: VerbContext, scope: string, id: string): Verb<Peri
 }
 
 /** @param scope none: of every scope */
-export function* list(
-  context: VerbContext,
-  scope: string | undefined,
-  { name, application }: PeriodicFilter = {},
-): Verb<PeriodicTaskInfo[]> {
+export function* list(context: VerbContext, scope: string | undefined, filter: PeriodicFilter = {}): Verb<PeriodicTaskInfo[]> {
+  checkNames(names, filter)
+  const { name, application } = filter
   const rows = yield select(
     context,
     sql`1 = 1${scope === undefined ? nothing : sql` and t.scope = ${scope}`}${name === undefined ? nothing : sql` and t.name = ${name}`}${

@@ -1,4 +1,4 @@
-import { checkText, invalid } from '@taskstream/task-api'
+import { checkNames, checkText, invalid, optionNames } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import type { Verb, VerbContext } from '@taskstream/task-sql'
 import { periodicLimits } from './definition.ts'
@@ -10,6 +10,8 @@ export interface ReconcileOptions {
   /** What becomes of timers that the application has declared before, and does not declare any more. Default `report`. */
   readonly undeclared?: 'report' | 'remove'
 }
+
+const names = optionNames<ReconcileOptions>('reconcile', { undeclared: true })
 
 /** The ids of the timers of an application, by what became of them. */
 export interface Reconciliation {
@@ -25,8 +27,10 @@ export function* reconcile(
   scope: string,
   application: string,
   tasks: readonly PeriodicTask[],
-  { undeclared = 'report' }: ReconcileOptions = {},
+  options: ReconcileOptions = {},
 ): Verb<Reconciliation> {
+  checkNames(names, options)
+  const { undeclared = 'report' } = options
   checkText('application', application, periodicLimits.nameLength)
   if (undeclared !== 'report' && undeclared !== 'remove') throw invalid('undeclared', undeclared, 'must be report or remove')
   const ids = tasks.map(({ id }) => id)

@@ -1,4 +1,4 @@
-import { checkText, TaskError } from '@taskstream/task-api'
+import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
@@ -19,6 +19,8 @@ export interface TypedTasksOptions<Input> {
   /** What each is about; kept as JSON. */
   readonly input: InputSchema<Input>
 }
+
+const names = optionNames<TypedTasksOptions<never>>('typedTasks', { scope: true, name: true, topic: true, input: true })
 
 /** A timer of a kind, with its input as the kind's schema says. */
 export interface TypedTask<Input> extends Omit<PeriodicTask, 'name' | 'topic' | 'input'> {
@@ -59,8 +61,10 @@ export interface TypedTasks<Transaction, Input, E extends Execution = 'async'> {
  */
 export function typedTasks<Transaction, E extends Execution, Input>(
   repository: SqlTaskRepository<Transaction, E>,
-  { scope = 'system', name, topic, input: schema }: TypedTasksOptions<Input>,
+  options: TypedTasksOptions<Input>,
 ): TypedTasks<Transaction, Input, E> {
+  checkNames(names, options)
+  const { scope = 'system', name, topic, input: schema } = options
   checkText('scope', scope, periodicLimits.nameLength)
   checkText('name', name, periodicLimits.nameLength)
   const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
