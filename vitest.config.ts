@@ -33,7 +33,7 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 /** What a server is asked, whatever it can do besides. */
-const server = ['test/faults/library-errors.test.ts', 'test/faults/encoding.test.ts']
+const server = ['test/faults/library-errors.test.ts', 'test/faults/encoding.test.ts', 'test/faults/own-statements.test.ts']
 /** Triggers of the suite's own, which are written for each engine but Oracle. */
 const triggers = ['test/e2e/undecided.test.ts', 'test/e2e/left-behind.test.ts', 'test/faults/passing.test.ts', ...server]
 const pooled = ['test/e2e/pooled.test.ts']

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { openNodeFixture } from './fixture.ts'
 import type { NodeFixture } from './fixture.ts'
+import { refuse, results } from './refusals.ts'
 
 const leaseMs = 2_000
 /** A lease that is kept: however busy the machine is, the thread has its turn within it. */
@@ -67,6 +68,18 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     await node.start()
     await expect.poll(() => lost).toEqual([{ leaseMs }])
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+  })
+
+  test('keeps nothing that its node has left: what could not be written is handed back as soon as it can be', async () => {
+    await fixture.push('a', 'bad')
+    await using refusing = await refuse(fixture.subject, 'bad', ['ready', ...results])
+    await using node = fixture.nodeOf({ leaseMs: longLeaseMs, heartbeatThread: thread })
+    const manager = node.process(fixture.topic, { concurrency: 1, handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1, active: 1 })
+    expect((await manager.stop()).abandoned.map(({ identifier }) => identifier)).toEqual(['bad'])
+    await refusing[Symbol.asyncDispose]()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1, ready: 1 })
   })
 
   test('does not let a node start whose thread cannot', async () => {

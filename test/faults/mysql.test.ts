@@ -129,6 +129,19 @@ describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
     expect(names(await it.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
   })
 
+  test('whose connection says nothing any more is run again on another, and that one is not used again', async () => {
+    const ids: number[] = []
+    await transactions(async (transaction) => {
+      ids.push(await idOf(transaction))
+      await it.tasks.push(transaction, it.topic, `run ${ids.length}`)
+      // The driver's own limit: the server goes on, and answers nobody meanwhile, not even a rollback.
+      if (ids.length === 1) await transaction.query({ sql: 'select sleep(100)', timeout: 50 })
+    })
+    expect(names(await it.page())).toEqual(['run 2'])
+    expect(new Set(ids).size).toBe(2)
+    await expect.poll(() => isThere(ids[0]!)).toBe(false)
+  })
+
   test('says so when the server cannot be reached', async () => {
     const url = new URL(it.subject.location.at)
     url.port = '1'

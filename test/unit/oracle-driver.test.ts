@@ -167,6 +167,19 @@ test("the work's own error is thrown as it is, after a rollback", async () => {
   expect(asked).toEqual(['connect', 'rollback', 'close'])
 })
 
+test('what the work throws is known for the word of its database, and for a connection that was lost', async () => {
+  const { transactions } = openPool()
+  const { classify } = transactions
+  expect(classify?.(failure('ORA-01013'))).toMatchObject({ code: 'DATABASE_BUSY', data: { shortOf: 'time' } })
+  for (const other of [failure('NJS-511'), failure('NJS-040'), new Error('mine')]) expect(classify?.(other)).toBeUndefined()
+  const own = new Error('mine')
+  const retries = { execute: Array.from({ length: 4 }, () => 'NJS-500'), rollback: Array.from({ length: 4 }, () => 'NJS-500') }
+  const lost = openPool(retries).transactions
+  await expect(lost((one) => one.execute('', [], {}).catch(() => Promise.reject(own)))).rejects.toBe(own)
+  expect(lost.classify?.(own)).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+  expect(classify?.(own)).toBeUndefined()
+})
+
 test('a transaction that is given up is neither rolled back nor committed by hand: its connection is closed', async () => {
   const { asked, transactions } = openPool()
   const abandoned = new TaskError('TRANSACTION_ABANDONED', 'too long')

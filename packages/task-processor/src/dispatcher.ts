@@ -36,8 +36,9 @@ export class Dispatcher<Transaction> {
           return work(transaction)
         })
       } catch (error) {
-        if (patience.isOver || !this.isPassing(error, begun, isForeign(error))) throw error
-        onRetry(error)
+        const foreign = isForeign(error)
+        if (patience.isOver || !this.isPassing(error, begun, foreign)) throw error
+        onRetry(foreign ? this.#named(error) : error)
         await patience.pause(count)
       }
     }
@@ -51,7 +52,12 @@ export class Dispatcher<Transaction> {
    */
   isPassing(error: unknown, begun: boolean, foreign = false): boolean {
     if (!begun && !isTaskError(error)) return true
+    return isPassing(foreign ? this.#named(error) : error)
+  }
+
+  /** What the database says of an error that is not ours: nothing, where it is not the database's. */
+  #named(error: unknown): unknown {
     const { classify } = this.#transactions
-    return isPassing(foreign && classify ? classify(error) : error)
+    return classify ? classify(error) : error
   }
 }

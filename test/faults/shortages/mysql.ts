@@ -1,5 +1,6 @@
 /** What a MariaDB or MySQL may be short of. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { mysql2Transactions } from '@taskstream/task-sql/mysql'
@@ -55,6 +56,15 @@ function saidByMysql(errno: number, named: Pick<ShortOf, 'code' | 'shortOf'>): S
                end if;
              end`),
       )
+      // Of what the handler writes too.
+      await execute(
+        subject,
+        raw(`create trigger short_effect before insert on effect for each row begin
+               if exists (select 1 from short_of) then
+                 signal sqlstate 'HY000' set mysql_errno = ${errno}, message_text = 'short of something';
+               end if;
+             end`),
+      )
       const short = overMysql(
         subject,
         {},
@@ -68,9 +78,57 @@ function saidByMysql(errno: number, named: Pick<ShortOf, 'code' | 'shortOf'>): S
         [Symbol.asyncDispose]: async () => {
           await short[Symbol.asyncDispose]()
           await execute(subject, raw('drop trigger short'))
+          await execute(subject, raw('drop trigger short_effect'))
           await execute(subject, raw('drop table short_of'))
         },
       }
+    },
+  }
+}
+
+interface Rival {
+  ask(): Promise<unknown>
+  end(): Promise<void>
+}
+
+/** A user of its own, which is sent away and may not come again. */
+async function openUser(
+  subject: Subject,
+  how: { refuse(user: string, url: string): Promise<Rival | void>; allow(user: string): string },
+): Promise<Short> {
+  const name = `short_${randomBytes(6).toString('hex')}`
+  const user = `${name}@'%'`
+  const url = new URL(subject.location.at)
+  await execute(subject, raw(`create user ${user} identified by 'short'`))
+  await execute(subject, raw(`grant all on ${url.pathname.slice(1)}.* to ${user}`))
+  url.username = name
+  url.password = 'short'
+  const opened = openMysqlPool(url.href)
+  let rival: Rival | void
+  return {
+    ...opened,
+    begin: async () => {
+      const ids = await execute(subject, sql`select id from information_schema.processlist where user = ${name}`)
+      rival = await how.refuse(user, url.href)
+      for (const { id } of ids) await execute(subject, raw(`kill ${Number(id)}`)).catch(() => {})
+      if (!rival) return
+      const { ask } = rival
+      await expect
+        .poll(
+          () =>
+            ask().then(
+              () => true,
+              () => false,
+            ),
+          { interval: 1 },
+        )
+        .toBe(true)
+    },
+    end: async () => void (await execute(subject, raw(how.allow(user)))),
+    [Symbol.asyncDispose]: async () => {
+      await opened[Symbol.asyncDispose]()
+      await rival?.end()
+      await execute(subject, raw(`drop user ${user}`))
     },
   }
 }
@@ -105,42 +163,25 @@ export const ofMysql: readonly ShortOf[] = [
   {
     name: 'a user with too many connections',
     ...busy('connections'),
-    open: async (subject) => {
-      const user = `short_${randomBytes(6).toString('hex')}`
-      const url = new URL(subject.location.at)
-      const database = url.pathname.slice(1)
-      await execute(subject, raw(`create user ${user}@'%' identified by 'short'`))
-      await execute(subject, raw(`grant all on ${database}.* to ${user}@'%'`))
-      url.username = user
-      url.password = 'short'
-      const opened = openMysqlPool(url.href)
-      const rivals = createPool({ uri: url.href, connectionLimit: 1 })
-      return {
-        ...opened,
-        begin: async () => {
-          const ids = await execute(subject, sql`select id from information_schema.processlist where user = ${user}`)
-          await execute(subject, raw(`grant usage on *.* to ${user}@'%' with max_user_connections 1`))
-          for (const { id } of ids) await execute(subject, raw(`kill ${Number(id)}`)).catch(() => {})
-          // Whoever has the only one.
-          await expect
-            .poll(
-              () =>
-                rivals.query('select 1').then(
-                  () => true,
-                  () => false,
-                ),
-              { interval: 1 },
-            )
-            .toBe(true)
+    open: (subject) =>
+      openUser(subject, {
+        refuse: async (user, url) => {
+          await execute(subject, raw(`grant usage on *.* to ${user} with max_user_connections 1`))
+          // Somebody else has the only one.
+          const rival = createPool({ uri: url, connectionLimit: 1 })
+          return { ask: () => rival.query('select 1'), end: () => rival.end() }
         },
-        end: async () => void (await execute(subject, raw(`grant usage on *.* to ${user}@'%' with max_user_connections 0`))),
-        [Symbol.asyncDispose]: async () => {
-          await opened[Symbol.asyncDispose]()
-          await rivals.end()
-          await execute(subject, raw(`drop user ${user}@'%'`))
-        },
-      }
-    },
+        allow: (user) => `grant usage on *.* to ${user} with max_user_connections 0`,
+      }),
+  },
+  {
+    name: 'a user whose password is another',
+    code: 'ER_ACCESS_DENIED_ERROR',
+    open: (subject) =>
+      openUser(subject, {
+        refuse: async (user) => void (await execute(subject, raw(`alter user ${user} identified by 'another'`))),
+        allow: (user) => `alter user ${user} identified by 'short'`,
+      }),
   },
   {
     name: 'a statement that takes longer than max_statement_time',
@@ -159,29 +200,32 @@ export const ofMysql: readonly ShortOf[] = [
     ...busy('time'),
     open: async (subject) => {
       const locks = rowLocks(subject)
+      const waiting = raw("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'")
+      const over = new AbortController()
+      let killing: Promise<void> | undefined
+      /** Whoever waits for a row, as long as that may be. */
+      const kill = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          // It may be gone already.
+          for (const { id } of await execute(subject, waiting))
+            await execute(subject, raw(`kill query ${Number(id)}`)).catch(() => {})
+          // Asked more often than every 100 ms, the server tells what it told before.
+          await delay(200)
+        }
+      }
       return overMysql(
         subject,
         {},
         {
           begin: async (tasks) => {
             await locks.begin(tasks)
-            let waiting: number[] = []
-            const find = async (): Promise<number> => {
-              const rows = await execute(
-                subject,
-                raw("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'"),
-              )
-              waiting = rows.map(({ id }) => Number(id))
-              return waiting.length
-            }
-            void expect
-              .poll(find, { interval: 20 })
-              .toBeGreaterThan(0)
-              .then(async () => {
-                for (const id of waiting) await execute(subject, raw(`kill query ${id}`))
-              })
+            killing = kill()
           },
-          end: locks.end,
+          end: async () => {
+            over.abort()
+            await killing
+            await locks.end()
+          },
         },
       )
     },

@@ -53,6 +53,8 @@ function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>):
          end $$`,
         `create trigger short before update on taskstream.task
            for each row when (new.state <> 0) execute function taskstream.short()`,
+        // Of what the handler writes too.
+        'create trigger short before insert on effect for each row execute function taskstream.short()',
       ])
         await execute(subject, raw(statement))
       const end = (): Promise<unknown> => execute(subject, raw('delete from taskstream.short_of'))
@@ -68,6 +70,31 @@ function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>):
           await execute(subject, raw('drop table taskstream.short_of'))
         },
       }
+    },
+  }
+}
+
+/** A role of its own, which is sent away and may not come again. */
+async function openRole(subject: Subject, allow: (role: string, allowed: boolean) => string): Promise<Short> {
+  const role = `short_${randomBytes(6).toString('hex')}`
+  await execute(subject, raw(`create role ${role} login`))
+  for (const what of ['schema taskstream', 'all tables in schema taskstream, public', 'all sequences in schema taskstream'])
+    await execute(subject, raw(`grant all on ${what} to ${role}`))
+  const url = new URL(subject.location.at)
+  url.username = role
+  const short = overPg(openPool(subject, { connectionString: url.href }), {
+    begin: async () => {
+      await execute(subject, raw(allow(role, false)))
+      await execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
+    },
+    end: async () => void (await execute(subject, raw(allow(role, true)))),
+  })
+  return {
+    ...short,
+    [Symbol.asyncDispose]: async () => {
+      await short[Symbol.asyncDispose]()
+      await execute(subject, raw(`drop owned by ${role}`))
+      await execute(subject, raw(`drop role ${role}`))
     },
   }
 }
@@ -96,29 +123,12 @@ export const ofPostgres: readonly ShortOf[] = [
   {
     name: 'a server with too many clients',
     ...busy('connections'),
-    open: async (subject) => {
-      const role = `short_${randomBytes(6).toString('hex')}`
-      await execute(subject, raw(`create role ${role} login`))
-      for (const what of ['schema taskstream', 'all tables in schema taskstream, public', 'all sequences in schema taskstream'])
-        await execute(subject, raw(`grant all on ${what} to ${role}`))
-      const url = new URL(subject.location.at)
-      url.username = role
-      const short = overPg(openPool(subject, { connectionString: url.href }), {
-        begin: async () => {
-          await execute(subject, raw(`alter role ${role} connection limit 0`))
-          await execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
-        },
-        end: () => execute(subject, raw(`alter role ${role} connection limit -1`)).then(() => {}),
-      })
-      return {
-        ...short,
-        [Symbol.asyncDispose]: async () => {
-          await short[Symbol.asyncDispose]()
-          await execute(subject, raw(`drop owned by ${role}`))
-          await execute(subject, raw(`drop role ${role}`))
-        },
-      }
-    },
+    open: (subject) => openRole(subject, (role, allowed) => `alter role ${role} connection limit ${allowed ? -1 : 0}`),
+  },
+  {
+    name: 'a role that may not log in',
+    code: '28000',
+    open: (subject) => openRole(subject, (role, allowed) => `alter role ${role} ${allowed ? 'login' : 'nologin'}`),
   },
   {
     name: 'a statement that takes longer than statement_timeout',

@@ -16,8 +16,8 @@ export interface Short extends AsyncDisposable {
 
 export interface ShortOf {
   readonly name: string
-  /** By which name a node is to tell of it. */
-  readonly code: 'DATABASE_BUSY' | 'DATABASE_UNAVAILABLE' | 'DATABASE_READ_ONLY' | 'TRANSACTION_CONFLICT'
+  /** By which name a node is to tell of it: the driver's, where nothing has come of it yet but that there is no connection. */
+  readonly code: string
   readonly shortOf?: Shortage
   /** It has to do with the rows of the tasks: others can be completed meanwhile. */
   readonly ofRows?: true
