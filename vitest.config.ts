@@ -33,6 +33,8 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 const pooled = ['test/e2e/pooled.test.ts']
+/** Other servers are dumped with commands of their own. */
+const restored = ['test/faults/restored.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts']
 /** What only MariaDB and MySQL are asked. */
@@ -70,9 +72,9 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'postgres-15': [...manyWriters, ...pooled, 'test/faults/!(restored).test.ts'],
   pgbouncer: [...manyWriters, ...direct],
   mariadb: withoutNotices,
-  mysql: withoutNotices,
+  mysql: [...withoutNotices, ...restored],
   // One driver, which is the one that everything else is run on.
-  oracle: [...withoutNotices, 'test/conformance/drivers.test.ts'],
+  oracle: [...withoutNotices, ...restored, 'test/conformance/drivers.test.ts'],
 }
 
 /** The packages' sources, without a build. */
