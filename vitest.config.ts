@@ -37,6 +37,8 @@ const server = ['test/faults/library-errors.test.ts', 'test/faults/encoding.test
 /** Triggers of the suite's own, which are written for each engine but Oracle. */
 const triggers = ['test/e2e/undecided.test.ts', 'test/e2e/left-behind.test.ts', 'test/faults/passing.test.ts', ...server]
 const pooled = ['test/e2e/pooled.test.ts']
+/** Other servers are dumped with commands of their own. */
+const restored = ['test/faults/restored.test.ts']
 /** Processes take their time to start: one engine of each family. */
 const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts']
 /** What only MariaDB and MySQL are asked. */
@@ -74,9 +76,9 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   'postgres-15': [...manyWriters, ...pooled, 'test/faults/!(restored).test.ts'],
   pgbouncer: [...manyWriters, ...direct],
   mariadb: withoutNotices,
-  mysql: withoutNotices,
+  mysql: [...withoutNotices, ...restored],
   // One driver, which is the one that everything else is run on.
-  oracle: [...withoutNotices, ...triggers, 'test/conformance/drivers.test.ts'],
+  oracle: [...withoutNotices, ...triggers, ...restored, 'test/conformance/drivers.test.ts'],
 }
 
 /** The packages' sources, without a build. */

@@ -27,14 +27,14 @@ export interface MariaDbServerOptions {
  * @throws Error if the package is not installed
  */
 export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<MariaDbServer> {
-  const program = find('mariadbd')
+  const program = findMariaDb('mariadbd')
   const folder = makeFolder('taskstream-mariadb-')
   const data = join(folder, 'data')
   const temporary = join(folder, 'tmp')
   for (const path of [data, temporary]) mkdirSync(path, { mode: 0o700 })
   for (const path of [data, temporary, folder]) if (identity.uid !== undefined) chownSync(path, identity.uid, identity.gid!)
   execFileSync(
-    find('mariadb-install-db'),
+    findMariaDb('mariadb-install-db'),
     ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
     { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] },
   )
@@ -83,8 +83,8 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
   }
 }
 
-/** Debian puts the server where a user's path does not lead. */
-function find(name: string): string {
+/** A program of the package: Debian puts the server where a user's path does not lead. */
+export function findMariaDb(name: string): string {
   const folders = ['/usr/sbin', ...(process.env['PATH'] ?? '').split(':')]
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
   if (!found) throw new Error(`${name} is not on this machine: apt-get install mariadb-server`)

@@ -7,6 +7,7 @@ import { openBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, postgres } from '@taskstream/task-sql/postgres'
 import { describe, expect } from 'vitest'
+import { findMariaDb } from '../databases/mariadb-server.ts'
 import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -188,9 +189,9 @@ function dumpMariaDb(url: string): () => void {
   const { hostname, port, username, pathname } = new URL(url)
   const name = pathname.slice(1)
   const connect = ['--no-defaults', `--host=${hostname}`, `--port=${port}`, `--user=${username}`]
-  const dump = execFileSync('mariadb-dump', [...connect, '--single-transaction', name])
+  const dump = execFileSync(findMariaDb('mariadb-dump'), [...connect, '--single-transaction', name])
   return () => {
-    execFileSync('mariadb', connect, { input: `drop database ${name}; create database ${name};` })
-    execFileSync('mariadb', [...connect, name], { input: dump })
+    execFileSync(findMariaDb('mariadb'), connect, { input: `drop database ${name}; create database ${name};` })
+    execFileSync(findMariaDb('mariadb'), [...connect, name], { input: dump })
   }
 }

@@ -82,6 +82,14 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['faults/failover#leaves all that was committed'],
   },
   {
+    promise: 'A database that is restored, cloned or moved under a living process loses no task to what the process remembered',
+    tests: ['faults/restored'],
+  },
+  {
+    promise: 'Rows that were put back by hand are found again once they are repaired, by every process and in order',
+    tests: ['conformance/repair', 'conformance/sequence#is moved once that is committed'],
+  },
+  {
     promise: 'Order by sequence, and per producer, however late transactions commit',
     tests: [
       'properties/late-commit',

@@ -114,6 +114,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @throws TaskError ARGUMENT_INVALID
    */
   configure(limits: Partial<JobLimits>): void {
+    checkNames('configure', limits, { workers: true, waitingTimeMs: true })
     this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
   }
 
