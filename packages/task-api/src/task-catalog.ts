@@ -115,28 +115,38 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
 
   /** The task of that very sequence, or of that external id, if it exists. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
   task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
-  /** Tasks of a topic in the order of their sequences, page by page. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  /**
+   * Tasks of a topic in the order of their sequences, page by page. Without a filter it reads no more than it returns. With one it reads the
+   * topic until it has found enough: `from`, `to`, `after` and `before` bound that. On SQLite the event loop stands still meanwhile.
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   */
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
   /** Every topic at a glance. Reads at most `limit` rows for each count, never history: for dashboards. */
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /**
-   * Exact counts by topic and state, delayed tasks apart from suspended ones; every known topic is there. Reads every task it counts: for
-   * people, not for loops.
+   * Exact counts by topic and state, delayed tasks apart from suspended ones; every known topic is there. Reads every task of the topic, or of
+   * all, from `from` to `to`: for people, not for loops. On SQLite the event loop stands still meanwhile.
    * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given, and was never initialised
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
-  /** How many tasks ended with which result, by topic; every known topic is there. A try that will be made again is none. Reads every task. */
+  /**
+   * How many tasks ended with which result, by topic; every known topic is there. A try that will be made again is none. Reads every task of
+   * every topic, whatever the instants: for people, not for loops. On SQLite the event loop stands still meanwhile.
+   * @throws TaskError ARGUMENT_INVALID
+   */
   results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
   /**
    * The first sequence, over all topics, of what was pushed at or after an instant: `Number.MAX_SAFE_INTEGER` when there is none;
-   * or the last of what was pushed at or before it: 0 when there is none. For the bounds of `page`, `count` and `purge`.
+   * or the last of what was pushed at or before it: 0 when there is none. For the bounds of `page`, `count` and `purge`. It may read every task
+   * of every topic. On SQLite the event loop stands still meanwhile.
+   * @throws TaskError ARGUMENT_INVALID
    */
   resolve(transaction: Transaction, instant: Date, options?: ResolveOptions): Outcome<E, number>
 
   /**
    * Deletes ended tasks of a topic, the first by sequence: failed to redundant, or those in `states`. A task that waits for its due time or
    * for a retry is deleted only if `states` names `delayed`. What others are working on is passed over. Small portions keep out of
-   * everybody's way.
+   * everybody's way. It reads the topic from `from` on, until it has found enough.
    * @returns how many
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example

@@ -57,7 +57,8 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
   /**
    * Brings back the tasks that are given, delayed ones too, or the first that meet a selection. Identifier, input, reference, headers, priority and
    * maximum of tries are kept, and an external id moves to the new task. A reset clears owner, output and times; both clear the
-   * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given.
+   * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given. A selection reads the
+   * topic from `from` on, until it has found enough.
    *
    * @returns old and new tasks, by sequence
    * @throws TaskError TASK_STATE if a task that was given cannot be brought back: nothing was written; TOPIC_UNKNOWN, TOPIC_NOT_KEYED,
@@ -74,7 +75,8 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
   ): Outcome<E, RecreatedTask[]>
 
   /**
-   * Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be.
+   * Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be. It reads the topic from `from`
+   * on, until it has found enough. On SQLite the event loop stands still meanwhile.
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // what waits for a retry or its due time, now
