@@ -10,7 +10,7 @@ import { logToConsole, safeLog } from './job-log.ts'
 import type { JobLog } from './job-log.ts'
 import { JobLoop } from './job-loop.ts'
 import type { JobLimits } from './job-loop.ts'
-import { checkJob } from './job-settings.ts'
+import { checkJob, jobNames } from './job-settings.ts'
 import { stopRuns } from './job-stop.ts'
 import type { JobStopReport } from './job-stop.ts'
 import type { Job, JobFunction, JobOnceOptions, JobOptions } from './job.ts'
@@ -57,6 +57,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
   schedule(work: JobFunction, { id = randomUUID(), ...options }: JobOptions): Job {
     if (this.#stopping) throw new TaskError('LIFECYCLE', 'The job scheduler was stopped: make a new one')
     if (typeof work !== 'function') throw invalid('work', work, 'must be a function')
+    checkNames<object>('a job', options, jobNames)
     checkText('id', id, taskLimits.topicLength)
     const job = new ScheduledJob(id, work, checkJob(options, this.#clock.now()))
     if (this.#loop.jobs.has(id))
@@ -73,6 +74,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * jobs.scheduleOnce(() => remind(), new Date(Date.now() + 60_000))
    */
   scheduleOnce(work: JobFunction, at: Date, options: JobOnceOptions = {}): Job {
+    checkNames('a job that runs once', options, { id: true, retry: true, whenLate: true })
     checkElapse('at', at)
     const now = this.#clock.now()
     if (at <= now) throw invalid('at', at.toISOString(), `must be in the future: it is ${now.toISOString()}`)
@@ -124,7 +126,9 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    *
    * @throws TaskError ARGUMENT_INVALID
    */
-  stop({ graceMs = 10_000, abortMs = 2_000 }: StopOptions = {}): Promise<JobStopReport> {
+  stop(options: StopOptions = {}): Promise<JobStopReport> {
+    checkNames('stop', options, { graceMs: true, abortMs: true })
+    const { graceMs = 10_000, abortMs = 2_000 } = options
     checkDuration('graceMs', graceMs)
     checkDuration('abortMs', abortMs)
     if (graceMs === 0) this.#hurry.resolve()

@@ -32,6 +32,9 @@ const names: Record<keyof (JobTrigger & JobRetrying), true> = {
   retry: true,
 }
 
+/** Of a job's options: its id goes with what triggers it. */
+export const jobNames: Record<keyof (JobTrigger & JobRetrying) | 'id', true> = { ...names, id: true }
+
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
   checkNames('a job', trigger, names)
