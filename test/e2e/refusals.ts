@@ -2,7 +2,7 @@
 import { stateNumber } from '@taskstream/task-api'
 import type { TaskState } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
-import { isMysql, isPostgres } from '../subject.ts'
+import { isMysql, isOracle, isPostgres } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 
 /** What a completion writes. */
@@ -14,7 +14,7 @@ export const refusal = 'refused by a trigger'
 /** Has tasks whose identifier begins so refused in these states, until it is disposed of. */
 export async function refuse(subject: Subject, prefix: string, states: readonly TaskState[]): Promise<AsyncDisposable> {
   const which = `in (${states.map(stateNumber).join(', ')})`
-  const [create, drop] = isPostgres ? ofPostgres(prefix, which) : isMysql ? ofMariaDb(prefix, which) : ofSqlite(prefix, which)
+  const [create, drop] = trigger(prefix, which)
   const run = async (statements: readonly string[]): Promise<void> => {
     for (const statement of statements) await subject.transactions((transaction) => subject.execute(transaction, raw(statement)))
   }
@@ -29,6 +29,12 @@ export async function refuse(subject: Subject, prefix: string, states: readonly 
 }
 
 type Statements = readonly [create: readonly string[], drop: readonly string[]]
+
+function trigger(prefix: string, which: string): Statements {
+  if (isPostgres) return ofPostgres(prefix, which)
+  if (isMysql) return ofMariaDb(prefix, which)
+  return isOracle ? ofOracle(prefix, which) : ofSqlite(prefix, which)
+}
 
 function ofPostgres(prefix: string, which: string): Statements {
   return [
@@ -59,6 +65,17 @@ function ofSqlite(prefix: string, which: string): Statements {
     [
       `create trigger refuse before update on task when new.identifier like '${prefix}%' and new.state ${which}
        begin select raise(abort, '${refusal}'); end`,
+    ],
+    ['drop trigger refuse'],
+  ]
+}
+
+function ofOracle(prefix: string, which: string): Statements {
+  return [
+    [
+      `create trigger refuse before update on task for each row
+         when (new.identifier like '${prefix}%' and new.state ${which})
+       begin raise_application_error(-20000, '${refusal}'); end;`,
     ],
     ['drop trigger refuse'],
   ]

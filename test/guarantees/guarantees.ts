@@ -78,6 +78,33 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'Work that was done is not called failed because the database was short of something: it is completed as soon as it can be, once',
+    tests: [
+      'faults/passing#has what was done completed',
+      'faults/passing#has a transaction that handles tasks begun again',
+      'faults/own-statements#is run again with all of it',
+    ],
+  },
+  {
+    promise: 'A row that somebody keeps locked holds up no neighbour of its task for long',
+    tests: ['faults/passing#and no neighbours of theirs', 'faults/passing#holds up no other batches of one'],
+  },
+  {
+    promise: 'A decision that cannot be written, or a message that cannot be kept, costs no other task',
+    tests: ['e2e/undecided#fails alone', 'e2e/undecided#is handed back alone', 'faults/encoding#costs'],
+  },
+  {
+    promise:
+      'Nothing that a node has polled outlives its batch undecided: it is handed back as soon as that can be written, and a stop reports it',
+    tests: [
+      'e2e/left-behind#stays held, and is reported',
+      'e2e/left-behind#is handed back by the node',
+      'e2e/left-behind#is handed back when its topic is stopped',
+      'faults/passing#which reports what was held',
+    ],
+  },
+  {
     promise: 'A synchronous standby that is promoted has everything that was committed, and work goes on there',
     tests: ['faults/failover#leaves all that was committed'],
   },

@@ -75,7 +75,7 @@ export class Completing<Transaction> {
   }
 
   get undecided(): readonly HeldTask[] {
-    return this.#open(this.#left)
+    return this.openOf(this.#left)
   }
 
   /** Whether a task had to be handed back, or left, because nothing else could be written of it: it would come to the same at once. */
@@ -101,7 +101,7 @@ export class Completing<Transaction> {
 
   /** Makes what is still held of these tasks ready again; never rejects. */
   async handBack(tasks: readonly HeldTask[], patience: Patience): Promise<void> {
-    const open = this.#open(tasks)
+    const open = this.openOf(tasks)
     if (open.length > 0) await this.#write(returning(open), patience, () => {})
   }
 
@@ -219,13 +219,13 @@ export class Completing<Transaction> {
   /** Of tasks that are said to be lost, those that are not done or handed back by this very batch. */
   #gone(lost: readonly HeldTask[]): readonly HeldTask[] {
     if (lost.length === 0) return lost
-    const gone = this.#open(lost)
+    const gone = this.openOf(lost)
     this.#lost = join(this.#lost, gone)
     return gone.length === lost.length ? lost : gone
   }
 
   /** Those of which nothing has become yet. */
-  #open(tasks: readonly HeldTask[]): readonly HeldTask[] {
+  openOf(tasks: readonly HeldTask[]): readonly HeldTask[] {
     if (tasks.length === 0 || this.#finished.length + this.#returned.length + this.#lost.length === 0) return tasks
     const done = new Set([...this.#finished, ...this.#returned, ...this.#lost])
     return tasks.filter((task) => !done.has(task))

@@ -53,6 +53,10 @@ export class LeasedBatch<Transaction> implements Batch {
     return this.#completing.undecided
   }
 
+  get leased(): readonly HeldTask[] {
+    return this.#completing.openOf(this.tasks)
+  }
+
   get setback(): boolean {
     return this.#completing.setback
   }

@@ -32,7 +32,7 @@ export interface TaskListener {
   onDispatched?(event: BatchEvent): void
   /** The batch is about to be completed. */
   onCallback?(event: BatchEvent): void
-  /** A completion was committed. */
+  /** A completion was committed: of the batch, or of those of its tasks that are named, where it could not be written as a whole. */
   onComplete?(
     event: BatchEvent & { readonly completion: Completion; readonly decisions: ReadonlyMap<HeldTask, TaskDecision> },
   ): void
@@ -47,7 +47,10 @@ export interface TaskListener {
   onStuck?(event: BatchEvent & { readonly heldMs: number; readonly at?: HeldTask }): void
   /** A poll found nothing. */
   onEmpty?(event: { readonly topic: string }): void
-  /** Something failed. Reported once for each change: a poll that goes on failing is silent until it works again. */
+  /**
+   * Something failed. Reported once for each change: a poll that goes on failing is silent until it works again. `complete` is told of the tasks
+   * that could not be written as they were decided, if it was about some of them.
+   */
   onError?(event: { readonly activity: Activity; readonly error: unknown } & Partial<BatchEvent>): void
   /** What had failed works again. */
   onRecovered?(event: { readonly activity: Activity; readonly topic?: string }): void

@@ -29,7 +29,7 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
    * `'ignored'`: it is, whatever was said.
    */
   readonly activation?: 'active' | 'inactive' | 'ignored'
-  /** What becomes of a task whose handler throws. Default: it fails. */
+  /** What becomes of a task whose handler throws, or of which the database will not write what was decided. Default: it fails. */
   readonly retry?: RetryPolicy
   /**
    * How long the handler may take for a batch, in milliseconds, 1 to one day. Then its signal is aborted with TASK_TIMEOUT; tasks that it

@@ -20,10 +20,12 @@ export interface HandlerContext<Transaction> {
    * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
    * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed, and committed,
    * when this resolves. Decisions that need no writes are given as they are, which takes one statement less.
-   * After a deadlock, or when the database went away, `decide` is run again in a new transaction, for what is held then: what it does
-   * outside its transaction, it must be able to do twice.
+   * After a deadlock, or when the database went away or is short of something, `decide` is run again in a new transaction, for what is held
+   * then; once more, with messages in ASCII, when what it decided cannot be stored. What it does outside its transaction, it must be able to
+   * do twice. Of decisions that are given as they are, one that cannot be written costs no other; it rejects when that has been seen to.
    *
-   * @throws TaskError LIFECYCLE when called again, TASK_LOST when the batch was taken from the handler; what `decide` throws
+   * @throws TaskError LIFECYCLE when called again, TASK_LOST when the batch was taken from the handler; what `decide` throws, unless it is the
+   * database's word that it is busy; what kept the database from writing a task as it was decided
    */
   complete(
     decide: Decisions | ((transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>),

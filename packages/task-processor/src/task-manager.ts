@@ -1,5 +1,4 @@
 import { checkTopic, TaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
 import type { Leftovers } from './leftovers.ts'
@@ -167,7 +166,7 @@ export class TaskManager<Transaction> {
     for (const batch of stuck) {
       batch.giveUp()
       // Their handlers hold on to them; they are the database's to give to others.
-      leftovers.add(topic, openOf(batch))
+      leftovers.add(topic, batch.leased)
     }
     // A handler that waits for its own workers, of which one is stuck, would never be closed.
     await within(clock, abortMs, closed)
@@ -217,10 +216,4 @@ export class TaskManager<Transaction> {
 
 function concurrencyOf<Transaction>({ concurrency }: Processing<Transaction>, { capacity }: OpenHandler<Transaction>): number {
   return concurrency ?? capacity ?? 2
-}
-
-/** What a batch holds still, for all that it knows. */
-function openOf({ tasks, finished, returned }: Batch): HeldTask[] {
-  const done = new Set([...finished, ...returned])
-  return tasks.filter((task) => !done.has(task))
 }

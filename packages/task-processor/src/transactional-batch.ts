@@ -43,6 +43,10 @@ export class TransactionalBatch<Transaction> implements Batch {
     return []
   }
 
+  get leased(): readonly HeldTask[] {
+    return []
+  }
+
   get setback(): boolean {
     return this.#failed === 'database'
   }
