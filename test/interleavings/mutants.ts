@@ -25,20 +25,20 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a look at the locks leaves out the own pushes',
     file: 'dialects/postgres-settle.ts',
-    from: "and l.mode = 'RowExclusiveLock'`",
-    to: "and l.mode = 'RowExclusiveLock' and l.pid is distinct from pg_backend_pid()`",
+    from: "and l.mode = 'RowExclusiveLock') as holders",
+    to: "and l.mode = 'RowExclusiveLock' and l.pid is distinct from pg_backend_pid()) as holders",
   },
   {
     name: 'what is locked inside a savepoint is not known to be held',
-    file: 'dialects/postgres-locks.ts',
-    from: "or case when t.xmax <> '0'::xid and ${isOpen('t.xmax')}",
-    to: 'or case when false',
+    file: 'dialects/postgres.ts',
+    from: '- 1 and ${lockedHere}`',
+    to: '- 1 and t.xmax = pg_current_xact_id_if_assigned()::xid`',
   },
   {
     name: 'what is locked inside a savepoint may be polled again',
     file: 'dialects/postgres-claim-statement.ts',
-    from: "not ${isOpen('t.xmax')} or ${isOpen('t.xmin')}",
-    to: 't.xmax <> pg_current_xact_id_if_assigned()::xid',
+    from: '${ready} and not ${lockedHere}',
+    to: "${ready} and t.xmax <> coalesce(pg_current_xact_id_if_assigned()::xid, '2'::xid)",
   },
   {
     name: 'a listed row that others have locked makes room for a fresh one',

@@ -96,7 +96,12 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   initialize(transaction: Transaction, topic: string, options?: TopicOptions): Outcome<E, boolean>
   /** Every known topic, in alphabetical order. */
   topics(transaction: Transaction): Outcome<E, string[]>
-  /** Deletes a topic with all of its tasks, active and delayed ones too. @returns whether it was there */
+  /**
+   * Deletes a topic with all of its tasks, active and delayed ones too. A push that is under way and commits later leaves its tasks to the topic
+   * that is made anew under this name: stop producers first, or call `repair` then.
+   *
+   * @returns whether it was there
+   */
   destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
   /** Renews the statistics that the database plans with. */
   refresh(transaction: Transaction): Outcome<E, void>
