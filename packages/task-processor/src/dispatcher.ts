@@ -1,5 +1,5 @@
 import { isPassing, isTaskError } from '@taskstream/task-api'
-import type { TransactionSource } from '@taskstream/task-api'
+import type { TaskErrorCode, TransactionSource } from '@taskstream/task-api'
 import type { Patience } from './patience.ts'
 
 interface PersistOptions {
@@ -8,6 +8,9 @@ interface PersistOptions {
   /** Whether an error was thrown by code that is not ours, which `work` called in the transaction. */
   readonly isForeign: (error: unknown) => boolean
 }
+
+/** What keeps a process out before it has a transaction: somebody is at work on the database, or on who may do what in it. */
+const refusals: ReadonlySet<TaskErrorCode> = new Set(['AUTHENTICATION_FAILED', 'DATABASE_MISSING', 'PERMISSION_DENIED'])
 
 /** Opens every transaction that the processor has. */
 export class Dispatcher<Transaction> {
@@ -51,7 +54,7 @@ export class Dispatcher<Transaction> {
    * @param foreign whether code that is not ours threw it in the transaction: then it must be the database's own word
    */
   isPassing(error: unknown, begun: boolean, foreign = false): boolean {
-    if (!begun && !isTaskError(error)) return true
+    if (!begun && (!isTaskError(error) || refusals.has(error.code))) return true
     return isPassing(foreign ? this.#named(error) : error)
   }
 
