@@ -176,7 +176,7 @@ export const ofMysql: readonly ShortOf[] = [
   },
   {
     name: 'a user whose password is another',
-    code: 'ER_ACCESS_DENIED_ERROR',
+    code: 'AUTHENTICATION_FAILED',
     open: (subject) =>
       openUser(subject, {
         refuse: async (user) => void (await execute(subject, raw(`alter user ${user} identified by 'another'`))),

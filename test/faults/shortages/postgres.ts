@@ -127,7 +127,7 @@ export const ofPostgres: readonly ShortOf[] = [
   },
   {
     name: 'a role that may not log in',
-    code: '28000',
+    code: 'AUTHENTICATION_FAILED',
     open: (subject) => openRole(subject, (role, allowed) => `alter role ${role} ${allowed ? 'login' : 'nologin'}`),
   },
   {
