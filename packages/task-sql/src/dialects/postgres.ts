@@ -126,6 +126,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     ],
     tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${name})`]),
     analyze: [sql`analyze ${tables.task}`],
+    limitStatements: (timeoutMs) => [
+      sql`select from set_config('statement_timeout', ${String(timeoutMs)}, true) where current_setting('statement_timeout') = '0'`,
+    ],
     ...postgresHoldings(tables),
     ...postgresRepair(tables),
     classify: classifyPostgresError,
