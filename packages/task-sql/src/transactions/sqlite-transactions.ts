@@ -35,10 +35,16 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   return immediateTransactions((use) => use(database, run), options)
 }
 
+/** The statements that ask connections how long they would wait. */
+const asking = new WeakMap<SqliteDatabase, { get(): unknown }>()
+
 /** The driver would wait for another process with the event loop standing still. Statements of the user's own may wait as they are set to. */
 function beginAtOnce(database: SqliteDatabase): void {
-  // Asked each time: the user may have changed it, and SQLite puts the number into the prepared statement.
-  const { timeout } = (database.prepare('pragma busy_timeout') as { get(): { timeout: unknown } }).get()
+  let asked = asking.get(database)
+  // Of a pragma that is prepared, SQLite keeps the answer; of the same as a table it is asked each time.
+  if (!asked) asking.set(database, (asked = database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }))
+  // The user may have changed it.
+  const { timeout } = asked.get() as { timeout: unknown }
   database.exec('pragma busy_timeout = 0')
   try {
     database.exec(beginning)
