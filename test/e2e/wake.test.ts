@@ -118,11 +118,10 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     const told: (string | undefined)[] = []
     await using _ = await (
       await notifierOf()
-    ).listen(
-      () => {},
-      () => {},
-      (changed) => void told.push(changed),
-    )
+    ).listen({
+      onTasks: () => {},
+      onActivation: (changed) => void told.push(changed),
+    })
     const say = (active: boolean, undo?: Error): Promise<unknown> =>
       subject
         .transactions(async (transaction) => {

@@ -171,16 +171,16 @@ export class TaskNode<Transaction> implements AsyncDisposable {
         await repository.initialize(transaction, topic, processing.topicOptions)
     })
     // Listening comes before the first poll: what is pushed in between is found by one or the other.
-    this.#listening = await notifier?.listen(
-      (topic) => this.wake(topic),
-      (error) => {
+    this.#listening = await notifier?.listen({
+      onTasks: (topic) => this.wake(topic),
+      onActivation: (topic) => this.#activations.look(topic),
+      onGivenUp: (error) => {
         this.#notified = false
         this.#listener.onError({ activity: 'listen', error })
         // Nobody sleeps on for as long as a notifier would have allowed.
         this.wake()
       },
-      (topic) => this.#activations.look(topic),
-    )
+    })
     this.#state = 'started'
     try {
       await this.#heartbeat.start(registeredMs)

@@ -38,11 +38,11 @@ export function pgListener(
   checkInteger('the number of connect functions', connects.length, 1, 100)
   checkInteger('selfTestMs', selfTestMs, 1, 600_000)
   return {
-    listen: async (wake, onGivenUp, onActivation = () => {}) => {
+    listen: async ({ onTasks, onActivation = () => {}, onGivenUp }) => {
       const stopped = new AbortController()
       const { signal } = stopped
       const channel = postgresChannel(schema)
-      const channels = { [channel]: wake, [activationChannel(channel)]: onActivation }
+      const channels = { [channel]: onTasks, [activationChannel(channel)]: onActivation }
       const open = (): Promise<Listening> => openListening({ connects, channels, pingMs, selfTestMs, signal })
       let current = await open()
 
@@ -55,7 +55,7 @@ export function pgListener(
           if (reopened) {
             current = reopened
             // What was pushed or said meanwhile nobody told us of.
-            wake()
+            onTasks()
             onActivation()
             return
           }

@@ -19,7 +19,7 @@ export function sqliteListener(
 ): TaskNotifier {
   const { everyMs = 25 } = options
   return {
-    listen: async (wake, _, onActivation = () => {}) => {
+    listen: async ({ onTasks, onActivation }) => {
       const statement = database.prepare('pragma data_version')
       const version = (): unknown => (statement.get() as { data_version: unknown }).data_version
       const stopped = new AbortController()
@@ -28,8 +28,8 @@ export function sqliteListener(
         for await (const _ of every(everyMs, undefined, { signal: stopped.signal, ref: false })) {
           const now = version()
           if (now !== seen) {
-            wake()
-            onActivation()
+            onTasks()
+            onActivation?.()
           }
           seen = now
         }
