@@ -21,6 +21,7 @@ export class Heartbeat<Transaction> implements Beating {
   readonly #condition: Condition
   #end: (() => void) | undefined
   #beating: Promise<void> | undefined
+  #isStopped = false
 
   constructor(options: HeartbeatOptions<Transaction>) {
     this.#options = options
@@ -34,6 +35,7 @@ export class Heartbeat<Transaction> implements Beating {
 
   async start(registeredMs: number): Promise<void> {
     const { clock, intervalMs } = this.#options
+    this.#isStopped = false
     this.#lease.renew(registeredMs)
     this.#end = every(clock, intervalMs, () => {
       // A beat that hangs is not joined by others, and the lease is looked at all the same.
@@ -43,6 +45,7 @@ export class Heartbeat<Transaction> implements Beating {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     this.#end?.()
     await this.#beating
   }
@@ -51,7 +54,7 @@ export class Heartbeat<Transaction> implements Beating {
     const { repository, dispatcher, clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
-      await beat(repository, dispatcher)
+      await beat(repository, dispatcher, () => this.#isStopped)
       this.#condition.worked()
       this.#lease.renew(sentMs)
     } catch (error) {
@@ -63,12 +66,15 @@ export class Heartbeat<Transaction> implements Beating {
 async function beat<Transaction>(
   repository: TaskRepository<Transaction, Execution>,
   dispatcher: Dispatcher<Transaction>,
+  isStopped: () => boolean,
 ): Promise<void> {
   try {
     await dispatcher.once<void>((transaction) => repository.heartbeat(transaction))
   } catch (error) {
     // Removed as dead: what was held is gone, and the owner may begin anew.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
+    // Its node has removed it by itself.
+    if (isStopped()) return
     await dispatcher.once<boolean>((transaction) => repository.register(transaction))
   }
 }

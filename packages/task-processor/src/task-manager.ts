@@ -3,6 +3,8 @@ import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { TaskLimiter } from './limiter.ts'
+import { Condition } from './listener.ts'
+import type { Patience } from './patience.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCompletions } from './shared-completions.ts'
@@ -40,6 +42,12 @@ export class TaskManager<Transaction> {
   readonly processing: Processing<Transaction>
   readonly #environment: ManagerEnvironment<Transaction>
   #running: Running<Transaction> | undefined
+  /** Starts that are under way. */
+  readonly #starting: Set<Promise<boolean>> = new Set()
+  /** How often it was stopped. */
+  #stops = 0
+  /** Whether the topic is there, as it is to be. */
+  #isKnown = false
   #stopping: Promise<StopReport> | undefined
 
   constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
@@ -65,17 +73,42 @@ export class TaskManager<Transaction> {
   }
 
   /**
+   * Makes the topic known, once: a topic that was destroyed since stays so.
+   *
+   * @param patience for how long a database that is away is waited for; without it, that is an error
+   * @throws TaskError TOPIC_DIFFERENT; what the database throws
+   */
+  async makeKnown(patience?: Patience): Promise<void> {
+    if (this.#isKnown) return
+    const { dispatcher, repository, listener, topic } = this.#environment
+    await dispatcher.patiently<boolean>(
+      (transaction) => repository.initialize(transaction, topic, this.processing.topicOptions),
+      patience,
+      new Condition(listener, 'poll', topic),
+    )
+    this.#isKnown = true
+  }
+
+  /**
    * Begins to poll. A stop under way is waited for.
    *
    * @returns false if it does already
-   * @throws TaskError LIFECYCLE unless the node runs; what opening the handler throws
+   * @throws TaskError LIFECYCLE unless the node runs, or if it is stopped meanwhile; TOPIC_DIFFERENT; what opening the handler throws
    */
-  async start(): Promise<boolean> {
+  start(): Promise<boolean> {
+    const starting = this.#start(this.#stops).finally(() => this.#starting.delete(starting))
+    this.#starting.add(starting)
+    return starting
+  }
+
+  async #start(stops: number): Promise<boolean> {
     await this.#stopping
     const { topic, leftovers } = this.#environment
+    this.#checkGoOn(stops)
+    await this.makeKnown()
     await leftovers.enter(topic)
     try {
-      const running = this.#open()
+      const running = this.#open(stops)
       running?.loop.start()
       if (!running) leftovers.leave(topic)
       return running !== undefined
@@ -85,12 +118,26 @@ export class TaskManager<Transaction> {
     }
   }
 
-  /** @returns nothing if it runs already */
-  #open(): Running<Transaction> | undefined {
-    if (this.isActive) return undefined
+  /** @param stops how often it had been stopped when the start was asked for */
+  #checkGoOn(stops: number): void {
     const { topic, mayStart } = this.#environment
     if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
-    const handler = openHandler(this.processing.handler, topic)
+    if (stops !== this.#stops)
+      throw new TaskError('LIFECYCLE', `Topic "${topic}" was stopped while it was being started: start it again`, { topic })
+  }
+
+  /** @returns nothing if it runs already */
+  #open(stops: number): Running<Transaction> | undefined {
+    if (this.isActive) return undefined
+    this.#checkGoOn(stops)
+    const handler = openHandler(this.processing.handler, this.topic)
+    try {
+      // Opening it may be what has stopped the node.
+      this.#checkGoOn(stops)
+    } catch (error) {
+      void this.#close(handler)
+      throw error
+    }
     this.#running = { loop: this.#loop(handler), handler }
     return this.#running
   }
@@ -140,7 +187,9 @@ export class TaskManager<Transaction> {
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
     const { graceMs, abortMs } = checkStopOptions(options)
-    if (!this.#running) return Promise.resolve(nothingHeld)
+    this.#stops++
+    // Starts under way are broken off.
+    if (!this.#running) return Promise.allSettled(this.#starting).then(() => nothingHeld)
     this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => {
       this.#running = this.#stopping = undefined
       this.#environment.leftovers.leave(this.topic)
