@@ -38,7 +38,8 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional#gives a transaction up', 'faults/stress'],
   },
   {
-    promise: 'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
+    promise:
+      'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
     tests: ['e2e/starting'],
   },
   {
