@@ -43,6 +43,10 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['e2e/starting'],
   },
   {
+    promise: 'The report of a stop has each task that was held once, and says of it what the database says',
+    tests: ['properties/stop-report'],
+  },
+  {
     promise: 'A handler that ignores its time, or a stop, cannot overwrite what was decided without it',
     tests: ['e2e/time#takes tasks from a handler', 'e2e/node#hands back what a handler keeps'],
   },

@@ -1,4 +1,5 @@
 import { checkTopic, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
 import type { Leftovers } from './leftovers.ts'
@@ -8,8 +9,9 @@ import type { Patience } from './patience.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCompletions } from './shared-completions.ts'
-import { checkStopOptions, nothingHeld, reportOf } from './stop-report.ts'
+import { checkStopOptions, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
+import { StopTally } from './stop-tally.ts'
 import { openHandler } from './task-handler.ts'
 import type { OpenHandler } from './task-handler.ts'
 
@@ -199,34 +201,36 @@ export class TaskManager<Transaction> {
 
   async #stop({ loop, handler }: Running<Transaction>, graceMs: number, abortMs: number): Promise<StopReport> {
     const { clock, leftovers, topic } = this.#environment
-    const batches = new Set(loop.batches)
-    const left = leftovers.of(topic)
-    const drained = loop.drain((batch) => batches.add(batch))
+    const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
+    const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
+    const drained = loop.drain((batch) => tally.add(batch))
     const closed = drained.then(() => this.#close(handler))
-    const ended = this.#ended(loop, drained, batches)
-    await within(clock, graceMs, ended)
+    await within(clock, graceMs, this.#ended(loop, drained, tally))
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      await within(clock, abortMs, this.#ended(loop, drained, batches))
+      await within(clock, abortMs, this.#ended(loop, drained, tally))
     }
-    const stuck = [...loop.batches]
-    const returned = [leftovers.handBack(topic), ...stuck.map((batch) => batch.handBack())]
-    await within(clock, handBackMs, Promise.allSettled(returned))
-    for (const batch of stuck) {
+    const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
+    // What a poll still brings is handed back too.
+    const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
+    await within(clock, handBackMs, Promise.allSettled([...returned, late]))
+    for (const batch of loop.batches) {
+      tally.add(batch)
       batch.giveUp()
       // Their handlers hold on to them; they are the database's to give to others.
       leftovers.add(topic, batch.leased)
     }
     // A handler that waits for its own workers, of which one is stuck, would never be closed.
     await within(clock, abortMs, closed)
-    for (const batch of loop.batches) batches.add(batch)
-    return reportOf(batches, left, (task) => leftovers.wasReturned(task))
+    // Where the database does not answer they count as abandoned.
+    await within(clock, handBackMs, tally.ask()).catch(() => {})
+    return tally.report()
   }
 
-  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, batches: Set<Batch>): Promise<void> {
+  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, tally: StopTally<Transaction>): Promise<void> {
     await drained
-    for (const batch of loop.batches) batches.add(batch)
-    await Promise.all([...batches].map((batch) => batch.ended))
+    for (const batch of loop.batches) tally.add(batch)
+    await Promise.all([...tally.batches].map((batch) => batch.ended))
   }
 
   async #close(handler: OpenHandler<Transaction>): Promise<void> {

@@ -10,6 +10,7 @@ import type { Decisions, HandlerContext } from './task-handler.ts'
  * process that dies leaves nothing to be recovered, and nothing that counts as a try.
  */
 export class TransactionalBatch<Transaction> implements Batch {
+  readonly isLeased = false
   readonly #environment: BatchEnvironment<Transaction>
   readonly #polled = Promise.withResolvers<readonly HeldTask[]>()
   /** The end of a transaction that the handler does not let go of. */
