@@ -61,12 +61,16 @@ type Schedule = typeof schedule extends fc.Arbitrary<infer Value> ? Value : neve
 
 /** What is known of a transaction. */
 interface Store {
+  begun: boolean
   writes: boolean
   polled: readonly HeldTask[]
   /** Polled, and held by the transaction alone. */
   locked: readonly HeldTask[]
   fault: (typeof faults)[number]
 }
+
+/** A stop that takes longer will never end. */
+const longestStopMs = 600_000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const decide = (tasks: readonly HeldTask[]): Decisions => new Map(tasks.map((task) => [task, TaskDecision.success()]))
@@ -133,8 +137,9 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
   let isOver = false
   let written = 0
   const underWay = new Set<Store>()
-  /** A transaction that its handler keeps open is no work of the database. */
-  const atWork = (): number => [...underWay].filter(({ locked, writes }) => locked.length === 0 || writes).length
+  /** A transaction that its handler keeps open is no work of the database, nor one that waits for it on the same connection. */
+  const atWork = (): number =>
+    [...underWay].filter(({ begun, locked, writes }) => begun && (locked.length === 0 || writes)).length
   /** Known to the node to be held, by sequence; and of these, those that the node was told before its stop to be done. */
   const known = new Map<number, HeldTask>()
   const doubtful = new Set<number>()
@@ -143,11 +148,12 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     doubtful.delete(task.sequence)
   }
   const transactions: TransactionSource<AnyTransaction> = async (work) => {
-    const store: Store = { writes: false, polled: [], locked: [], fault: 'none' }
+    const store: Store = { begun: subject.writers > 1, writes: false, polled: [], locked: [], fault: 'none' }
     underWay.add(store)
     try {
       const result = await subject.transactions((transaction) =>
         verbs.run(store, async () => {
+          store.begun = true
           const answer = await work(transaction)
           return answer
         }),
@@ -223,9 +229,10 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
   isStopping = true
   const stopped = node.stop({ graceMs: given.graceMs, abortMs: given.abortMs }).finally(() => (isOver = true))
   const isUnderWay = (): boolean => !isOver
+  const lastMs = clock.monotonicMs() + longestStopMs
   while (isUnderWay()) {
-    await turn()
-    if (atWork() === 0) clock.advance(25)
+    if (clock.monotonicMs() > lastMs) throw new Error(`it has not stopped within ${longestStopMs} ms of its clock`)
+    await pass()
   }
   const report = await stopped
   const states = new Map((await fixture.page()).map((info) => [info.sequence, info]))
