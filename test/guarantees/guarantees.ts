@@ -43,6 +43,10 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['e2e/starting'],
   },
   {
+    promise: 'A listening connection that is lost is told of, and until it is back the node polls as if it had none',
+    tests: ['e2e/wake#listening connection is lost', 'e2e/wake#cannot be looked at any more'],
+  },
+  {
     promise: 'The report of a stop has each task that was held once, and says of it what the database says',
     tests: ['properties/stop-report'],
   },

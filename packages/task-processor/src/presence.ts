@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { Beating } from './lease.ts'
+import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
 import { ThreadHeartbeat } from './thread-heartbeat.ts'
 import type { HeartbeatThread } from './thread-heartbeat.ts'
@@ -30,8 +31,9 @@ export class Presence<Transaction> {
   readonly #options: PresenceOptions<Transaction>
   readonly #heartbeat: Beating
   #listening: AsyncDisposable | undefined
-  /** Whether there is a notifier that has not given up. */
+  /** Whether there is a notifier that hears, for all that is known. */
   #notified: boolean
+  readonly #listenCondition: Condition
   /** Being registered anew. */
   #registering: Promise<unknown> = Promise.resolve()
   #isLeft = true
@@ -40,6 +42,7 @@ export class Presence<Transaction> {
     const { leaseMs, heartbeatIntervalMs, heartbeatThread, repository, onLost, wake } = options
     this.#options = options
     this.#notified = options.notifier !== undefined
+    this.#listenCondition = new Condition(options.listener, 'listen')
     const lease = {
       ...options,
       intervalMs: heartbeatIntervalMs,
@@ -117,10 +120,19 @@ export class Presence<Transaction> {
     return {
       onTasks: wake,
       onActivation,
+      onDisconnected: (error) => {
+        this.#notified = false
+        this.#listenCondition.failed(error)
+        // Nobody sleeps on for as long as a notifier would have allowed.
+        wake()
+      },
+      onConnected: () => {
+        this.#notified = true
+        this.#listenCondition.worked()
+      },
       onGivenUp: (error) => {
         this.#notified = false
         listener.onError({ activity: 'listen', error })
-        // Nobody sleeps on for as long as a notifier would have allowed.
         wake()
       },
     }

@@ -125,6 +125,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       this.#listening = await this.#notifier?.listen({
         onTasks: () => {},
         onActivation: (name) => this.#told(name),
+        onDisconnected: (error) => this.#report(error, undefined),
         onGivenUp: (reason) => this.#report(reason, undefined),
       })
     } catch (error) {
