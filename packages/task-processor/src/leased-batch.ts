@@ -2,7 +2,7 @@ import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { Completing } from './completing.ts'
-import { checkDecisions, complement, failed } from './decisions.ts'
+import { checkDecisions, complement, decisionsMissing, failed } from './decisions.ts'
 import { completedAlready, Handling } from './handling.ts'
 import { OwnCompletion } from './own-completion.ts'
 import { Patience } from './patience.ts'
@@ -111,7 +111,10 @@ export class LeasedBatch<Transaction> implements Batch {
       const decisions = await this.#handling.run(this.#complete, (reason) => void (this.#taking = this.#takeFrom(reason)))
       if (await this.#isCompleted(decisions)) return
       if (this.#taken) this.#environment.listener.onLost(this.event)
-      else await this.#decide(decisions ?? new Map())
+      else if (decisions) await this.#decide(decisions)
+      // Asked to let go, it may leave out every task.
+      else if (this.#handling.aborted) await this.#decide(new Map())
+      else throw decisionsMissing(this.#environment.topic)
     } catch (error) {
       await this.#fail(error)
     }

@@ -1,7 +1,7 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
-import { checkDecisions, complement } from './decisions.ts'
+import { checkDecisions, complement, decisionsMissing } from './decisions.ts'
 import { completedAlready, Handling, tellCompleted } from './handling.ts'
 import type { Decisions, HandlerContext } from './task-handler.ts'
 
@@ -175,7 +175,7 @@ class Run<Transaction> {
       },
     )
     const given = await this.#given(
-      Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())]),
+      Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? this.#undecided())]),
     )
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
@@ -200,6 +200,12 @@ class Run<Transaction> {
       this.#thrown ??= { error, inTransaction: false }
       throw error
     }
+  }
+
+  /** Of a handler that has returned nothing. @throws TaskError DECISIONS_MISSING, unless it was asked to let go */
+  #undecided(): Decisions {
+    if (!this.handling.aborted) throw decisionsMissing(this.#environment.topic)
+    return new Map()
   }
 
   commit(): void {
