@@ -98,7 +98,7 @@ describe.skipIf(!canRun)('a processor that is activated', () => {
   test('hears of it by its notifier at once, and not more often than every second where that cannot tell topics apart', async () => {
     let tell: (topic?: string) => void = () => {}
     const notifier: TaskNotifier = {
-      listen: async (_, __, onActivation) => {
+      listen: async ({ onActivation }) => {
         tell = onActivation ?? tell
         return { [Symbol.asyncDispose]: async () => {} }
       },

@@ -290,7 +290,8 @@ describe.skipIf(!canRun)('a manager', () => {
     const node = fixture.nodeOf()
     node.process(fixture.topic, { handler })
     await expect(node.start()).rejects.toThrow('cannot be opened')
-    await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    // It may be tried again, and comes to the same.
+    await expect(node.start()).rejects.toThrow('cannot be opened')
     const fatal = Promise.withResolvers<unknown>()
     await using other = fixture.nodeOf({
       repository: fixture.subject.tasks(),

@@ -139,10 +139,10 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
   test('a listener that goes straight to the server passes its test and listens on', async () => {
     const reasons: TaskError[] = []
     const client = (): pg.Client => new pg.Client({ connectionString: direct, application_name: 'straight' })
-    await using _ = await pgListener(client, { pingMs: 10 }).listen(
-      () => {},
-      (reason) => reasons.push(reason),
-    )
+    await using _ = await pgListener(client, { pingMs: 10 }).listen({
+      onTasks: () => {},
+      onGivenUp: (reason) => reasons.push(reason),
+    })
     // It asks whether the server is there only when it has heard from itself.
     const last = (): Promise<readonly unknown[]> =>
       it.commit((transaction) =>
@@ -158,7 +158,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     url.pathname = new URL(direct).pathname
     const given = Promise.withResolvers<TaskError>()
     const notifier = pgListener(() => new pg.Client({ connectionString: url.href }), { selfTestMs: 300, pingMs: 10 })
-    await using _ = await notifier.listen(() => {}, given.resolve)
+    await using _ = await notifier.listen({ onTasks: () => {}, onGivenUp: given.resolve })
     expect(await given.promise).toMatchObject({ code: 'NOTIFICATIONS_UNDELIVERED' })
   })
 
@@ -167,10 +167,10 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     const reasons: TaskError[] = []
     let wakes = 0
     const notifier = pgListener(() => new pg.Client({ connectionString: url, application_name: 'moving' }), { selfTestMs: 300 })
-    await using _ = await notifier.listen(
-      () => wakes++,
-      (reason) => reasons.push(reason),
-    )
+    await using _ = await notifier.listen({
+      onTasks: () => wakes++,
+      onGivenUp: (reason) => reasons.push(reason),
+    })
     await it.push('a')
     await expect.poll(() => wakes).toBeGreaterThan(0)
     expect(reasons).toEqual([])

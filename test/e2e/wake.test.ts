@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, TaskCount, TaskError, TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
+import { testClock } from '@taskstream/task-testing'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import { raw } from '@taskstream/task-sql'
 import { openBetterSqlite3, sqliteListener } from '@taskstream/task-sql/better-sqlite3'
@@ -11,6 +12,7 @@ import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { pgListener } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startRefusing } from '../databases/refusing.ts'
 import { canRun, openSubject, subjectName } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
@@ -100,6 +102,72 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
   })
 
+  testOn(['postgres'])('says that its listening connection is lost, polls as without one, and says when it is back', async () => {
+    await using proxy = await startRefusing(subject.location.at)
+    const told: string[] = []
+    const errors: unknown[] = []
+    const polls: number[] = []
+    const handled: string[] = []
+    const clock = testClock(new Date())
+    await using node = new TaskNode({
+      repository: {
+        ...tasks,
+        poll: (...args: Parameters<Tasks['poll']>) => (polls.push(clock.monotonicMs()), tasks.poll(...args)),
+      },
+      transactions: subject.transactions,
+      notifier: pgListener(() => new pg.Client({ connectionString: proxy.url })),
+      clock,
+      heartbeatIntervalMs: aDay,
+      leaseMs: 3 * aDay,
+      maintenanceIntervalMs: aDay,
+      listener: {
+        onError: ({ activity, error }) => (told.push(`${activity} failed`), errors.push(error)),
+        onRecovered: ({ activity }) => void told.push(`${activity} recovered`),
+      },
+    })
+    node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await node.start()
+    await proxy.refuse()
+    await expect.poll(() => told).toEqual(['listen failed'])
+    expect(errors).toMatchObject([{ code: 'DATABASE_UNAVAILABLE', message: expect.stringContaining('listens') }])
+    // However long it sleeps, it is not the half minute that a notifier would allow.
+    for (let seconds = 0; seconds < 20; seconds++) {
+      const before = polls.length
+      await expect.poll(() => (clock.advance(250), polls.length)).toBeGreaterThan(before)
+    }
+    const pauses = polls.slice(1).map((at, index) => at - polls[index]!)
+    expect(Math.max(...pauses.slice(-10))).toBeLessThan(5_000)
+    await push('a')
+    await expect.poll(() => (clock.advance(250), handled)).toEqual(['a'])
+    proxy.accept()
+    await expect.poll(() => told, { timeout: 60_000 }).toEqual(['listen failed', 'listen recovered'])
+    await push('b')
+    await expect.poll(() => handled).toEqual(['a', 'b'])
+  })
+
+  testOn(['sqlite-file', 'node-sqlite'])(
+    'says that the file cannot be looked at any more, and polls as without a listener',
+    async () => {
+      const told: string[] = []
+      const listening =
+        subjectName === 'node-sqlite' ? await openNodeSqlite(subject.location.at) : await openBetterSqlite3(subject.location.at)
+      const handled: string[] = []
+      await using node = new TaskNode({
+        repository: tasks,
+        transactions: subject.transactions,
+        notifier: sqliteListener(listening, { everyMs: 5 }),
+        listener: { onError: ({ activity }) => void told.push(activity) },
+      })
+      node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+      await node.start()
+      listening.close()
+      await expect.poll(() => told).toEqual(['listen'])
+      await push('a')
+      await expect.poll(() => handled).toEqual(['a'])
+      expect(told).toEqual(['listen'])
+    },
+  )
+
   test('hears at once that its topic is not to be processed, as that commits, and again that it is', async () => {
     await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
     const manager = node.process(topic, { idleMs: aDay, handler: eachTask(() => {}) })
@@ -118,11 +186,10 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     const told: (string | undefined)[] = []
     await using _ = await (
       await notifierOf()
-    ).listen(
-      () => {},
-      () => {},
-      (changed) => void told.push(changed),
-    )
+    ).listen({
+      onTasks: () => {},
+      onActivation: (changed) => void told.push(changed),
+    })
     const say = (active: boolean, undo?: Error): Promise<unknown> =>
       subject
         .transactions(async (transaction) => {

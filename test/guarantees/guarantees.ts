@@ -38,6 +38,19 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional#gives a transaction up', 'faults/stress'],
   },
   {
+    promise:
+      'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
+    tests: ['e2e/starting'],
+  },
+  {
+    promise: 'A listening connection that is lost is told of, and until it is back the node polls as if it had none',
+    tests: ['e2e/wake#listening connection is lost', 'e2e/wake#cannot be looked at any more'],
+  },
+  {
+    promise: 'The report of a stop has each task that was held once, and says of it what the database says',
+    tests: ['properties/stop-report'],
+  },
+  {
     promise: 'A handler that ignores its time, or a stop, cannot overwrite what was decided without it',
     tests: ['e2e/time#takes tasks from a handler', 'e2e/node#hands back what a handler keeps'],
   },

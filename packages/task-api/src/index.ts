@@ -69,4 +69,4 @@ export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } fr
 export type { Activation, TaskActivations } from './task-activation.ts'
 export type { TaskRepository } from './task-repository.ts'
 export { creationNames, verbOptions } from './verb-options.ts'
-export type { TaskNotifier } from './task-notifier.ts'
+export type { NotifierCallbacks, TaskNotifier } from './task-notifier.ts'

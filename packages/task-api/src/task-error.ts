@@ -35,6 +35,8 @@ export const taskErrorCodes = {
   TASK_DUPLICATE: 'TASK_DUPLICATE',
   /** Under `strict`: tasks are no longer held: `data.lost`. */
   TASK_LOST: 'TASK_LOST',
+  /** A handler of batches returned nothing, and has not completed its batch by `context.complete`: `data.topic`. */
+  DECISIONS_MISSING: 'DECISIONS_MISSING',
   /** A decision was given for a task that is not of the batch: `data.task`. */
   TASK_UNKNOWN: 'TASK_UNKNOWN',
   /** The transaction is over, or was aborted by an earlier error. */

@@ -1,9 +1,12 @@
+import { isPassing } from '@taskstream/task-api'
 import type { Activation, Execution, TaskRepository } from '@taskstream/task-api'
 import { every } from './clock.ts'
 import type { Clock } from './clock.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { Condition } from './listener.ts'
 import type { SafeListener } from './listener.ts'
+import type { Patience } from './patience.ts'
+import type { StartLog } from './start-report.ts'
 import type { TaskManager } from './task-manager.ts'
 
 export interface ActivationsOptions<Transaction> {
@@ -53,15 +56,30 @@ export class Activations<Transaction> {
     await this.#looking
   }
 
-  /** Starts those managers that are to run. @throws what the database, or the start of a manager throws */
-  async begin(managers: Iterable<TaskManager<Transaction>>): Promise<void> {
-    const stored = await this.#read()
+  /**
+   * Makes the topics of managers known, and starts those that are to run. Managers that come meanwhile are taken along.
+   *
+   * @param log notes what becomes of each
+   * @param patience for how long a database that is away is waited for; without it, that fails the whole
+   * @throws what the database throws when it is away
+   */
+  async begin(managers: Iterable<TaskManager<Transaction>>, log: StartLog, patience?: Patience): Promise<void> {
+    const stored = await this.#read(patience)
     for (const manager of managers) {
-      const activation = stored.get(manager.topic)
-      if (activation) this.#seen.set(manager.topic, keyOf(activation))
-      const { activation: otherwise } = manager.processing
+      const { topic, processing } = manager
+      const activation = stored.get(topic)
+      if (activation) this.#seen.set(topic, keyOf(activation))
+      const otherwise = processing.activation
       const active = otherwise === 'ignored' || (activation?.active ?? otherwise === 'active')
-      if (active) await manager.start()
+      try {
+        await manager.makeKnown(patience)
+        if (active) await manager.start()
+        log[active ? 'started' : 'inactive'].push(topic)
+      } catch (error) {
+        if (isPassing(error) || this.#stopped) throw error
+        log.failed.set(topic, error)
+        this.#options.listener.onFatal({ topic, error })
+      }
     }
   }
 
@@ -91,9 +109,13 @@ export class Activations<Transaction> {
     } while (this.#again)
   }
 
-  #read(): Promise<ReadonlyMap<string, Activation>> {
+  async #read(patience?: Patience): Promise<ReadonlyMap<string, Activation>> {
     const { repository, dispatcher } = this.#options
-    return dispatcher.once<ReadonlyMap<string, Activation>>((transaction) => repository.activations(transaction))
+    return dispatcher.patiently<ReadonlyMap<string, Activation>>(
+      (transaction) => repository.activations(transaction),
+      patience,
+      this.#condition,
+    )
   }
 
   #compare(manager: TaskManager<Transaction>, stored: Activation | undefined): void {

@@ -32,6 +32,8 @@ export interface Batch {
   readonly returned: readonly HeldTask[]
   /** Neither, and not lost: nothing could be written of them, and they are held still. */
   readonly undecided: readonly HeldTask[]
+  /** Whether its tasks are held by the owner's lease; otherwise by its transaction, as long as that is open. */
+  readonly isLeased: boolean
   /** Held by the owner's lease, for all that is known: of a batch that is given up they are as good as undecided. */
   readonly leased: readonly HeldTask[]
   /** Whether something was handed back, or left undecided, because it could not be completed: polled again, it would come to the same. */

@@ -15,6 +15,15 @@ export function complement(tasks: readonly HeldTask[], decisions: Decisions): De
   return new Map(tasks.map((task) => [task, decisions.get(task) ?? missing]))
 }
 
+/** What a handler is told that returns nothing, and has neither completed its batch nor been asked to let go of it. */
+export function decisionsMissing(topic: string): TaskError {
+  return new TaskError(
+    'DECISIONS_MISSING',
+    `The handler of topic "${topic}" returned nothing: return a Map of its tasks to decisions, or call context.complete; a handler of single tasks is wrapped in eachTask`,
+    { topic },
+  )
+}
+
 /** @throws TaskError ARGUMENT_INVALID unless it is a map of decisions, TASK_UNKNOWN if one is of another task */
 export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions): void {
   if (!(decisions instanceof Map))

@@ -7,6 +7,7 @@ import type {
   TransactionOptions,
   TransactionSource,
 } from '@taskstream/task-api'
+import type { Condition } from './listener.ts'
 import type { Patience } from './patience.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -124,6 +125,22 @@ export class Dispatcher<Transaction> {
         await patience.pause(count)
       }
     }
+  }
+
+  /** With patience it goes on as `persist` does, and `condition` is told; without, it is tried once. */
+  async patiently<Result>(
+    work: (transaction: Transaction) => Result | Promise<Result>,
+    patience: Patience | undefined,
+    condition: Pick<Condition, 'failed' | 'worked'>,
+  ): Promise<Result> {
+    if (!patience) return this.once(work)
+    const result = await this.persist(work, {
+      patience,
+      onRetry: (error) => condition.failed(error),
+      isForeign: () => false,
+    })
+    condition.worked()
+    return result
   }
 
   /**

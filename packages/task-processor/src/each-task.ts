@@ -1,9 +1,18 @@
-import { checkInteger, checkNames, isTaskError, optionNames, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  invalid,
+  isTaskError,
+  optionNames,
+  TaskDecision,
+  TaskError,
+  taskToString,
+} from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import pLimit from 'p-limit'
 import type { BatchHandler, HandlerContext } from './task-handler.ts'
 
-/** Handles one task. Nothing returned is a success; what is thrown is the task's alone. */
+/** Handles one task. Nothing returned is a success; what is thrown, or returned instead of a decision, is the task's alone. */
 export type SingleHandler<Transaction> = (
   task: HeldTask,
   context: HandlerContext<Transaction>,
@@ -51,12 +60,17 @@ export function eachTask<Transaction>(
       // What it throws because it was asked to let go is no failure of the task, unless it was asked because it took too long.
       if (!context.aborted || isTaskError(context.aborted, 'TASK_TIMEOUT')) decisions.set(task, context.failed(task, error))
     }
+    const accept = (decision: TaskDecision | void): void => {
+      const decided: unknown = decision ?? success
+      if (!(decided instanceof TaskDecision))
+        throw invalid(`decision of ${taskToString(task)}`, decided, 'must be a TaskDecision, or nothing')
+      decisions.set(task, decided)
+    }
     context.at(task)
     try {
       const outcome = handleOne(task, context)
-      if (isThenable(outcome))
-        return Promise.resolve(outcome).then((decision) => void decisions.set(task, decision ?? success), refuse)
-      decisions.set(task, outcome ?? success)
+      if (isThenable(outcome)) return Promise.resolve(outcome).then(accept).catch(refuse)
+      accept(outcome)
     } catch (error) {
       refuse(error)
     }

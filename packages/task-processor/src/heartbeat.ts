@@ -23,6 +23,7 @@ export class Heartbeat<Transaction> implements Beating {
   readonly #condition: Condition
   #end: (() => void) | undefined
   #beating: Promise<void> | undefined
+  #isStopped = false
 
   constructor(options: HeartbeatOptions<Transaction>) {
     this.#options = options
@@ -36,6 +37,7 @@ export class Heartbeat<Transaction> implements Beating {
 
   async start(registeredMs: number): Promise<void> {
     const { clock, intervalMs } = this.#options
+    this.#isStopped = false
     this.#lease.renew(registeredMs)
     this.#end = every(clock, intervalMs, () => {
       // A beat that hangs is not joined by others, and the lease is looked at all the same.
@@ -45,6 +47,7 @@ export class Heartbeat<Transaction> implements Beating {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     this.#end?.()
     await this.#beating
   }
@@ -53,7 +56,7 @@ export class Heartbeat<Transaction> implements Beating {
     const { clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
-      await beat(this.#options)
+      await beat(this.#options, () => this.#isStopped)
       this.#condition.worked()
       this.#lease.renew(sentMs)
     } catch (error) {
@@ -62,12 +65,17 @@ export class Heartbeat<Transaction> implements Beating {
   }
 }
 
-async function beat<Transaction>({ repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>): Promise<void> {
+async function beat<Transaction>(
+  { repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>,
+  isStopped: () => boolean,
+): Promise<void> {
   try {
     await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { statementTimeoutMs })
   } catch (error) {
     // Removed as dead: what was held is gone, and the owner may begin anew.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
+    // Its node has removed it by itself.
+    if (isStopped()) return
     await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
   }
 }

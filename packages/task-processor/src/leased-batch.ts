@@ -2,7 +2,7 @@ import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { Completing } from './completing.ts'
-import { checkDecisions, complement, failed } from './decisions.ts'
+import { checkDecisions, complement, decisionsMissing, failed } from './decisions.ts'
 import { completedAlready, Handling } from './handling.ts'
 import { OwnCompletion } from './own-completion.ts'
 import { Patience } from './patience.ts'
@@ -10,6 +10,7 @@ import type { Decisions, HandlerContext } from './task-handler.ts'
 
 /** A batch that is held by the owner's lease: polled, handled and completed in transactions of their own. */
 export class LeasedBatch<Transaction> implements Batch {
+  readonly isLeased = true
   readonly tasks: readonly HeldTask[]
   readonly #environment: BatchEnvironment<Transaction>
   readonly #handling: Handling<Transaction>
@@ -28,6 +29,7 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Decided or handed back without the handler: what it may still decide is refused. */
   #taken = false
   readonly #stuck = Promise.withResolvers<void>()
+  #taking: Promise<void> = Promise.resolve()
   #handled: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
 
@@ -85,7 +87,8 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Begins to handle the batch. */
   begin(): Promise<void> {
     this.#handled = this.#run()
-    this.#ended = Promise.race([this.#handled, this.#stuck.promise])
+    // A handler that ends as its tasks are taken from it does not end the batch: they are still to be written.
+    this.#ended = Promise.race([this.#handled.then(() => this.#taking), this.#stuck.promise])
     return this.#ended
   }
 
@@ -105,10 +108,13 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Never rejects. */
   async #run(): Promise<void> {
     try {
-      const decisions = await this.#handling.run(this.#complete, (reason) => void this.#takeFrom(reason))
+      const decisions = await this.#handling.run(this.#complete, (reason) => void (this.#taking = this.#takeFrom(reason)))
       if (await this.#isCompleted(decisions)) return
       if (this.#taken) this.#environment.listener.onLost(this.event)
-      else await this.#decide(decisions ?? new Map())
+      else if (decisions) await this.#decide(decisions)
+      // Asked to let go, it may leave out every task.
+      else if (this.#handling.aborted) await this.#decide(new Map())
+      else throw decisionsMissing(this.#environment.topic)
     } catch (error) {
       await this.#fail(error)
     }

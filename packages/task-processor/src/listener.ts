@@ -54,7 +54,11 @@ export interface TaskListener {
   onError?(event: { readonly activity: Activity; readonly error: unknown } & Partial<BatchEvent>): void
   /** What had failed works again. */
   onRecovered?(event: { readonly activity: Activity; readonly topic?: string }): void
-  /** A topic is not processed any more, because of an error that will not go away by itself: a limiter's, say. */
+  /**
+   * A topic is not processed, or not any more, because of an error that will not go away by itself: its handler cannot be opened, it is there with
+   * another order (TOPIC_DIFFERENT), or a limiter has thrown. The other topics of the node go on; `manager.start()` tries this one again. A process
+   * warning where nobody listens.
+   */
   onFatal?(event: { readonly topic: string; readonly error: unknown }): void
   /** No heartbeat has come through for as long as the lease: others may take over what is held. Handlers are aborted. */
   onLeaseLost?(event: { readonly leaseMs: number }): void
@@ -70,6 +74,7 @@ export function safeListener(listener: TaskListener): SafeListener {
     const published: Channel = channel(`taskstream:${name}`)
     const hear = (event: unknown): unknown => {
       if (published.hasSubscribers) published.publish(event)
+      else if (name === 'onFatal' && !listener.onFatal) warnFatal(event as Parameters<SafeListener['onFatal']>[0])
       try {
         const answer = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event)
         if (answer instanceof Promise) answer.catch((error: unknown) => warn(`A task listener's ${name}`, error))
@@ -96,6 +101,11 @@ export function safeListener(listener: TaskListener): SafeListener {
     onLeaseLost: safe('onLeaseLost'),
     onBlocked: safe('onBlocked'),
   }
+}
+
+/** A topic that is not processed is never silent. */
+function warnFatal({ topic, error }: Parameters<SafeListener['onFatal']>[0]): void {
+  process.emitWarning(`Topic "${topic}" is not processed: ${error instanceof Error ? error.stack : String(error)}`)
 }
 
 /** For what must not fail because somebody who only looks on does. */

@@ -10,11 +10,13 @@ export function localNotifier(): LocalNotifier {
   const listeners = new Set<(topic?: string) => void>()
   return {
     notify: (topic) => {
-      for (const wake of listeners) wake(topic)
+      for (const listener of listeners) listener(topic)
     },
-    listen: async (wake) => {
-      listeners.add(wake)
-      return { [Symbol.asyncDispose]: async () => void listeners.delete(wake) }
+    listen: async ({ onTasks }) => {
+      // One of its own, as the same function may listen twice.
+      const listener = (topic?: string): void => onTasks(topic)
+      listeners.add(listener)
+      return { [Symbol.asyncDispose]: async () => void listeners.delete(listener) }
     },
   }
 }

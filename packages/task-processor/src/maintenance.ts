@@ -53,6 +53,7 @@ export class Maintenance<Transaction> {
   }
 
   start(): void {
+    this.#stopped = false
     const run = (): void => {
       this.#running ??= this.#run().finally(() => (this.#running = undefined))
     }

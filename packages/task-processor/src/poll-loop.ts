@@ -135,6 +135,11 @@ export class PollLoop<Transaction> {
         this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       if (leftovers.isDoubted(topic)) await this.#reclaim()
+      // What took its time before the poll is no reason to poll after all.
+      if (this.#draining.signal.aborted) {
+        release()
+        return 0
+      }
       const found = await this.#begin(release)
       this.#polling.worked()
       if (found > 0) {

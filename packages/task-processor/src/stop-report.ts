@@ -1,16 +1,18 @@
 import { checkNames, optionNames, checkDuration } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import type { Batch } from './batch.ts'
 
-/** What became of the tasks that were held when a stop began: each is in one of the three. */
+/**
+ * What became of the tasks that were held when a stop began, and of those that a poll under way still brought: each is in exactly one of the
+ * three. Of a commit that went unanswered the database is asked.
+ */
 export interface StopReport {
-  /** Completed, before their time was up. */
+  /** Completed: as their handler decided, or as failed or to be retried without it. */
   readonly finished: readonly HeldTask[]
   /** Handed back, undone: ready again, with their try refunded. */
   readonly returned: readonly HeldTask[]
   /**
-   * Neither: the database could not be reached, or would write nothing of them, or they were lost before. While the node lives, it goes on trying to
-   * hand them back; when the owner is dead, they are taken from it.
+   * Neither, for all that is known: the database could not be reached for so long, or would write nothing of them, or others have taken them over.
+   * While the node lives, it goes on trying to hand them back; when the owner is dead, they are taken from it.
    */
   readonly abandoned: readonly HeldTask[]
 }
@@ -40,28 +42,6 @@ export function checkStopOptions(options: StopOptions): Required<StopOptions> {
 }
 
 export const nothingHeld: StopReport = { finished: [], returned: [], abandoned: [] }
-
-/**
- * @param left held by batches that had ended before, and could be neither completed nor handed back then
- * @param wasReturned whether such a task has been handed back since
- */
-export function reportOf(
-  batches: Iterable<Batch>,
-  left: readonly HeldTask[],
-  wasReturned: (task: HeldTask) => boolean,
-): StopReport {
-  const all = [...batches]
-  const held = [...all.flatMap((batch) => batch.tasks), ...left]
-  // A poll under way may have brought again what was handed back a moment before: a task is reported once.
-  const reported = new Set<number>()
-  const once = (tasks: readonly HeldTask[]): HeldTask[] =>
-    tasks.filter(({ sequence }) => !reported.has(sequence) && reported.add(sequence))
-  return {
-    finished: once(all.flatMap((batch) => batch.finished)),
-    returned: once([...all.flatMap((batch) => batch.returned), ...held.filter(wasReturned)]),
-    abandoned: once(held),
-  }
-}
 
 /** The report of several topics. */
 export function joinReports(reports: readonly StopReport[]): StopReport {

@@ -77,7 +77,8 @@ export async function* stream<Transaction>(
         return completed
       }
       yield { topic, tasks, signal: batchSignal, complete, failed }
-      current.settle()
+      // What is left undecided fails: the stream has decided nothing of it.
+      current.settle(new Map())
       current = undefined
     }
   } finally {

@@ -44,7 +44,8 @@ export interface HandlerContext<Transaction> {
 
 /**
  * Handles a batch, outside any transaction: returns decisions, or completes by `context.complete`. What it throws fails every task of
- * the batch, or retries it by the policy; a task without a decision fails.
+ * the batch, or retries it by the policy; a task without a decision fails. Nothing returned is for handlers that have called `complete`, or were
+ * asked to let go: from any other it is an error, DECISIONS_MISSING.
  */
 export type BatchHandler<Transaction> = (
   batch: readonly HeldTask[],

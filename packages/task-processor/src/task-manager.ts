@@ -1,13 +1,17 @@
 import { checkTopic, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { within } from './clock.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { TaskLimiter } from './limiter.ts'
+import { Condition } from './listener.ts'
+import type { Patience } from './patience.ts'
 import { PollLoop } from './poll-loop.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCompletions } from './shared-completions.ts'
-import { checkStopOptions, nothingHeld, reportOf } from './stop-report.ts'
+import { checkStopOptions, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
+import { StopTally } from './stop-tally.ts'
 import { openHandler } from './task-handler.ts'
 import type { OpenHandler } from './task-handler.ts'
 
@@ -37,6 +41,12 @@ export class TaskManager<Transaction> {
   readonly processing: Processing<Transaction>
   readonly #environment: ManagerEnvironment<Transaction>
   #running: Running<Transaction> | undefined
+  /** Starts that are under way. */
+  readonly #starting: Set<Promise<boolean>> = new Set()
+  /** How often it was stopped. */
+  #stops = 0
+  /** Whether the topic is there, as it is to be. */
+  #isKnown = false
   #stopping: Promise<StopReport> | undefined
 
   constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
@@ -62,17 +72,42 @@ export class TaskManager<Transaction> {
   }
 
   /**
+   * Makes the topic known, once: a topic that was destroyed since stays so.
+   *
+   * @param patience for how long a database that is away is waited for; without it, that is an error
+   * @throws TaskError TOPIC_DIFFERENT; what the database throws
+   */
+  async makeKnown(patience?: Patience): Promise<void> {
+    if (this.#isKnown) return
+    const { dispatcher, repository, listener, topic } = this.#environment
+    await dispatcher.patiently<boolean>(
+      (transaction) => repository.initialize(transaction, topic, this.processing.topicOptions),
+      patience,
+      new Condition(listener, 'poll', topic),
+    )
+    this.#isKnown = true
+  }
+
+  /**
    * Begins to poll. A stop under way is waited for.
    *
    * @returns false if it does already
-   * @throws TaskError LIFECYCLE unless the node runs; what opening the handler throws
+   * @throws TaskError LIFECYCLE unless the node runs, or if it is stopped meanwhile; TOPIC_DIFFERENT; what opening the handler throws
    */
-  async start(): Promise<boolean> {
+  start(): Promise<boolean> {
+    const starting = this.#start(this.#stops).finally(() => this.#starting.delete(starting))
+    this.#starting.add(starting)
+    return starting
+  }
+
+  async #start(stops: number): Promise<boolean> {
     await this.#stopping
     const { topic, leftovers } = this.#environment
+    this.#checkGoOn(stops)
+    await this.makeKnown()
     await leftovers.enter(topic)
     try {
-      const running = this.#open()
+      const running = this.#open(stops)
       running?.loop.start()
       if (!running) leftovers.leave(topic)
       return running !== undefined
@@ -82,12 +117,26 @@ export class TaskManager<Transaction> {
     }
   }
 
-  /** @returns nothing if it runs already */
-  #open(): Running<Transaction> | undefined {
-    if (this.isActive) return undefined
+  /** @param stops how often it had been stopped when the start was asked for */
+  #checkGoOn(stops: number): void {
     const { topic, mayStart } = this.#environment
     if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
-    const handler = openHandler(this.processing.handler, topic)
+    if (stops !== this.#stops)
+      throw new TaskError('LIFECYCLE', `Topic "${topic}" was stopped while it was being started: start it again`, { topic })
+  }
+
+  /** @returns nothing if it runs already */
+  #open(stops: number): Running<Transaction> | undefined {
+    if (this.isActive) return undefined
+    this.#checkGoOn(stops)
+    const handler = openHandler(this.processing.handler, this.topic)
+    try {
+      // Opening it may be what has stopped the node.
+      this.#checkGoOn(stops)
+    } catch (error) {
+      void this.#close(handler)
+      throw error
+    }
     this.#running = { loop: this.#loop(handler), handler }
     return this.#running
   }
@@ -137,7 +186,9 @@ export class TaskManager<Transaction> {
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
     const checked = checkStopOptions(options)
-    if (!this.#running) return Promise.resolve(nothingHeld)
+    this.#stops++
+    // Starts under way are broken off.
+    if (!this.#running) return Promise.allSettled(this.#starting).then(() => nothingHeld)
     this.#stopping ??= this.#stop(this.#running, checked).finally(() => {
       this.#running = this.#stopping = undefined
       this.#environment.leftovers.leave(this.topic)
@@ -150,35 +201,37 @@ export class TaskManager<Transaction> {
     { graceMs, abortMs, leaveMs }: Required<StopOptions>,
   ): Promise<StopReport> {
     const { clock, leftovers, topic } = this.#environment
-    const batches = new Set(loop.batches)
-    const left = leftovers.of(topic)
-    const drained = loop.drain((batch) => batches.add(batch))
+    const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
+    const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
+    const drained = loop.drain((batch) => tally.add(batch))
     const closed = drained.then(() => this.#close(handler))
-    const ended = this.#ended(loop, drained, batches)
-    await within(clock, graceMs, ended)
+    await within(clock, graceMs, this.#ended(loop, drained, tally))
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      await within(clock, abortMs, this.#ended(loop, drained, batches))
+      await within(clock, abortMs, this.#ended(loop, drained, tally))
     }
-    const stuck = [...loop.batches]
-    const returned = [leftovers.handBack(topic), ...stuck.map((batch) => batch.handBack())]
-    // Half of the time: a quarter is for the handler's end, and the rest for the node's.
-    await within(clock, leaveMs / 2, Promise.allSettled(returned))
-    for (const batch of stuck) {
+    const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
+    // What a poll still brings is handed back too.
+    const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
+    // Half of the time: a quarter is for what follows here, and the rest for the node's end.
+    await within(clock, leaveMs / 2, Promise.allSettled([...returned, late]))
+    for (const batch of loop.batches) {
+      tally.add(batch)
       batch.giveUp()
       // Their handlers hold on to them; they are the database's to give to others.
       leftovers.add(topic, batch.leased)
     }
     // A handler that waits for its own workers, of which one is stuck, would never be closed.
-    await within(clock, Math.min(abortMs, leaveMs / 4), closed)
-    for (const batch of loop.batches) batches.add(batch)
-    return reportOf(batches, left, (task) => leftovers.wasReturned(task))
+    await within(clock, Math.min(abortMs, leaveMs / 8), closed)
+    // Where the database does not answer they count as abandoned.
+    await within(clock, leaveMs / 8, tally.ask()).catch(() => {})
+    return tally.report()
   }
 
-  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, batches: Set<Batch>): Promise<void> {
+  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, tally: StopTally<Transaction>): Promise<void> {
     await drained
-    for (const batch of loop.batches) batches.add(batch)
-    await Promise.all([...batches].map((batch) => batch.ended))
+    for (const batch of loop.batches) tally.add(batch)
+    await Promise.all([...tally.batches].map((batch) => batch.ended))
   }
 
   async #close(handler: OpenHandler<Transaction>): Promise<void> {

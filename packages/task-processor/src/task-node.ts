@@ -5,8 +5,6 @@ import type { Batch } from './batch.ts'
 import { within } from './clock.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { watchEventLoop } from './event-loop.ts'
-import { Heartbeat } from './heartbeat.ts'
-import type { Beating } from './lease.ts'
 import { Leftovers } from './leftovers.ts'
 import { unlimited } from './limiter.ts'
 import { safeListener } from './listener.ts'
@@ -14,16 +12,31 @@ import type { SafeListener } from './listener.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions } from './node-options.ts'
 import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
+import { Patience } from './patience.ts'
 import { checkPoolSize } from './pool-size.ts'
+import { Presence, waitsNoLonger } from './presence.ts'
 import { checkProcessOptions } from './process-options.ts'
 import type { ProcessOptions } from './process-options.ts'
-import { checkStopOptions, joinReports, nothingHeld } from './stop-report.ts'
+import { StartLog } from './start-report.ts'
+import type { StartReport } from './start-report.ts'
+import { checkStopOptions, joinReports } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
 import { Submitter } from './submit.ts'
 import { TaskManager } from './task-manager.ts'
-import { ThreadHeartbeat } from './thread-heartbeat.ts'
+
+/** How long the database may take for each thing that a start which has failed has to undo. */
+const undoMs = 5_000
+
+const starting = 'The node is being started already'
+/** What keeps a node from being started. */
+const refusals = {
+  entering: starting,
+  opening: starting,
+  started: 'The node runs already',
+  stopped: 'The node was stopped: make a new one',
+} as const
 
 /**
  * One per process: the owner and its heartbeat, wake-ups, the care for dead owners' tasks, and any number of topics.
@@ -38,47 +51,45 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #settings: NodeSettings
   readonly #dispatcher: Dispatcher<Transaction>
   readonly #listener: SafeListener
-  readonly #heartbeat: Beating
+  readonly #presence: Presence<Transaction>
   readonly #leftovers: Leftovers<Transaction>
   readonly #maintenance: Maintenance<Transaction>
   readonly #activations: Activations<Transaction>
   readonly #submitter: Submitter<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
-  #listening: AsyncDisposable | undefined
   #unwatch: (() => void) | undefined
-  /** Whether there is a notifier that has not given up. */
-  #notified: boolean
-  #state: 'new' | 'started' | 'stopped' = 'new'
+  /** `entering`: not there yet; `opening`: topics are started one by one. */
+  #state: 'new' | 'entering' | 'opening' | 'started' | 'stopped' = 'new'
+  /** The start that is under way; never rejects. */
+  #starting: Promise<unknown> | undefined
+  /** Ends the attempts to make topics known that have come late. */
+  readonly #patience: Patience
   #stopping: Promise<StopReport> | undefined
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: TaskNodeOptions<Transaction>) {
-    const { repository, listener = {}, heartbeatThread } = options
+    const { repository, listener = {}, heartbeatThread, notifier, exclusive = false } = options
     this.#options = options
     this.#settings = checkNodeOptions(options)
     const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs, statementTimeoutMs } = this.#settings
-    this.#notified = options.notifier !== undefined
     this.#dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
     const transactions = this.#dispatcher.source
     this.#submitter = new Submitter({ repository, transactions, onCommitted: (topic) => this.wake(topic) })
     this.#listener = safeListener(listener)
     const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
-    const lease = {
+    this.#presence = new Presence({
       ...shared,
-      intervalMs: heartbeatIntervalMs,
+      heartbeatIntervalMs,
+      heartbeatThread,
       // The next beat goes over another connection: it must come before the lease has run out.
       statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil(leaseMs / 3)),
-      onLost: () => this.#abort(new TaskError('LEASE_LOST', `No heartbeat has come through for ${leaseMs} ms`, { leaseMs })),
-      onRegained: () => this.wake(),
-    }
-    this.#heartbeat = heartbeatThread
-      ? new ThreadHeartbeat({
-          ...lease,
-          owner: repository.owner,
-          thread: heartbeatThread,
-          onUnknown: () => void this.#register(),
-        })
-      : new Heartbeat(lease)
+      notifier,
+      exclusive,
+      onLost: (reason) => this.#abort(reason),
+      wake: (topic) => this.wake(topic),
+      onActivation: (topic) => this.#activations.look(topic),
+    })
+    this.#patience = new Patience(clock)
     this.#leftovers = new Leftovers(shared)
     this.#maintenance = new Maintenance({
       ...shared,
@@ -102,7 +113,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the node was stopped; POOL_TOO_SMALL
    */
   process(topic: string, options: ProcessOptions<Transaction>): TaskManager<Transaction> {
-    if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', 'The node was stopped: make a new one', { topic })
+    if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', refusals.stopped, { topic })
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, transactions, limiter = unlimited } = this.#options
@@ -115,14 +126,17 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       listener: this.#listener,
       clock: this.#settings.clock,
       wake: (touched: string) => this.wake(touched),
-      defaultIdleMs: () => (this.#notified ? 3e4 : 1e3),
-      mayPoll: () => this.#heartbeat.holds,
-      mayStart: () => this.#state === 'started',
+      defaultIdleMs: () => (this.#presence.isNotified ? 3e4 : 1e3),
+      mayPoll: () => this.#presence.holds,
+      mayStart: () => this.#isRunning,
     }
     const manager = new TaskManager(environment, checkProcessOptions(options, this.#settings.leaseMs))
     if (this.#state === 'started') {
       checkPoolSize(transactions, [...this.#managers.values(), manager])
-      void this.#join(manager)
+      // A database that is away is waited for. Topics that cannot be processed are told by `begin`; what else it throws comes of the stop.
+      void this.#activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
+        if (!this.#isStopped) this.#listener.onFatal({ topic, error })
+      })
     }
     this.#managers.set(topic, manager)
     return manager
@@ -148,7 +162,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       (handler) => this.process(topic, { ...options, handler }),
       async (manager) => {
         // The stop of the node waits for its batches by itself.
-        if (this.#state === 'started') await manager.stop()
+        if (this.#isRunning) await manager.stop()
         this.#managers.delete(topic)
       },
     )
@@ -157,68 +171,68 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   /**
    * Registers the owner, makes the topics known, and begins.
    *
-   * @throws TaskError LIFECYCLE on a second start; POOL_TOO_SMALL; SCHEMA_* if the tables do not fit; what the database, or opening a
-   * handler throws: nothing runs then
+   * One topic that cannot be processed keeps no other from it: its handler does not open, say, or it is there with another order. `onFatal` is
+   * told, and the report. When that is so of every topic, the start fails.
+   *
+   * A start that fails leaves nothing behind, and can be repeated. One that is stopped meanwhile ends by LIFECYCLE.
+   *
+   * @throws TaskError LIFECYCLE if the node is being started, runs, or was stopped; POOL_TOO_SMALL; SCHEMA_* if the tables do not fit; what the
+   * database, the notifier or the heartbeat's thread throws; what is wrong with its topics, if none can be processed
    */
-  async start(): Promise<void> {
-    if (this.#state !== 'new') throw new TaskError('LIFECYCLE', `The node was ${this.#state} already: make a new one`)
-    const { repository, notifier, transactions, exclusive = false } = this.#options
-    checkPoolSize(transactions, this.#managers.values())
-    const registeredMs = this.#settings.clock.monotonicMs()
-    await this.#dispatcher.once(async (transaction) => {
-      await repository.register(transaction, { exclusive })
-      for (const { topic, processing } of this.#managers.values())
-        await repository.initialize(transaction, topic, processing.topicOptions)
-    })
-    // Listening comes before the first poll: what is pushed in between is found by one or the other.
-    this.#listening = await notifier?.listen(
-      (topic) => this.wake(topic),
-      (error) => {
-        this.#notified = false
-        this.#listener.onError({ activity: 'listen', error })
-        // Nobody sleeps on for as long as a notifier would have allowed.
-        this.wake()
-      },
-      (topic) => this.#activations.look(topic),
-    )
-    this.#state = 'started'
+  async start(): Promise<StartReport> {
+    if (this.#state !== 'new') throw new TaskError('LIFECYCLE', refusals[this.#state])
+    checkPoolSize(this.#options.transactions, this.#managers.values())
+    this.#state = 'entering'
+    const starting = this.#start()
+    this.#starting = starting.catch(() => {})
+    return starting
+  }
+
+  async #start(): Promise<StartReport> {
+    const log = new StartLog()
     try {
-      await this.#heartbeat.start(registeredMs)
+      await this.#presence.enter(() => this.#checkGoOn())
+      this.#state = 'opening'
+      this.#maintenance.start()
+      await this.#activations.begin(this.#managers.values(), log)
+      this.#checkGoOn()
+      log.checkAny()
     } catch (error) {
-      await this.stop()
+      // What there is to be undone then, the stop undoes.
+      if (this.#isStopped)
+        throw new TaskError('LIFECYCLE', 'The node was stopped while it was being started', {}, { cause: error })
+      this.#state = 'entering'
+      const stopped = [...this.#managers.values()].map((manager) => manager.stop({ graceMs: 0 }))
+      await Promise.all([this.#maintenance.stop(), ...stopped])
+      // What keeps it from leaving in order is most often what it has failed for.
+      await this.#presence.leave(
+        (work) => within(this.#settings.clock, undoMs, work),
+        () => {},
+      )
+      if (!this.#isStopped) this.#state = 'new'
       throw error
     }
-    this.#maintenance.start()
+    this.#state = 'started'
     this.#unwatch = watchEventLoop({
       clock: this.#settings.clock,
       listener: this.#listener,
       blockedMs: this.#settings.blockedMs,
       batches: () => this.#batches(),
     })
-    try {
-      await this.#activations.begin(this.#managers.values())
-      this.#activations.start()
-    } catch (error) {
-      await this.stop({ graceMs: 0 })
-      throw error
-    }
+    this.#activations.start()
+    return log
   }
 
-  /** Removed as dead, the owner begins anew; what it held is gone. */
-  async #register(): Promise<void> {
-    await this.#dispatcher
-      .once<boolean>((transaction) => this.#options.repository.register(transaction))
-      .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error }))
+  get #isRunning(): boolean {
+    return this.#state === 'opening' || this.#state === 'started'
   }
 
-  /** A topic that comes when the node runs already is made known first; if that fails, its polls will say so too. */
-  async #join(manager: TaskManager<Transaction>): Promise<void> {
-    const { topic, processing } = manager
-    await this.#dispatcher
-      .once<boolean>((transaction) => this.#options.repository.initialize(transaction, topic, processing.topicOptions))
-      .catch((error: unknown) => this.#listener.onError({ activity: 'poll', topic, error }))
-    if (this.#state !== 'started') return
-    await this.#activations.begin([manager]).catch((error: unknown) => this.#listener.onFatal({ topic, error }))
+  get #isStopped(): boolean {
+    return this.#state === 'stopped'
+  }
+
+  #checkGoOn(): void {
+    if (this.#isStopped) throw new TaskError('LIFECYCLE', refusals.stopped)
   }
 
   /**
@@ -255,29 +269,31 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   async #stop(options: Required<StopOptions>): Promise<StopReport> {
-    const started = this.#state === 'started'
+    const isNew = this.#state === 'new'
     this.#state = 'stopped'
+    this.#patience.end()
     const submitted = this.#submitter[Symbol.asyncDispose]()
-    if (!started) return submitted.then(() => nothingHeld)
     const { clock } = this.#settings
     const { graceMs, abortMs, leaveMs } = options
     const endMs = clock.monotonicMs() + graceMs + abortMs + leaveMs
     /** A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease. */
-    const inTime = (work: Promise<unknown>, keptMs = 0): Promise<void> =>
-      within(clock, Math.max(0, endMs - keptMs - clock.monotonicMs()), work)
+    const inTime = (work: Promise<unknown>, last = false): Promise<void> =>
+      within(clock, Math.max(0, endMs - (last ? 0 : leaveMs / 8) - clock.monotonicMs()), work)
     const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
-    const listening = Promise.resolve(this.#listening?.[Symbol.asyncDispose]())
-    await inTime(Promise.all([maintained, submitted, listening, this.#heartbeat.stop()]), leaveMs / 8)
+    // A start under way ends at its next step.
+    let isStarted = false
+    const starting = this.#starting?.then(() => (isStarted = true))
+    await inTime(Promise.all([maintained, submitted, starting]))
     this.#unwatch?.()
     // An owner that has left counts as dead: what it could not hand back is taken up at once.
-    await inTime(
-      this.#dispatcher
-        .once<boolean>((transaction) => this.#options.repository.unregister(transaction))
-        .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error })),
-    )
-    this.#dispatcher.end(new TaskError('DATABASE_UNAVAILABLE', 'The node has stopped, and waits for the database no longer'))
+    const leave = (): Promise<void> =>
+      this.#presence.leave(inTime, (error) => this.#listener.onError({ activity: 'heartbeat', error }))
+    if (!isNew) await leave()
+    // What a step brings that hangs is undone when it comes.
+    if (!isStarted) void starting?.then(leave)
+    this.#dispatcher.end(waitsNoLonger())
     return joinReports(reports)
   }
 

@@ -2,7 +2,7 @@ import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import type { Lift } from './dispatcher.ts'
-import { checkDecisions, complement } from './decisions.ts'
+import { checkDecisions, complement, decisionsMissing } from './decisions.ts'
 import { completedAlready, Handling, tellCompleted } from './handling.ts'
 import type { Decisions, HandlerContext } from './task-handler.ts'
 
@@ -11,6 +11,7 @@ import type { Decisions, HandlerContext } from './task-handler.ts'
  * process that dies leaves nothing to be recovered, and nothing that counts as a try.
  */
 export class TransactionalBatch<Transaction> implements Batch {
+  readonly isLeased = false
   readonly #environment: BatchEnvironment<Transaction>
   readonly #polled = Promise.withResolvers<readonly HeldTask[]>()
   /** The end of a transaction that the handler does not let go of. */
@@ -179,7 +180,7 @@ class Run<Transaction> {
       },
     )
     const given = await this.#lift(() =>
-      this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())])),
+      this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? this.#undecided())])),
     )
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
@@ -204,6 +205,12 @@ class Run<Transaction> {
       this.#thrown ??= { error, inTransaction: false }
       throw error
     }
+  }
+
+  /** Of a handler that has returned nothing. @throws TaskError DECISIONS_MISSING, unless it was asked to let go */
+  #undecided(): Decisions {
+    if (!this.handling.aborted) throw decisionsMissing(this.#environment.topic)
+    return new Map()
   }
 
   commit(): void {

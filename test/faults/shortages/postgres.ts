@@ -90,12 +90,12 @@ async function openRole(subject: Subject, allow: (role: string, allowed: boolean
         execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
       await sendAway()
       // One may have been let in a moment before, and not have been seen yet.
-      for (let refused = false; !refused;) {
-        await pool.connect().then(
-          (client) => client.release(true),
-          () => (refused = true),
+      const isLetIn = (): Promise<boolean> =>
+        pool.connect().then(
+          (client) => (client.release(true), true),
+          () => false,
         )
-      }
+      while (await isLetIn());
       await sendAway()
     },
     end: async () => void (await execute(subject, raw(allow(role, true)))),

@@ -133,11 +133,12 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#running = promise
     try {
       await this.#transactions(async (transaction) => void (await this.#checkSchema(transaction)))
-      this.#listening = await this.#notifier?.listen(
-        () => {},
-        (reason) => this.#report(reason, undefined),
-        (name) => this.#told(name),
-      )
+      this.#listening = await this.#notifier?.listen({
+        onTasks: () => {},
+        onActivation: (name) => this.#told(name),
+        onDisconnected: (error) => this.#report(error, undefined),
+        onGivenUp: (reason) => this.#report(reason, undefined),
+      })
     } catch (error) {
       this.#running = undefined
       // Somebody may be waiting for its end already.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { TaskError } from '@taskstream/task-api'
 import { isReadOnly, noneIsWritable, standby } from '../transactions/writable-server.ts'
 
 /** What we need of a `pg.Client` of its own, not connected yet. */
@@ -25,8 +26,8 @@ export interface ListeningOptions {
 export interface Listening {
   /** Whether a notification reaches it. Resolves to undefined when the connection was lost before that was known. */
   readonly hears: Promise<boolean | undefined>
-  /** Resolves when the connection is lost, or no longer answers. */
-  readonly ended: Promise<void>
+  /** Resolves when the connection is lost, or no longer answers: with what is known of why. */
+  readonly ended: Promise<TaskError>
   close(): Promise<void>
 }
 
@@ -66,7 +67,13 @@ export async function openListening(options: ListeningOptions): Promise<Listenin
   const hears = Promise.race([selfTest(), ended.then(() => undefined)])
   return {
     hears,
-    ended: Promise.race([ended, hears.then(() => silence(client, pingMs, AbortSignal.any([signal, silent.signal])))]),
+    ended: Promise.race([
+      ended,
+      hears.then(async () => {
+        await silence(client, pingMs, AbortSignal.any([signal, silent.signal]))
+        return lost(new Error(`it did not answer within ${pingMs} ms`))
+      }),
+    ]),
     close: async () => {
       silent.abort()
       await close(client)
@@ -92,16 +99,16 @@ async function notify(connect: () => PgListenClient, channel: string): Promise<v
 interface Opened {
   readonly client: PgListenClient
   readonly connect: () => PgListenClient
-  readonly ended: Promise<void>
+  readonly ended: Promise<TaskError>
 }
 
 /** All servers at once, as a server that is gone may take minutes to say nothing; the first that takes writes is kept. */
 async function openWritable(connects: readonly (() => PgListenClient)[]): Promise<Opened> {
   const attempts = connects.map((connect): Opened => {
     const client = connect()
-    const ended = new Promise<void>((resolve) => {
-      client.on('error', () => resolve())
-      client.on('end', () => resolve())
+    const ended = new Promise<TaskError>((resolve) => {
+      client.on('error', (error) => resolve(lost(error)))
+      client.on('end', () => resolve(lost(undefined)))
     })
     return { client, connect, ended }
   })
@@ -123,6 +130,11 @@ async function openWritable(connects: readonly (() => PgListenClient)[]): Promis
     // Not waited for: one that does not answer does not end either.
     for (const attempt of attempts) if (attempt !== chosen) void close(attempt.client)
   }
+}
+
+function lost(cause: Error | undefined): TaskError {
+  const why = cause ? `: ${cause.message}` : ''
+  return new TaskError('DATABASE_UNAVAILABLE', `The connection that listens for new tasks was lost${why}`, {}, { cause })
 }
 
 async function close(client: PgListenClient): Promise<void> {

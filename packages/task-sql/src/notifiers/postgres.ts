@@ -21,6 +21,9 @@ const longestPauseMs = 30_000
  * Hears of pushes as they commit, over a connection of its own that goes straight to the server. Given a function for each server of a
  * cluster, it listens on the one that takes writes.
  *
+ * A connection that is lost is opened again, at once and then at growing intervals of up to half a minute. In the meantime a node polls as it
+ * would without a listener, and reports an error of the activity `listen`.
+ *
  * A pooler in transaction mode takes a LISTEN and never delivers. So each connection is tested, by a notification that a second, short
  * connection sends: one that does not arrive ends the listening with NOTIFICATIONS_UNDELIVERED, which a node reports as an error of the
  * activity `listen` before it goes on by polling.
@@ -38,11 +41,11 @@ export function pgListener(
   checkInteger('the number of connect functions', connects.length, 1, 100)
   checkInteger('selfTestMs', selfTestMs, 1, 600_000)
   return {
-    listen: async (wake, onGivenUp, onActivation = () => {}) => {
+    listen: async ({ onTasks, onActivation = () => {}, onDisconnected, onConnected, onGivenUp }) => {
       const stopped = new AbortController()
       const { signal } = stopped
       const channel = postgresChannel(schema)
-      const channels = { [channel]: wake, [activationChannel(channel)]: onActivation }
+      const channels = { [channel]: onTasks, [activationChannel(channel)]: onActivation }
       const open = (): Promise<Listening> => openListening({ connects, channels, pingMs, selfTestMs, signal })
       let current = await open()
 
@@ -54,8 +57,9 @@ export function pgListener(
           const reopened = await open().catch(() => undefined)
           if (reopened) {
             current = reopened
+            onConnected?.()
             // What was pushed or said meanwhile nobody told us of.
-            wake()
+            onTasks()
             onActivation()
             return
           }
@@ -72,8 +76,12 @@ export function pgListener(
           if (hears) {
             // At once when this one is lost, and at leisure where no connection lasts until it is tested.
             pauseMs = 0
-            await current.ended
           }
+          // One that could not be tested is as good as lost.
+          const lost = await (hears ? current.ended : Promise.race([current.ended, untested()]))
+          if (signal.aborted) return
+          // Told before it is closed: a connection that does not answer takes its time to end.
+          onDisconnected?.(lost)
           await current.close()
           await reopen()
         }
@@ -91,6 +99,10 @@ export function pgListener(
       }
     },
   }
+}
+
+async function untested(): Promise<TaskError> {
+  return new TaskError('DATABASE_UNAVAILABLE', 'The connection that listens for new tasks could not be tested: it is opened anew')
 }
 
 function undelivered(selfTestMs: number): TaskError {

@@ -19,21 +19,33 @@ export function sqliteListener(
 ): TaskNotifier {
   const { everyMs = 25 } = options
   return {
-    listen: async (wake, _, onActivation = () => {}) => {
+    listen: async ({ onTasks, onActivation, onDisconnected, onConnected }) => {
       const statement = database.prepare('pragma data_version')
       const version = (): unknown => (statement.get() as { data_version: unknown }).data_version
       const stopped = new AbortController()
       let seen = version()
+      /** The file cannot be read, or the connection is closed. */
+      let isLost = false
       const watch = async (): Promise<void> => {
         for await (const _ of every(everyMs, undefined, { signal: stopped.signal, ref: false })) {
-          const now = version()
-          if (now !== seen) {
-            wake()
-            onActivation()
+          let now: unknown
+          try {
+            now = version()
+          } catch (error) {
+            if (!isLost) onDisconnected?.(error)
+            isLost = true
+            continue
           }
+          if (isLost) onConnected?.()
+          if (now !== seen || isLost) {
+            onTasks()
+            onActivation?.()
+          }
+          isLost = false
           seen = now
         }
       }
+      // Broken off as it is disposed of.
       const watched = watch().catch(() => {})
       return {
         [Symbol.asyncDispose]: async () => {

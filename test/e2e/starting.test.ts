@@ -1,0 +1,314 @@
+/** A start that is stopped meanwhile, or fails half way, leaves nothing behind. */
+import { TaskError } from '@taskstream/task-api'
+import type { TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import type { TaskNode } from '@taskstream/task-processor'
+import type { TestClock } from '@taskstream/task-testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture, NodeOptions } from './fixture.ts'
+
+const hour = 3_600_000
+/** What a start does, one after the other. */
+const steps = ['register', 'initialize', 'listen', 'activations', 'open'] as const
+type Step = (typeof steps)[number]
+
+describe.skipIf(!canRun)('a node that starts', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('starting')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  interface Starting {
+    readonly clock: TestClock
+    readonly node: TaskNode<AnyTransaction>
+    /** How many transactions were opened. */
+    readonly opened: () => number
+    /** How many listeners are open. */
+    readonly listening: () => number
+    readonly handled: string[]
+  }
+
+  /** A node of which `at` is called at each step, after what the step does where that is in the database. */
+  const startingOf = (at: (step: Step) => unknown, options: NodeOptions = {}): Starting => {
+    let opened = 0
+    let listening = 0
+    const transactions: TransactionSource<AnyTransaction> = (work) => {
+      opened++
+      return fixture.subject.transactions(work)
+    }
+    const notifier: TaskNotifier = {
+      listen: async () => {
+        await at('listen')
+        listening++
+        return { [Symbol.asyncDispose]: async () => void listening-- }
+      },
+    }
+    const after = <Name extends 'register' | 'initialize' | 'activations'>(own: Tasks, name: Name): Tasks[Name] =>
+      (async (...args: readonly unknown[]) => {
+        const result = await (own[name] as (...args: readonly unknown[]) => unknown)(...args)
+        await at(name)
+        return result
+      }) as unknown as Tasks[Name]
+    const { clock, node } = fixture.clocked({ transactions, notifier, ...options }, (own) => ({
+      ...own,
+      register: after(own, 'register'),
+      initialize: after(own, 'initialize'),
+      activations: after(own, 'activations'),
+    }))
+    const handled: string[] = []
+    const handle = eachTask<AnyTransaction>(({ identifier }) => void handled.push(identifier))
+    node.process(fixture.topic, {
+      handler: {
+        open: () => {
+          void at('open')
+          return { handle }
+        },
+      },
+    })
+    return { clock, node, opened: () => opened, listening: () => listening, handled }
+  }
+
+  const owners = async (): Promise<readonly string[]> => {
+    const { subject } = fixture
+    const list = await subject.transactions<readonly { readonly owner: string }[]>((transaction) =>
+      subject.tasks().owners(transaction, 1_000 * hour),
+    )
+    return list.map(({ owner }) => owner)
+  }
+
+  /** Nothing is left in the database, and however long it is waited nothing comes any more. */
+  const expectNothing = async ({ clock, node, opened, listening }: Starting): Promise<void> => {
+    expect(await owners()).not.toContain(node.owner)
+    expect(listening()).toBe(0)
+    const before = opened()
+    await fixture.push('later')
+    for (let hours = 0; hours < 5; hours++) {
+      clock.advance(hour)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    node.wake()
+    expect(opened()).toBe(before)
+    expect((await fixture.states())['ready']).toBeGreaterThan(0)
+  }
+
+  for (const step of steps) {
+    test(`is stopped in the midst of it (${step}): nothing of it is left when that is done`, async () => {
+      await fixture.push('a')
+      let stopped: Promise<unknown> = Promise.resolve()
+      const begun = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
+      const starting = startingOf(async (now) => {
+        if (now !== step) return
+        begun.resolve()
+        if (step === 'open') stopped = starting.node.stop()
+        else await gate.promise
+      })
+      const started = starting.node.start()
+      const outcome = expect(started).rejects.toMatchObject({ code: 'LIFECYCLE' })
+      await begun.promise
+      if (step !== 'open') stopped = starting.node.stop()
+      let over = false
+      void stopped.then(() => (over = true))
+      await new Promise((resolve) => setImmediate(resolve))
+      if (step !== 'open') expect(over).toBe(false)
+      gate.resolve()
+      await stopped
+      await outcome
+      await expectNothing(starting)
+      expect(starting.handled).toEqual([])
+    })
+
+    test(`and fails (${step}) leaves nothing behind, and can be started again`, async () => {
+      await fixture.push('a')
+      let failures = 0
+      const starting = startingOf((now) => {
+        if (now === step && failures++ === 0) throw new Error(`no ${step}`)
+      })
+      await expect(starting.node.start()).rejects.toThrow(`no ${step}`)
+      await expectNothing(starting)
+      await starting.node.start()
+      await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+      await expect(starting.node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+      await starting.node.stop()
+      await expectNothing(starting)
+    })
+  }
+
+  test('and whose owner may have been registered, which nobody knows, leaves none', async () => {
+    const gone = new Error('gone')
+    let count = 0
+    const starting = startingOf(() => {}, {
+      transactions: async (work) => {
+        const result = await fixture.subject.transactions(work)
+        if (count++ === 0) throw gone
+        return result
+      },
+    })
+    await expect(starting.node.start()).rejects.toBe(gone)
+    expect(await owners()).not.toContain(starting.node.owner)
+  })
+
+  test('refuses a second start meanwhile, and one after a stop, and says what to do', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { node } = startingOf((step) => (step === 'register' ? gate.promise : undefined))
+    const started = node.start()
+    await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE', message: 'The node is being started already' })
+    gate.resolve()
+    await started
+    await node.stop()
+    await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE', message: 'The node was stopped: make a new one' })
+  })
+
+  test('is not waited for by its stop for ever: what a step still brings is undone when it comes', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const starting = startingOf((step) => {
+      if (step !== 'listen') return undefined
+      begun.resolve()
+      return gate.promise
+    })
+    const outcome = expect(starting.node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    await begun.promise
+    let over = false
+    const stopped = starting.node.stop().then(() => (over = true))
+    const pass = async (): Promise<boolean> => {
+      starting.clock.advance(1_000)
+      return over
+    }
+    await expect.poll(pass).toBe(true)
+    await stopped
+    gate.resolve()
+    await outcome
+    await expect.poll(starting.listening).toBe(0)
+    await expectNothing(starting)
+  })
+
+  test('is not registered again by a beat that hung while it was stopped', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let registered = 0
+    const { clock, node } = fixture.clocked({}, (own) => ({
+      ...own,
+      register: (...args: Parameters<Tasks['register']>) => (registered++, own.register(...args)),
+      heartbeat: async () => {
+        begun.resolve()
+        await gate.promise
+        throw new TaskError('OWNER_UNKNOWN', 'removed meanwhile')
+      },
+    }))
+    await node.start()
+    clock.advance(5_000)
+    await begun.promise
+    let over = false
+    void node.stop().then(() => (over = true))
+    await expect.poll(() => (clock.advance(1_000), over)).toBe(true)
+    gate.resolve()
+    await expect.poll(owners).not.toContain(node.owner)
+    // On one connection: behind whatever the beat has led to.
+    await fixture.push('later')
+    expect(registered).toBe(1)
+    expect(await owners()).not.toContain(node.owner)
+  })
+
+  test('has a topic whose start is broken off by its stop: it does not run when that is done', async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let slow = false
+    const { node } = startingOf((step) => {
+      if (step !== 'initialize' || !slow) return undefined
+      begun.resolve()
+      return gate.promise
+    })
+    await using _ = node
+    await node.start()
+    slow = true
+    const manager = node.process(`${fixture.topic}-other`, { handler: eachTask(() => {}), activation: 'inactive' })
+    const started = expect(manager.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    await begun.promise
+    const stopped = manager.stop()
+    gate.resolve()
+    expect(await stopped).toEqual({ finished: [], returned: [], abandoned: [] })
+    await started
+    expect(manager.isActive).toBe(false)
+    expect(await manager.start()).toBe(true)
+  })
+
+  test('is not kept from its other topics by one that cannot be processed, and says of each what became of it', async () => {
+    const { topic } = fixture
+    const fatal = new Map<string, unknown>()
+    let isBroken = true
+    await using node = fixture.nodeOf({ listener: { onFatal: ({ topic: of, error }) => void fatal.set(of, error) } })
+    const handler = eachTask<AnyTransaction>(() => {})
+    const broken = {
+      open: () => {
+        if (isBroken) throw new Error('cannot be opened')
+        return { handle: handler }
+      },
+    }
+    const first = node.process(`${topic}-broken`, { handler: broken })
+    const different = node.process(topic, { handler, order: 'priority' })
+    node.process(`${topic}-inactive`, { handler, activation: 'inactive' })
+    node.process(`${topic}-good`, { handler })
+    const { started, inactive, failed } = await node.start()
+    expect([started, inactive]).toEqual([[`${topic}-good`], [`${topic}-inactive`]])
+    expect([...failed]).toMatchObject([
+      [`${topic}-broken`, { message: 'cannot be opened' }],
+      [topic, { code: 'TOPIC_DIFFERENT' }],
+    ])
+    expect([...fatal]).toEqual([...failed])
+    fixture.turnTo(`${topic}-good`)
+    await fixture.push('a')
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect([first.isActive, different.isActive]).toEqual([false, false])
+    // What was wrong is mended, or not.
+    isBroken = false
+    expect(await first.start()).toBe(true)
+    await expect(different.start()).rejects.toMatchObject({ code: 'TOPIC_DIFFERENT' })
+  })
+
+  test('and of which a topic cannot be processed warns of it, where nobody listens', async () => {
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+    await using node = fixture.nodeOf()
+    const broken = {
+      open: () => {
+        throw new Error('cannot be opened')
+      },
+    }
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    node.process(`${fixture.topic}-broken`, { handler: broken })
+    await node.start()
+    expect((await warned).message).toMatch(/^Topic "starting-\d+-broken" is not processed: Error: cannot be opened/)
+  })
+
+  test('and runs already waits for a database that is away, to make a further topic known', async () => {
+    const told: string[] = []
+    let away = true
+    const { node, clock } = fixture.clocked(
+      {
+        listener: {
+          onError: ({ activity, topic }) => void told.push(`${activity} ${topic} failed`),
+          onRecovered: ({ activity, topic }) => void told.push(`${activity} ${topic} recovered`),
+        },
+      },
+      (own) => ({
+        ...own,
+        initialize: (...args: Parameters<Tasks['initialize']>) => {
+          if (away) throw new TaskError('DATABASE_UNAVAILABLE', 'away')
+          return own.initialize(...args)
+        },
+      }),
+    )
+    await using _ = node
+    await node.start()
+    const manager = node.process(fixture.topic, { handler: eachTask(() => {}) })
+    await expect.poll(() => told).toEqual([`poll ${fixture.topic} failed`])
+    away = false
+    await expect.poll(() => (clock.advance(100), manager.isActive)).toBe(true)
+    expect(told).toEqual([`poll ${fixture.topic} failed`, `poll ${fixture.topic} recovered`])
+  })
+})

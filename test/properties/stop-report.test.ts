@@ -1,0 +1,254 @@
+/**
+ * Random stops, whose reports are held against what the database says afterwards. A failure prints its schedule and its seed; TASKSTREAM_SEED
+ * runs it again, TASKSTREAM_RUNS runs more.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskState, TransactionSource } from '@taskstream/task-api'
+import { TaskNode } from '@taskstream/task-processor'
+import type { BatchHandler, Decisions, HandlerContext } from '@taskstream/task-processor'
+import { testClock } from '@taskstream/task-testing'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openNodeFixture } from '../e2e/fixture.ts'
+import type { NodeFixture } from '../e2e/fixture.ts'
+import { canRun, subjectName } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+
+const inMemory = ['sqlite-memory', 'testing'].includes(subjectName)
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? (inMemory ? 500 : 120))
+const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
+
+/** What a handler does with a batch. */
+const manners = [
+  'decides',
+  'decides late',
+  'throws',
+  'lets go',
+  'lets go in part',
+  'is stuck',
+  'completes',
+  'completes and is stuck',
+  'completes in the end',
+  'completes as decided',
+  'leaves out half',
+] as const
+type Manner = (typeof manners)[number]
+
+/** What happens to a statement: the database is gone before it, or after its commit, which nobody gets to know. */
+const faults = ['none', 'before', 'after'] as const
+
+const schedule = fc.record({
+  mode: fc.constantFrom('leased' as const, 'transactional' as const),
+  tasks: fc.integer({ min: 1, max: 9 }),
+  size: fc.integer({ min: 1, max: 4 }),
+  concurrency: fc.integer({ min: 1, max: 3 }),
+  /** By batch, again and again. */
+  manners: fc.array(fc.constantFrom(...manners), { minLength: 1, maxLength: 5 }),
+  timeoutMs: fc.option(fc.integer({ min: 1, max: 3_000 }), { nil: undefined }),
+  graceMs: fc.constantFrom(0, 100, 5_000),
+  abortMs: fc.constantFrom(0, 100),
+  /** When it is stopped: after so many turns of the event loop. */
+  stopAfter: fc.integer({ min: 0, max: 60 }),
+  /** Of completions and hand-backs, again and again. */
+  faults: fc.array(fc.constantFrom(...faults), { minLength: 1, maxLength: 6 }),
+  /** How many of them there are; then the database is well. */
+  faultCount: fc.constantFrom(0, 0, 1, 2, 5, 1_000),
+  /** The answer to each poll is late by so many turns. */
+  lateBy: fc.constantFrom(0, 0, 3, 20),
+})
+type Schedule = typeof schedule extends fc.Arbitrary<infer Value> ? Value : never
+
+/** What is known of a transaction. */
+interface Store {
+  begun: boolean
+  writes: boolean
+  polled: readonly HeldTask[]
+  /** Polled, and held by the transaction alone. */
+  locked: readonly HeldTask[]
+  fault: (typeof faults)[number]
+}
+
+/** A stop that takes longer will never end. */
+const longestStopMs = 600_000
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const decide = (tasks: readonly HeldTask[]): Decisions => new Map(tasks.map((task) => [task, TaskDecision.success()]))
+
+/** Handles each batch in the next manner; `ended` ends what is stuck. */
+function mannered(list: readonly Manner[], ended: Promise<void>): BatchHandler<AnyTransaction> {
+  let count = 0
+  const aborted = ({ signal }: HandlerContext<AnyTransaction>): Promise<void> =>
+    new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
+  const handlers: Record<Manner, BatchHandler<AnyTransaction>> = {
+    decides: (tasks) => decide(tasks),
+    'decides late': async (tasks) => {
+      for (let turns = 0; turns < 10; turns++) await turn()
+      return decide(tasks)
+    },
+    throws: async () => {
+      await turn()
+      throw new Error('broken')
+    },
+    'lets go': async (_, context) => {
+      await aborted(context)
+      throw context.signal.reason
+    },
+    'lets go in part': async (tasks, context) => {
+      await aborted(context)
+      return decide(tasks.slice(0, 1))
+    },
+    'is stuck': async (tasks) => {
+      await ended
+      return decide(tasks)
+    },
+    completes: async (_, { complete }) => void (await complete((_transaction, held) => decide(held))),
+    'completes and is stuck': async (_, { complete }) => {
+      await complete((_transaction, held) => decide(held))
+      await ended
+    },
+    'completes in the end': async (_, context) => {
+      await aborted(context)
+      await context.complete((_transaction, held) => decide(held))
+    },
+    'completes as decided': async (tasks, { complete }) => void (await complete(decide(tasks))),
+    'leaves out half': async (tasks) => decide(tasks.slice(0, Math.floor(tasks.length / 2))),
+  }
+  return (tasks, context) => handlers[list[count++ % list.length]!](tasks, context)
+}
+
+describe.skipIf(!canRun)(`any stop (${runs} of them, seed ${seed})`, () => {
+  test('reports each task that was held, and what the database says became of it', { timeout: 240_000 }, async () => {
+    await using fixture = await openNodeFixture('stop-report')
+    await fc.assert(
+      fc.asyncProperty(schedule, (given) => stopAndCompare(fixture, given)),
+      { numRuns: runs, seed, endOnFailure: false },
+    )
+  })
+})
+
+async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<void> {
+  await fixture.next()
+  const { topic, subject } = fixture
+  const clock = testClock(new Date())
+  const own = subject.tasks()
+  const ended = Promise.withResolvers<void>()
+  const verbs = new AsyncLocalStorage<Store>()
+  let isOver = false
+  let written = 0
+  const underWay = new Set<Store>()
+  /** A transaction that its handler keeps open is no work of the database, nor one that waits for it on the same connection. */
+  const atWork = (): number =>
+    [...underWay].filter(({ begun, locked, writes }) => begun && (locked.length === 0 || writes)).length
+  /** Known to the node to be held, by sequence; and of these, those that the node was told before its stop to be done. */
+  const known = new Map<number, HeldTask>()
+  const doubtful = new Set<number>()
+  const hold = (task: HeldTask): void => {
+    known.set(task.sequence, task)
+    doubtful.delete(task.sequence)
+  }
+  const transactions: TransactionSource<AnyTransaction> = async (work) => {
+    const store: Store = { begun: subject.writers > 1, writes: false, polled: [], locked: [], fault: 'none' }
+    underWay.add(store)
+    try {
+      const result = await subject.transactions((transaction) =>
+        verbs.run(store, async () => {
+          store.begun = true
+          const answer = await work(transaction)
+          return answer
+        }),
+      )
+      if (store.fault === 'after') throw new TaskError('DATABASE_UNAVAILABLE', 'gone after the commit')
+      for (let turns = 0; store.polled.length > 0 && turns < given.lateBy; turns++) await turn()
+      store.polled.forEach(hold)
+      return result
+    } catch (error) {
+      // Its transaction is over, whatever has become of it. The node hears of that in a moment.
+      if (!isStopping) for (const { sequence } of store.locked) doubtful.add(sequence)
+      throw error
+    } finally {
+      underWay.delete(store)
+    }
+  }
+  const writing =
+    <Verb extends 'complete' | 'handBack'>(name: Verb) =>
+    async (...args: readonly unknown[]): Promise<unknown> => {
+      const store = verbs.getStore()!
+      if (!store.writes && !isOver && written < given.faultCount) store.fault = given.faults[written++ % given.faults.length]!
+      store.writes = true
+      if (store.fault === 'before') throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+      return (own[name] as (...all: readonly unknown[]) => unknown)(...args)
+    }
+  const repository = {
+    ...own,
+    poll: async (...args: Parameters<Tasks['poll']>) => {
+      const tasks = await own.poll(...args)
+      const store = verbs.getStore()!
+      // Held by an open transaction, they are known at once.
+      if (args[2]?.hold === 'transaction') (store.locked = tasks).forEach(hold)
+      else store.polled = tasks
+      return tasks
+    },
+    complete: writing('complete'),
+    handBack: writing('handBack'),
+  } as unknown as Tasks
+  const forget = (tasks: readonly HeldTask[]): void => {
+    for (const { sequence } of tasks) if (!isStopping) known.delete(sequence)
+  }
+  let isStopping = false
+  const node = new TaskNode<AnyTransaction>({
+    repository,
+    transactions,
+    clock,
+    heartbeatIntervalMs: 20_000,
+    leaseMs: 60_000,
+    maintenanceIntervalMs: 10_000,
+    listener: {
+      onComplete: ({ completion }) => forget(completion.completed),
+      onReturned: ({ tasks }) => forget(tasks),
+      // Of what was lost before, or was refused to a handler, it is not known here whether it was still held.
+      onLost: ({ tasks }) => tasks.forEach(({ sequence }) => !isStopping && doubtful.add(sequence)),
+    },
+  })
+  node.process(topic, {
+    mode: given.mode,
+    size: given.size,
+    concurrency: given.concurrency,
+    abortMs: given.abortMs,
+    ...(given.timeoutMs !== undefined && { timeoutMs: given.timeoutMs }),
+    handler: mannered(given.manners, ended.promise),
+  })
+  await fixture.push(...Array.from({ length: given.tasks }, (_, index) => String(index)))
+  await node.start()
+  /** Time passes, but not while the database is at work. */
+  const pass = async (): Promise<void> => {
+    await turn()
+    if (atWork() === 0) clock.advance(25)
+  }
+  for (let turns = 0; turns < given.stopAfter; turns++) await pass()
+  isStopping = true
+  const stopped = node.stop({ graceMs: given.graceMs, abortMs: given.abortMs }).finally(() => (isOver = true))
+  const isUnderWay = (): boolean => !isOver
+  const lastMs = clock.monotonicMs() + longestStopMs
+  while (isUnderWay()) {
+    if (clock.monotonicMs() > lastMs) throw new Error(`it has not stopped within ${longestStopMs} ms of its clock`)
+    await pass()
+  }
+  const report = await stopped
+  const states = new Map((await fixture.page()).map((info) => [info.sequence, info]))
+  ended.resolve()
+  const reported = Object.entries(report).flatMap(([name, tasks]) =>
+    (tasks as readonly HeldTask[]).map(({ sequence }) => ({ name, sequence })),
+  )
+  const is = (sequence: number): string => {
+    const { state, tries } = states.get(sequence)!
+    const done: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded']
+    if (done.includes(state)) return 'finished'
+    return state === 'ready' && tries === 0 ? 'returned' : `abandoned`
+  }
+  expect(reported).toEqual(reported.map(({ sequence }) => ({ name: is(sequence), sequence })))
+  const certain = (sequences: Iterable<number>): number[] =>
+    [...sequences].filter((sequence) => !doubtful.has(sequence)).toSorted((one, other) => one - other)
+  expect(certain(reported.map(({ sequence }) => sequence))).toEqual(certain(known.keys()))
+  expect(new Set(reported.map(({ sequence }) => sequence)).size).toBe(reported.length)
+}
