@@ -182,4 +182,29 @@ describe.skipIf(!canRun)('owners', () => {
     expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 1 })
     expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 0 })
   })
+
+  test('whose tasks were taken from them leave no reason on those once others have polled or completed them', async () => {
+    const other = await it.owner()
+    for (const condition of ['none', 'singular-by-identifier'] as const) {
+      for (const hold of ['lease', 'transaction'] as const) {
+        await it.nextTopic({ condition })
+        await it.push('a')
+        await it.commit((transaction) => other.poll(transaction, it.topic, { size: 1 }))
+        await pass(2_000)
+        expect(await expire({ then: 'ready' })).toMatchObject({ ready: 1 })
+        expect(await it.page()).toMatchObject([{ state: 'ready', reason: 'lease' }])
+        await it.commit(async (transaction) => {
+          const polled = await it.tasks.poll(transaction, it.topic, { size: 1, hold })
+          if (hold === 'lease') {
+            const [active] = await it.tasks.page(transaction, it.topic)
+            expect([active?.state, active?.reason]).toEqual(['active', undefined])
+          }
+          await it.tasks.complete(transaction, it.topic, new Map(polled.map((task) => [task, TaskDecision.success()])))
+        })
+        const [done] = await it.page()
+        expect([done?.state, done?.reason]).toEqual(['succeeded', undefined])
+        await beat(other)
+      }
+    }
+  })
 })

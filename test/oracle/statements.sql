@@ -58,7 +58,8 @@ update set
 listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
-state = w.given_state
+state = w.given_state,
+reason = null
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -71,7 +72,8 @@ update set
 listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
-state = w.given_state
+state = w.given_state,
+reason = null
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -100,7 +102,8 @@ update set
 listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
-state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+state = w.given_state,
+reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -113,7 +116,8 @@ update set
 listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
-state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+state = w.given_state,
+reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -142,7 +146,8 @@ update set
 listed = 0,
 completed = :3,
 output = w.given_output,
-state = w.given_state
+state = w.given_state,
+reason = null
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -155,7 +160,8 @@ update set
 listed = 0,
 completed = :3,
 output = w.given_output,
-state = w.given_state
+state = w.given_state,
+reason = null
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -184,7 +190,8 @@ update set
 listed = 0,
 completed = :3,
 output = w.given_output,
-state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+state = w.given_state,
+reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -197,7 +204,8 @@ update set
 listed = 0,
 completed = :3,
 output = w.given_output,
-state = w.given_state, stage = case when t.stage < 9 then w.given_stage else t.stage end
+state = w.given_state,
+reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -1449,6 +1457,7 @@ and exists (select 1 from task_owner o where o.owner = :6) order by t.sequence
 --   text, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 state = 0,
+reason = null,
 owner = :1,
 attempt = t.attempt + 1,
 tries = t.tries + 1,
@@ -1583,7 +1592,7 @@ where 1 = 1 and t.state = 1 order by t.sequence
 
 -- poll
 --   text, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k), stage = 0 where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k), stage = 0 where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- poll
 --   JSON, text
@@ -1692,7 +1701,7 @@ and exists (select 1 from task_owner o where o.owner = :6) order by t.sequence d
 
 -- poll
 --   text, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k) where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k) where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- poll
 --   text, JSON, text
@@ -1897,6 +1906,7 @@ and exists (select 1 from task_owner o where o.owner = :7) order by t.sequence
 --   text, number, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 state = 0,
+reason = null,
 owner = :1,
 attempt = t.attempt + 1,
 tries = t.tries + 1,
@@ -1904,7 +1914,7 @@ started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(key
 
 -- poll
 --   text, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2, stage = 0 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2, stage = 0 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- poll
 --   number, JSON, text
@@ -1920,7 +1930,7 @@ where 1 = 1
 
 -- poll
 --   text, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge, push, reassign, reassignAll, recreate
 --   JSON, text

@@ -60,7 +60,7 @@ export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'c
  * Why a task is in its state, where the result alone does not say.
  *
  * - `tries`: failed because no tries were left
- * - `lease`: expired, or ready again, because its owner stopped beating
+ * - `lease`: expired, or ready again, because its owner stopped beating. Gone as soon as the task is polled again
  * - `deadline`, `terminated`, `unreachable`, `cancelled`, `timeout`: set by the typed jobs built on the repository
  */
 export type TaskReason = (typeof taskReasons)[number]

@@ -27,6 +27,7 @@ export function claimByKey({ tables, open, lockTasks, update, now: instant }: Pa
     const keys = found.map(({ sequence }) => toNumber(sequence))
     const set = sql`
            state = 0,
+           reason = null,
            owner = ${owner},
            attempt = t.attempt + 1,
            tries = t.tries + 1,

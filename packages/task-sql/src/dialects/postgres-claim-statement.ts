@@ -270,6 +270,7 @@ export function activate({ task }: PostgresTables, owner: SqlValue, now: number 
   return sql`
       update ${task} t
          set state = 0,
+             reason = null,
              owner = ${owner},
              attempt = t.attempt + 1,
              tries = t.tries + 1,

@@ -180,6 +180,7 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
   const claimed = yield sql`
     update ${tables.task} as t
        set state = 0,
+           reason = null,
            owner = ${owner},
            attempt = attempt + 1,
            tries = tries + 1,

@@ -14,7 +14,7 @@ export function isListed(dialect: Dialect, { order }: Polling): Statement {
 
 /** What taking a task assigns. */
 export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
-  return sql`state = 0, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.now(now)}`
+  return sql`state = 0, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.now(now)}`
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */

@@ -74,7 +74,8 @@ function outcomeOf({ dialect, now }: Context, tasks: readonly HeldTask[], rows: 
            reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} end,
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
     : sql`
-           state = ${rows.value('state')}`
+           state = ${rows.value('state')},
+           reason = null`
   const staged = tasks.some(isStaged)
   const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
