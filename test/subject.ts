@@ -40,6 +40,13 @@ export interface Session {
   close(): Promise<void>
 }
 
+/** Who migrates. */
+interface Owner {
+  readonly transactions: TransactionSource<AnyTransaction>
+  /** How another process opens the database as this user. */
+  readonly at: string
+}
+
 export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
   /** Changes what the adapter is handed. */
   readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
@@ -57,9 +64,10 @@ export interface Subject extends AsyncDisposable {
   tasks(options?: TasksOptions): Tasks
   /** Commits what `work` does, on a connection that the subject keeps. */
   readonly transactions: TransactionSource<AnyTransaction>
-  session(): Promise<Session>
-  /** The same of who may make tables: where the others are given only what docs/guides/grants.md grants, of the tables' owner. */
-  readonly owning: TransactionSource<AnyTransaction>
+  /** Of the worker, unless another user is named. */
+  session(as?: Owner): Promise<Session>
+  /** The owner of the tables: somebody else where the suite works with the least rights. */
+  readonly owner: Owner
   /** A statement of the suite's own, run with every right there is. */
   execute(transaction: AnyTransaction, statement: Statement): Promise<readonly Row[]>
 }
@@ -99,7 +107,7 @@ export const leastPrivilege: boolean =
 export async function openSubject(): Promise<Subject> {
   if (subjectName === 'testing') return openTesting()
   const subject = await create(server ?? '')
-  await subject.tasks().migrate(subject.owning)
+  await subject.tasks().migrate(subject.owner.transactions)
   await subject.grant?.()
   return subject
 }
@@ -156,10 +164,10 @@ export async function openPostgres(
       postgres({ partitioned: subjectName === 'postgres-partitioned' }),
       fromPg as SqlAdapter<AnyTransaction, 'async'>,
     ),
-    owning: pgTransactions(owners) as TransactionSource<AnyTransaction>,
+    owner: { transactions: pgTransactions(owners) as TransactionSource<AnyTransaction>, at: owner },
     execute: async (transaction, statement) => execute(transaction as pg.PoolClient, statement),
-    session: async () => {
-      const client = new pg.Client({ connectionString: url })
+    session: async (as) => {
+      const client = new pg.Client({ connectionString: as?.at ?? url })
       client.on('error', () => {})
       await client.connect()
       open.push(client)
@@ -207,7 +215,9 @@ async function openMysql(
 ): Promise<Subject> {
   const pool = createPool({ uri: url, connectionLimit: 10 })
   const owners = owner === url ? pool : createPool({ uri: owner, connectionLimit: 10 })
-  const execute = isWorker(url) ? asMariadbAdministrator : fromMysql2.execute
+  const execute: SqlAdapter<PoolConnection, 'async'>['execute'] = isWorker(url)
+    ? (connection, statement) => asMariadbAdministrator(connection, statement, url)
+    : fromMysql2.execute
   const open: Connection[] = []
   return {
     engine: 'mariadb',
@@ -216,10 +226,10 @@ async function openMysql(
     connections: Infinity,
     transactions: mysql2Transactions(pool) as TransactionSource<AnyTransaction>,
     tasks: repositories(subject === 'mysql' ? mysql() : mariadb(), fromMysql2 as SqlAdapter<AnyTransaction, 'async'>),
-    owning: mysql2Transactions(owners) as TransactionSource<AnyTransaction>,
+    owner: { transactions: mysql2Transactions(owners) as TransactionSource<AnyTransaction>, at: owner },
     execute: async (transaction, statement) => execute(transaction as PoolConnection, statement),
-    session: async () => {
-      const connection = await createConnection({ uri: url })
+    session: async (as) => {
+      const connection = await createConnection({ uri: as?.at ?? url })
       connection.on('error', () => {})
       open.push(connection)
       return {
@@ -264,7 +274,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
     writers: 1,
     connections: file === ':memory:' ? 1 : Infinity,
     transactions,
-    owning: transactions,
+    owner: { transactions, at: file },
     tasks: repositories(sqlite(), adapter),
     execute: async (transaction, statement) => adapter.execute(transaction, statement),
     session: async () => {
@@ -308,7 +318,7 @@ async function openTesting(): Promise<Subject> {
     writers: 1,
     connections: 1,
     transactions,
-    owning: transactions,
+    owner: { transactions, at: ':memory:' },
     tasks: ({ owner, clock: given = () => new Date() } = {}) => {
       const set =
         (verb: (...args: readonly unknown[]) => unknown): typeof verb =>

@@ -39,7 +39,8 @@ export async function createPostgresUsers(server: string, name: string): Promise
     `alter role ${worker} noinherit`,
     `grant ${administrators.postgres} to ${worker}`,
     // Tables of the tests' own stand for those of an application.
-    `alter default privileges in schema public grant all on tables to ${worker}`,
+    `alter default privileges for role ${administrators.postgres}, ${owner} in schema public grant all on tables to ${worker}`,
+    `grant create on schema public to ${owner}`,
   ])
   const ownersUrl = at(own, '/' + name, owner)
   return {
@@ -81,7 +82,19 @@ export async function asPostgresAdministrator(client: pg.ClientBase, statement: 
   }
 }
 
-export async function asMariadbAdministrator(connection: Connection, statement: Statement): Promise<readonly Row[]> {
+/**
+ * A definition ends a transaction whoever makes it, and a trigger runs with the rights of the user who made it, without those of a role: it is made
+ * by a user who has them, on a connection of its own.
+ */
+export async function asMariadbAdministrator(
+  connection: Connection,
+  statement: Statement,
+  url: string,
+): Promise<readonly Row[]> {
+  if (/^\s*(create|drop|alter|grant|revoke)\s/i.test(statement.texts[0] ?? '')) {
+    await onMysql(at(url, new URL(url).pathname, 'root'), [statement.texts.join('')])
+    return []
+  }
   await connection.query(`set role ${administrators.mariadb}`)
   try {
     return await fromMysql2.execute(connection, statement)

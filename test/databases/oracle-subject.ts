@@ -37,7 +37,7 @@ export async function openOracle(
     writers: Infinity,
     connections: Infinity,
     transactions,
-    owning: transactions,
+    owner: { transactions, at },
     tasks: repositories(oracle(), adapter as SqlAdapter<AnyTransaction, 'async'>),
     execute: async (transaction, statement) => adapter.execute(transaction as OracledbConnection, statement),
     session: async () => {

@@ -14,6 +14,7 @@ import { limitedLocks } from './limited-locks.ts'
 import { openTopic, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresRepair } from './postgres-repair.ts'
+import { postgresRights } from './postgres-rights.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { drawn } from './postgres-claim-statement.ts'
 import { lockedHere } from './postgres-locks.ts'
@@ -69,7 +70,13 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
       // takes the schema to be missing that was committed meanwhile. It is there then.
-      raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
+      // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
+      raw(`do $$ begin
+             if pg_catalog.to_regnamespace('${quote(schema)}') is null then
+               create schema if not exists ${quote(schema)};
+             end if;
+           exception when unique_violation then null;
+           end $$`),
       migrationTable(tables.migration),
     ],
     script: transactionScript,
@@ -127,10 +134,10 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
     tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`]),
-    analyze: [sql`analyze ${tables.task}`],
+    ...postgresRights(tables),
     ...postgresHoldings(tables),
     ...postgresRepair(tables),
-    classify: classifyPostgresError,
+    classify: (error) => classifyPostgresError(error, schema),
   }
 }
 

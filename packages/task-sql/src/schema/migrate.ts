@@ -59,6 +59,7 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   const known = dialect.migrations.at(-1)?.version ?? 0
   const there = yield* dialect.findTables()
+  if (there && dialect.checkSeen) yield* dialect.checkSeen()
   // Every column: which there are depends on the version.
   const rows = !there ? [] : yield sql`select * from ${dialect.tables.migration}`
   const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
