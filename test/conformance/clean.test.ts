@@ -154,7 +154,7 @@ describe.skipIf(!canRun)('cleaning up', () => {
   })
 
   test('refresh renews statistics', async () => {
-    expect(await it.commit((transaction) => it.tasks.refresh(transaction))).toBeUndefined()
+    expect(await it.subject.owner.transactions((transaction) => it.tasks.refresh(transaction))).toBeUndefined()
   })
 
   testOn(['postgres'])('purge passes over what another transaction is working on', async () => {

@@ -21,6 +21,12 @@ export interface Users {
 /** Who may do anything: what the suite's own statements are run as, in the worker's transactions. */
 const administrators = { postgres: 'postgres', mariadb: 'taskstream_administrator' }
 
+/** How an administrator connects where a worker does; another user stays who it is. */
+export function administratorOf(url: string): string {
+  const { protocol, pathname } = new URL(url)
+  return isWorker(url) ? at(url, pathname, protocol === 'mysql:' ? 'root' : administrators.postgres) : url
+}
+
 /** Whether somebody connects so who has only what is granted. */
 export function isWorker(url: string): boolean {
   return new URL(url).username.endsWith('_worker')
@@ -91,11 +97,18 @@ export async function asMariadbAdministrator(
   statement: Statement,
   url: string,
 ): Promise<readonly Row[]> {
-  if (/^\s*(create|drop|alter|grant|revoke)\s/i.test(statement.texts[0] ?? '')) {
-    await onMysql(at(url, new URL(url).pathname, 'root'), [statement.texts.join('')])
+  const text = statement.texts.join('')
+  if (/^\s*(create|drop|alter|grant|revoke)\s/i.test(text)) {
+    const { pathname, username } = new URL(url)
+    const [, table] = /^\s*create table (?:if not exists )?(\w+)/.exec(text) ?? []
+    // A table of the tests' own stands for one of an application.
+    const users = [username, username.replace(/_worker$/, '_owner')].map((user) => `${user}@'127.0.0.1'`)
+    const grants = table === undefined ? [] : [`grant all on ${pathname.slice(1)}.${table} to ${users.join(', ')}`]
+    await onMysql(administratorOf(url), [text, ...grants])
     return []
   }
-  await connection.query(`set role ${administrators.mariadb}`)
+  // A user that a test has made for itself has no such role, and what it needs.
+  await connection.query(`set role ${administrators.mariadb}`).catch(() => {})
   try {
     return await fromMysql2.execute(connection, statement)
   } finally {

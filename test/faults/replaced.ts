@@ -5,6 +5,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { administratorOf } from '../databases/least-privilege.ts'
 import { openPostgres, openSubject } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { prepare } from './restored.ts'
@@ -65,7 +66,7 @@ export async function openReplaced(): Promise<Replaced> {
   const nameOf = (saved: string): string => `${name}_${saved}`
   const saved = new Set<string>()
   const ask = async (database: string, statement: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: at(database) })
+    const client = new pg.Client({ connectionString: administratorOf(at(database)) })
     await client.connect()
     await client.query(statement).finally(() => client.end())
   }

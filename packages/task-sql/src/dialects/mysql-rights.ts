@@ -11,18 +11,22 @@ const deniedDatabase = /^Access denied for user (\S+) to database '(.+)'$/
 export function permissionDenied(error: Error, errno: number): TaskError {
   const [, privilege, , table] = denied.exec(error.message) ?? []
   const [, , database] = deniedDatabase.exec(error.message) ?? []
-  const needed =
-    privilege !== undefined && table !== undefined
-      ? `${privilege} on ${table.replaceAll(/['`]/g, '')}`
-      : database === undefined
-        ? undefined
-        : `what docs/guides/grants.md lists on tables of ${database}`
+  const because = { cause: error }
+  if (privilege !== undefined && table !== undefined) {
+    const needed = `${privilege} on ${table.replaceAll(/['`]/g, '')}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not do that: grant ${needed} to it, as an administrator, or use another user (${error.message})`,
+      { errno, needed },
+      because,
+    )
+  }
   return new TaskError(
     'PERMISSION_DENIED',
-    needed === undefined
+    database === undefined
       ? `The database does not let this user do that: grant it the right, or use another user (${error.message})`
-      : `This user may not do that: grant ${needed} to it, as an administrator, or use another user (${error.message})`,
-    { errno, ...(needed !== undefined && { needed }) },
-    { cause: error },
+      : `This user may not use the database ${database}: is its name right? If so, grant the user its rights on our tables there (${error.message})`,
+    { errno },
+    because,
   )
 }
