@@ -73,8 +73,7 @@ export async function createMariadbUsers(server: string, name: string): Promise<
     owner: at(server, '/' + name, owner),
     worker: at(server, '/' + name, worker),
     grant: () => onMysql(server, grantsOf('mariadb: worker', names)),
-    remove: () =>
-      onMysql(server, [`drop database ${name}`, `drop user ${owner}@'127.0.0.1'`, `drop user ${worker}@'127.0.0.1'`]),
+    remove: () => onMysql(server, [`drop database ${name}`, `drop user ${owner}@'127.0.0.1'`, `drop user ${worker}@'127.0.0.1'`]),
   }
 }
 
@@ -92,11 +91,7 @@ export async function asPostgresAdministrator(client: pg.ClientBase, statement: 
  * A definition ends a transaction whoever makes it, and a trigger runs with the rights of the user who made it, without those of a role: it is made
  * by a user who has them, on a connection of its own.
  */
-export async function asMariadbAdministrator(
-  connection: Connection,
-  statement: Statement,
-  url: string,
-): Promise<readonly Row[]> {
+export async function asMariadbAdministrator(connection: Connection, statement: Statement, url: string): Promise<readonly Row[]> {
   const text = statement.texts.join('')
   if (/^\s*(create|drop|alter|grant|revoke)\s/i.test(text)) {
     const { pathname, username } = new URL(url)

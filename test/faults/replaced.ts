@@ -119,9 +119,14 @@ export async function openReplaced(): Promise<Replaced> {
       const file = join(tmpdir(), `taskstream-dump-${randomBytes(6).toString('hex')}`)
       stack.defer(() => rmSync(file, { force: true }))
       const command = findPgDump() ?? ''
-      execFileSync(command, ['--format=custom', `--file=${file}`, ...options, at(name)])
+      execFileSync(command, ['--format=custom', `--file=${file}`, ...options, administratorOf(at(name))])
       return () =>
-        execFileSync(command.replace(/dump$/, 'restore'), ['--exit-on-error', ...options, `--dbname=${at(name)}`, file])
+        execFileSync(command.replace(/dump$/, 'restore'), [
+          '--exit-on-error',
+          ...options,
+          `--dbname=${administratorOf(at(name))}`,
+          file,
+        ])
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

@@ -81,11 +81,13 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     ],
     script: transactionScript,
     findTables: function* () {
-      const there = yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
+      const there =
+        yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
       return there.length > 0
     },
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
-    now: (clock) => (clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
+    now: (clock) =>
+      clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
     instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
     plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
     epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
@@ -133,7 +135,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
-    tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`]),
+    tellChange: (name) =>
+      options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
     ...postgresRights(tables),
     ...postgresHoldings(tables),
     ...postgresRepair(tables),
