@@ -149,6 +149,28 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     }
   })
 
+  test('to poll does not keep who only pushes from pushing', async () => {
+    const name = `${database}_producer`
+    const names = { app: database, taskstream_producer: name }
+    await run(isPostgres ? `create role ${name} login` : `create user ${name}@'127.0.0.1'`)
+    for (const statement of grantsOf(`${isPostgres ? 'postgres' : 'mariadb'}: producer`, names)) await run(statement)
+    const at = new URL(it.subject.location.at)
+    at.username = name
+    const producer = await it.subject.session({ ...it.subject.owner, at: at.href })
+    const tasks: Tasks = it.subject.tasks()
+    try {
+      await producer.begin()
+      await tasks.push(producer.transaction, it.topic, ['a', 'b'])
+      await tasks.push(producer.transaction, it.topic, { identifier: 'c', delayMs: 60_000, externalId: 'c' })
+      await producer.commit()
+      expect(await codeOf(() => tasks.poll(producer.transaction, it.topic))).toBe('PERMISSION_DENIED')
+    } finally {
+      await producer.close()
+      if (isPostgres) await run(`drop owned by ${name}`)
+      await run(isPostgres ? `drop role ${name}` : `drop user ${name}@'127.0.0.1'`)
+    }
+  })
+
   test('to define is missed by name where the tables are to be changed, and not where they are as they should be', async () => {
     const table = isPostgres ? 'taskstream.task_migration' : 'task_migration'
     expect(await it.tasks.migrate(it.subject.transactions)).toMatchObject({ from: expect.any(Number) })
@@ -179,76 +201,78 @@ describe.skipIf(!canRun)('a right that is missing', () => {
   })
 
   // MariaDB has no such thing.
-  describe.runIf(isPostgres)('to see rows', () => {
-    const alter = (tables: readonly string[], what: string): Promise<unknown> =>
-      run(tables.map((table) => `alter table taskstream.${table} ${what}`).join('; '))
-    const secured = async (table: string, policy: string, then: () => Promise<void>): Promise<void> => {
-      await alter([table], 'enable row level security')
-      if (policy !== '') await run(`create policy ours on taskstream.${table} ${policy}`)
-      try {
-        await then()
-      } finally {
-        if (policy !== '') await run(`drop policy ours on taskstream.${table}`)
-        await alter([table], 'disable row level security')
+  if (isPostgres)
+    describe('to see rows', () => {
+      const alter = (tables: readonly string[], what: string): Promise<unknown> =>
+        run(tables.map((table) => `alter table taskstream.${table} ${what}`).join('; '))
+      const secured = async (table: string, policy: string, then: () => Promise<void>): Promise<void> => {
+        await alter([table], 'enable row level security')
+        if (policy !== '') await run(`create policy ours on taskstream.${table} ${policy}`)
+        try {
+          await then()
+        } finally {
+          if (policy !== '') await run(`drop policy ours on taskstream.${table}`)
+          await alter([table], 'disable row level security')
+        }
       }
-    }
-    const hidden = (table: string): object => ({
-      code: 'PERMISSION_DENIED',
-      data: { tables: [`taskstream.${table}`] },
-      message: expect.stringContaining(`create policy taskstream on taskstream.${table} using (true) with check (true)`),
-    })
+      const hidden = (table: string): object => ({
+        code: 'PERMISSION_DENIED',
+        data: { tables: [`taskstream.${table}`] },
+        message: expect.stringContaining(`create policy taskstream on taskstream.${table} using (true) with check (true)`),
+      })
 
-    for (const table of ['task', 'task_topic', 'task_owner', 'task_migration', 'task_lane', 'task_holding', 'task_periodic'])
-      test(`of ${table} is missed by name, and nobody waits for ever for what is hidden`, async () => {
-        await secured(table, '', async () => {
-          expect(await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))).toMatchObject(
-            hidden(table),
-          )
-          // One that was there before policies came learns of it by the expiry that every node makes now and then.
-          expect(
-            await errorOf(() => it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))),
-          ).toMatchObject(hidden(table))
+      for (const table of ['task', 'task_topic', 'task_owner', 'task_migration', 'task_lane', 'task_holding', 'task_periodic'])
+        test(`of ${table} is missed by name, and nobody waits for ever for what is hidden`, async () => {
+          await secured(table, '', async () => {
+            expect(await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))).toMatchObject(
+              hidden(table),
+            )
+            // One that was there before policies came learns of it by the expiry that every node makes now and then.
+            expect(
+              await errorOf(() => it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))),
+            ).toMatchObject(hidden(table))
+          })
+        })
+
+      test('of topics does not make a topic one that was never initialised', async () => {
+        await secured('task_topic', '', async () => {
+          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task_topic'))
+          expect(await errorOf(() => it.poll())).toMatchObject(hidden('task_topic'))
         })
       })
 
-    test('of topics does not make a topic one that was never initialised', async () => {
-      await secured('task_topic', '', async () => {
-        expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task_topic'))
-        expect(await errorOf(() => it.poll())).toMatchObject(hidden('task_topic'))
-      })
-    })
-
-    test('to add them is missed by the same name', async () => {
-      await secured('task', 'for select using (true)', async () => {
-        expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task'))
-      })
-    })
-
-    test('is there under policies that hide none', async () => {
-      for (const policy of ['using (true)', 'using (true) with check (true)', `to ${worker} using (true)`])
-        await secured('task', policy, async () => expect(await errorOf(work)).toBeUndefined())
-    })
-
-    test('is missing under policies that hide some, or are not for everything, or for another', async () => {
-      for (const policy of [
-        `using (topic = 'mine')`,
-        'using (true) with check (false)',
-        'for select using (true)',
-        'to pg_monitor using (true)',
-      ])
-        await secured('task', policy, async () => {
-          expect(await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction))), policy).toMatchObject(
-            hidden('task'),
-          )
+      test('to add them is missed by the same name', async () => {
+        await secured('task', 'for select using (true)', async () => {
+          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task'))
         })
-    })
+      })
 
-    test('is there for a role that bypasses row security', async () => {
-      await run(`alter role ${worker} bypassrls`)
-      await secured('task', '', async () => expect(await errorOf(work)).toBeUndefined())
-      await run(`alter role ${worker} nobypassrls`)
+      test('is there under policies that hide none', async () => {
+        for (const policy of ['using (true)', 'using (true) with check (true)', `to ${worker} using (true)`])
+          await secured('task', policy, async () => expect(await errorOf(work)).toBeUndefined())
+      })
+
+      test('is missing under policies that hide some, or are not for everything, or for another', async () => {
+        for (const policy of [
+          `using (topic = 'mine')`,
+          'using (true) with check (false)',
+          'for select using (true)',
+          'to pg_monitor using (true)',
+        ])
+          await secured('task', policy, async () => {
+            expect(
+              await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction))),
+              policy,
+            ).toMatchObject(hidden('task'))
+          })
+      })
+
+      test('is there for a role that bypasses row security', async () => {
+        await run(`alter role ${worker} bypassrls`)
+        await secured('task', '', async () => expect(await errorOf(work)).toBeUndefined())
+        await run(`alter role ${worker} nobypassrls`)
+      })
     })
-  })
 
   onMariadb('to see which version the tables are of is missed by name, and not taken for tables that are missing', async () => {
     const table = `${database}.task_migration`

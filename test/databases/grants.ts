@@ -5,7 +5,9 @@ import { join } from 'node:path'
 const guide = join(import.meta.dirname, '..', '..', 'docs', 'guides', 'grants.md')
 
 /** The names that the guide uses, and those to put instead. */
-export type Names = Readonly<Partial<Record<'app' | 'taskstream_owner' | 'taskstream_worker' | 'taskstream_reader', string>>>
+export type Names = Readonly<
+  Partial<Record<'app' | 'taskstream_owner' | 'taskstream_worker' | 'taskstream_producer' | 'taskstream_reader', string>>
+>
 
 /**
  * The statements of one block, with other names.
