@@ -1,5 +1,6 @@
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
+import { raw } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -151,6 +152,26 @@ describe.skipIf(!canRun)('cleaning up', () => {
     await it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000, then: 'ready' }))
     expect(names(await it.poll(1))).toEqual(['a'])
     expect(await codeOf(() => purgeOwners(-1))).toBe('ARGUMENT_INVALID')
+  })
+
+  testOn(['postgres-18'])('refresh is for the owner and for who may maintain the table, and others are told', async () => {
+    const ask = (text: string): Promise<unknown> => it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+    const refresh = (): Promise<unknown> =>
+      codeOf(() =>
+        it.commit(async (transaction) => {
+          await it.subject.execute(transaction, raw('set local role maintainer'))
+          return it.tasks.refresh(transaction)
+        }),
+      )
+    await ask('drop role if exists maintainer')
+    await ask('create role maintainer; grant usage on schema taskstream to maintainer')
+    try {
+      expect(await refresh()).toBe('PERMISSION_DENIED')
+      await ask('grant maintain on taskstream.task to maintainer')
+      expect(await refresh()).toBeUndefined()
+    } finally {
+      await ask('drop owned by maintainer; drop role maintainer')
+    }
   })
 
   test('refresh renews statistics', async () => {

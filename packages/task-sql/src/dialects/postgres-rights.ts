@@ -112,11 +112,13 @@ export function postgresRights(tables: PostgresTables): Pick<Dialect, 'checkSeen
         do $$
         declare
           may boolean;
+          whole boolean;
         begin
-          select pg_catalog.pg_has_role(c.relowner, 'usage') or pg_catalog.pg_has_role(d.datdba, 'usage') into may
+          select pg_catalog.pg_has_role(c.relowner, 'usage') or pg_catalog.pg_has_role(d.datdba, 'usage'), c.relkind <> 'p' into may, whole
             from pg_catalog.pg_class c, pg_catalog.pg_database d
            where c.oid = '${taskName}'::regclass and d.datname = pg_catalog.current_database();
-          if not may and pg_catalog.current_setting('server_version_num')::int >= 170000 then
+          -- Of a partitioned table it would be that of the partitions too, one by one.
+          if not may and whole and pg_catalog.current_setting('server_version_num')::int >= 170000 then
             may := pg_catalog.has_table_privilege('${taskName}', 'maintain');
           end if;
           if not may then
