@@ -285,7 +285,8 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
         begin: async () => connection.exec('begin immediate'),
         commit: async () => connection.exec('commit'),
         rollback: async () => connection.exec('rollback'),
-        close: async () => connection.close(),
+        // In memory it is the only one, and the subject's.
+        close: async () => void (connection !== database && connection.close()),
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -337,7 +338,8 @@ async function openTesting(): Promise<Subject> {
       begin: async () => database.exec('begin immediate'),
       commit: async () => database.exec('commit'),
       rollback: async () => database.exec('rollback'),
-      close: async () => database.close(),
+      // It is the only one, and the subject's.
+      close: async () => {},
     }),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }

