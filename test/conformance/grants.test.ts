@@ -2,8 +2,9 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
-import { raw, sql } from '@taskstream/task-sql'
+import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
+import { fromPg, postgres } from '@taskstream/task-sql/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { grantsOf } from '../databases/grants.ts'
 import { canRun, isPostgres } from '../subject.ts'
@@ -164,6 +165,9 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await tasks.push(producer.transaction, it.topic, { identifier: 'c', delayMs: 60_000, externalId: 'c' })
       await producer.commit()
       expect(await codeOf(() => tasks.poll(producer.transaction, it.topic))).toBe('PERMISSION_DENIED')
+      await producer.rollback()
+      // It looks which version the tables are of, and they are there.
+      expect(await codeOf(() => tasks.register(producer.transaction))).toBe('PERMISSION_DENIED')
     } finally {
       await producer.close()
       if (isPostgres) await run(`drop owned by ${name}`)
@@ -182,6 +186,14 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       values (${Number(version)}, ${String(name)}, ${String(applied)}, ${Number(works_from)})`
     await it.commit((transaction) => it.subject.execute(transaction, again))
     expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringMatching(/owner|CREATE/) })
+  })
+
+  onPostgres('to make a schema is missed by name', async () => {
+    const other = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
+    expect(await errorOf(() => other.migrate(it.subject.transactions))).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      data: { needed: `create on database ${database}` },
+    })
   })
 
   onPostgres('to make a schema is not needed where an administrator has made it', async () => {

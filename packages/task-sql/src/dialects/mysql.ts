@@ -122,9 +122,9 @@ function* findTables(schema: Statement): Verb<boolean> {
   const [row] = yield sql`
     select version() as version,
            coalesce(sum(table_name = 'task_migration'), 0) as found,
-           coalesce(sum(table_name in ('task_turn', 'task_lane')), 0) as others
+           coalesce(sum(table_name in ('task_turn', 'task_lane')) > 0 or sum(table_name in ('task', 'task_topic', 'task_sequence')) = 3, 0) as others
       from information_schema.tables
-     where table_schema = ${schema} and table_name in ('task_migration', 'task_turn', 'task_lane')`
+     where table_schema = ${schema} and table_name in ('task_migration', 'task_turn', 'task_lane', 'task', 'task_topic', 'task_sequence')`
   const version = String(row?.['version'])
   // https://github.com/pingcap/tidb/issues/69720
   if (/tidb/i.test(version)) {

@@ -57,6 +57,16 @@ export function permissionDenied(error: Error, schema = 'taskstream'): TaskError
       because,
     )
   }
+  const [, database] = /^permission denied for database "?(\w+)"?$/.exec(error.message) ?? []
+  if (database !== undefined) {
+    const needed = `create on database ${database}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not make the schema ${schema}: migrate as the owner of the tables, and grant ${needed} to that (${error.message})`,
+      { needed },
+      because,
+    )
+  }
   return new TaskError(
     'PERMISSION_DENIED',
     `The database does not let this user do that: grant it the right, or use another user, as the owner of the tables (${error.message})`,
