@@ -1,8 +1,8 @@
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
-import { raw } from '@taskstream/task-sql'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { canRun, isPostgres } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { codeOf, names, openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
@@ -172,6 +172,25 @@ describe.skipIf(!canRun)('cleaning up', () => {
     } finally {
       await ask('drop owned by maintainer; drop role maintainer')
     }
+  })
+
+  test('limitStatements limits, or does nothing, and refuses what is no time', async () => {
+    expect(await it.commit((transaction) => it.tasks.limitStatements(transaction, 1_000))).toBeUndefined()
+    await expect(it.commit(async (transaction) => it.tasks.limitStatements(transaction, 0))).rejects.toMatchObject({
+      code: 'ARGUMENT_INVALID',
+    })
+    if (!isPostgres) return
+    const slow = it.commit(async (transaction) => {
+      await it.tasks.limitStatements(transaction, 20)
+      await it.subject.execute(transaction, sql`select pg_sleep(60)`)
+    })
+    await expect(slow).rejects.toMatchObject({ code: '57014' })
+    const own = await it.commit(async (transaction) => {
+      await it.subject.execute(transaction, sql`set local statement_timeout = '5s'`)
+      await it.tasks.limitStatements(transaction, 20)
+      return [...(await it.subject.execute(transaction, sql`select current_setting('statement_timeout') as own`))]
+    })
+    expect(own).toEqual([{ own: '5s' }])
   })
 
   test('refresh renews statistics', async () => {

@@ -105,6 +105,15 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'Nothing of a node waits for ever: what a connection that has fallen silent held is completed over another, once, and what is committed too late is found',
+    tests: ['faults/silence#over another connection', 'faults/silence#nothing that stays held'],
+  },
+  {
+    promise: 'A stop ends within its time, whatever the database does, and says what it leaves',
+    tests: ['faults/silence#it ends within its time'],
+  },
+  {
     promise: 'A synchronous standby that is promoted has everything that was committed, and work goes on there',
     tests: ['faults/failover#leaves all that was committed'],
   },

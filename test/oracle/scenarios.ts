@@ -213,6 +213,7 @@ function* keeping(): Generator<Scenario> {
   yield { verb: 'topics', run: (tasks, tx) => tasks.topics(tx) }
   yield { verb: 'destroy', run: (tasks, tx) => tasks.destroy(tx, topic) }
   yield { verb: 'refresh', run: (tasks, tx) => tasks.refresh(tx) }
+  yield { verb: 'limitStatements', run: (tasks, tx) => tasks.limitStatements(tx, 1_000) }
   for (const [ordering] of pollOrders.entries()) {
     for (const [condition] of pollConditions.entries())
       yield { verb: 'repair', scene: { row: { ordering, condition } }, run: (tasks, tx) => tasks.repair(tx) }

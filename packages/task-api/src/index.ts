@@ -1,4 +1,4 @@
-export type { Execution, Outcome, TransactionSource } from './execution.ts'
+export type { Execution, Outcome, TransactionOptions, TransactionSource } from './execution.ts'
 export { isSameTask, taskToString } from './task.ts'
 export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, TaskInfo, TaskLease } from './task.ts'
 export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'

@@ -106,6 +106,13 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /** Renews the statistics that the database plans with. @throws TaskError PERMISSION_DENIED on PostgreSQL, unless the user owns the tables or may maintain them */
   refresh(transaction: Transaction): Outcome<E, void>
   /**
+   * Has the server end each further statement of this transaction that takes longer, in milliseconds, 1 to a day, where it can and the session has
+   * no limit of its own: on PostgreSQL. Elsewhere it does nothing.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  limitStatements(transaction: Transaction, timeoutMs: number): Outcome<E, void>
+  /**
    * Makes anew what is derived from the tasks themselves, after rows came to be otherwise than through the verbs: a restored backup, a
    * promoted logical replica, rows put back by hand. Every process forgets what it has learned of the topic by polling. Changes nothing
    * else, and nothing that is right; may run while others work, and waits for none of their tasks. Reads every task of the topic, or of all

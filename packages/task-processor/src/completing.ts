@@ -150,12 +150,15 @@ export class Completing<Transaction> {
 
   #once({ rung, decisions }: Part, onBegun: () => void): Promise<Completion> {
     const { dispatcher, repository, topic } = this.#environment
-    return dispatcher.once<Completion>((transaction) => {
-      onBegun()
-      return rung === 'returned'
-        ? repository.handBack(transaction, topic, decisions.keys())
-        : repository.complete(transaction, topic, decisions)
-    }, this.#plain)
+    return dispatcher.once<Completion>(
+      (transaction) => {
+        onBegun()
+        return rung === 'returned'
+          ? repository.handBack(transaction, topic, decisions.keys())
+          : repository.complete(transaction, topic, decisions)
+      },
+      { single: this.#plain },
+    )
   }
 
   #note({ rung, decisions }: Part, completion: Completion, outcome: Outcome): void {

@@ -1,6 +1,28 @@
 import { isPassing, isTaskError } from '@taskstream/task-api'
-import type { TaskErrorCode, TransactionSource } from '@taskstream/task-api'
+import type {
+  Execution,
+  TaskError,
+  TaskErrorCode,
+  TaskRepository,
+  TransactionOptions,
+  TransactionSource,
+} from '@taskstream/task-api'
 import type { Patience } from './patience.ts'
+import { TimeLimit } from './time-limit.ts'
+
+export interface DispatcherOptions<Transaction> {
+  readonly repository: Pick<TaskRepository<Transaction, Execution>, 'limitStatements'>
+  readonly transactions: TransactionSource<Transaction>
+  /** How long the database may take for each step of a transaction, in milliseconds. */
+  readonly statementTimeoutMs: number
+}
+
+interface OnceOptions extends TransactionOptions {
+  /** What `work` does is one statement, or several that may be committed one by one. */
+  readonly single?: boolean
+  /** Default: that of all. */
+  readonly statementTimeoutMs?: number
+}
 
 interface PersistOptions {
   readonly patience: Patience
@@ -12,31 +34,88 @@ interface PersistOptions {
 /** What keeps a process out before it has a transaction: somebody is at work on the database, or on who may do what in it. */
 const refusals: ReadonlySet<TaskErrorCode> = new Set(['AUTHENTICATION_FAILED', 'DATABASE_MISSING', 'PERMISSION_DENIED'])
 
-/** Opens every transaction that the processor has. */
-export class Dispatcher<Transaction> {
-  readonly #transactions: TransactionSource<Transaction>
+/** How long the server is asked to end statements by itself, after one took too long. */
+const carefulMs = 60_000
 
-  constructor(transactions: TransactionSource<Transaction>) {
-    this.#transactions = transactions
+/** Lifts the limit for what is not ours: it takes as long as it takes. */
+export type Lift = TimeLimit['lift']
+
+/** Opens every transaction that the processor has, and waits for none for ever. */
+export class Dispatcher<Transaction> {
+  readonly #options: DispatcherOptions<Transaction>
+  readonly #open: Set<TimeLimit> = new Set()
+  /** Until when the server is to end by itself what takes too long. */
+  #carefulUntilMs = -Infinity
+
+  constructor(options: DispatcherOptions<Transaction>) {
+    this.#options = options
   }
 
-  /** `single`: what `work` does is one statement, or several that may be committed one by one. */
-  once<Result>(work: (transaction: Transaction) => Result | Promise<Result>, single = false): Promise<Result> {
-    const { autocommit } = this.#transactions
-    return single && autocommit ? autocommit(work) : this.#transactions(work)
+  /**
+   * One transaction, or as many as its source begins for it.
+   *
+   * @throws what it throws; TaskError DATABASE_BUSY, DATABASE_UNAVAILABLE when it was given up: its outcome may be unknown
+   */
+  async once<Result>(
+    work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
+    { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, signal }: OnceOptions = {},
+  ): Promise<Result> {
+    const { transactions, repository } = this.#options
+    const limit = new TimeLimit(statementTimeoutMs)
+    const lift: Lift = (foreign) => limit.lift(foreign)
+    // What was given up may wait on the server for as long as a lock is held: the next is to end by itself, or they would become many.
+    const isCareful = performance.now() < this.#carefulUntilMs
+    const limited = (transaction: Transaction): Promise<Result> =>
+      limit.work(async () => {
+        if (isCareful) await repository.limitStatements(transaction, statementTimeoutMs)
+        return work(transaction, lift)
+      })
+    const giveUp = (): void => limit.end(signal!.reason)
+    signal?.addEventListener('abort', giveUp, { once: true })
+    this.#open.add(limit)
+    try {
+      signal?.throwIfAborted()
+      const begin = (single && !isCareful && transactions.autocommit) || transactions
+      return await limit.of(begin(limited, { signal: limit.signal }))
+    } catch (error) {
+      if (limit.isOver || isTooLate(error)) this.#carefulUntilMs = performance.now() + carefulMs
+      throw error
+    } finally {
+      this.#open.delete(limit)
+      signal?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  /** The same as a source of transactions, for what knows of nothing else. */
+  get source(): TransactionSource<Transaction> {
+    const { transactions } = this.#options
+    const source: TransactionSource<Transaction> = (work, options) => this.once(work, options)
+    return Object.defineProperties(source, {
+      connections: { get: () => transactions.connections },
+      inside: { get: () => transactions.inside },
+      ...(transactions.autocommit && {
+        autocommit: { value: (...[work, options]: Parameters<typeof source>) => this.once(work, { ...options, single: true }) },
+      }),
+      ...(transactions.classify && { classify: { value: transactions.classify } }),
+    })
+  }
+
+  /** Gives up whatever is under way: nobody waits for it any more. */
+  end(reason: TaskError): void {
+    for (const limit of this.#open) limit.end(reason)
   }
 
   /** Goes on until the database answers, or nobody waits any more. After a commit whose outcome is unknown the fence tells what was done. */
   async persist<Result>(
-    work: (transaction: Transaction) => Result | Promise<Result>,
+    work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
     { patience, onRetry, isForeign }: PersistOptions,
   ): Promise<Result> {
     for (let count = 1; ; count++) {
       let begun = false
       try {
-        return await this.once((transaction) => {
+        return await this.once((transaction, lift) => {
           begun = true
-          return work(transaction)
+          return work(transaction, lift)
         })
       } catch (error) {
         const foreign = isForeign(error)
@@ -60,7 +139,11 @@ export class Dispatcher<Transaction> {
 
   /** What the database says of an error that is not ours: nothing, where it is not the database's. */
   #named(error: unknown): unknown {
-    const { classify } = this.#transactions
+    const { classify } = this.#options.transactions
     return classify ? classify(error) : error
   }
+}
+
+function isTooLate(error: unknown): boolean {
+  return isTaskError(error, 'DATABASE_BUSY') && error.data['shortOf'] === 'time'
 }

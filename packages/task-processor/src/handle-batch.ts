@@ -1,4 +1,4 @@
-import { checkNames, optionNames } from '@taskstream/task-api'
+import { checkInteger, checkNames, optionNames } from '@taskstream/task-api'
 import type { Completion, Execution, HeldTask, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -19,6 +19,8 @@ export interface HandleBatchOptions<Transaction> {
   readonly retry?: RetryPolicy
   /** How long the handler may take, in milliseconds, before its signal is aborted. Default: for ever. */
   readonly timeoutMs?: number
+  /** How long the database may take for a step of what is not the handler's own, in milliseconds, 100 to one day. Default 30 000. */
+  readonly statementTimeoutMs?: number
   /** What time is for the handler. Default: the process's own. */
   readonly clock?: Clock
 }
@@ -30,6 +32,7 @@ const names = optionNames<HandleBatchOptions<never>>('handleBatch', {
   handler: true,
   retry: true,
   timeoutMs: true,
+  statementTimeoutMs: true,
   clock: true,
 })
 
@@ -53,7 +56,8 @@ export async function handleBatch<Transaction>(
   options: HandleBatchOptions<Transaction>,
 ): Promise<BatchOutcome> {
   checkNames(names, options)
-  const { repository, transactions, topic, handler, retry, timeoutMs, clock = systemClock } = options
+  const { repository, transactions, topic, handler, retry, timeoutMs, statementTimeoutMs = 30_000, clock = systemClock } = options
+  checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
   /** What went wrong, by the tasks that it has to do with. */
@@ -72,7 +76,7 @@ export async function handleBatch<Transaction>(
     },
   })
   const open = openHandler(handler, topic)
-  const dispatcher = new Dispatcher(transactions)
+  const dispatcher = new Dispatcher({ repository, transactions, statementTimeoutMs })
   const environment = {
     topic,
     repository,

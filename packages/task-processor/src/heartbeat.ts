@@ -12,6 +12,8 @@ export interface HeartbeatOptions<Transaction> extends Omit<LeaseOptions, 'now'>
   readonly dispatcher: Dispatcher<Transaction>
   readonly clock: Clock
   readonly intervalMs: number
+  /** How long the database may take for a step of a beat. */
+  readonly statementTimeoutMs: number
 }
 
 /** One beat for all that an owner holds, from the event loop that its handlers run on. */
@@ -48,10 +50,10 @@ export class Heartbeat<Transaction> implements Beating {
   }
 
   async #beat(): Promise<void> {
-    const { repository, dispatcher, clock } = this.#options
+    const { clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
-      await beat(repository, dispatcher)
+      await beat(this.#options)
       this.#condition.worked()
       this.#lease.renew(sentMs)
     } catch (error) {
@@ -60,15 +62,12 @@ export class Heartbeat<Transaction> implements Beating {
   }
 }
 
-async function beat<Transaction>(
-  repository: TaskRepository<Transaction, Execution>,
-  dispatcher: Dispatcher<Transaction>,
-): Promise<void> {
+async function beat<Transaction>({ repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>): Promise<void> {
   try {
-    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction))
+    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { statementTimeoutMs })
   } catch (error) {
     // Removed as dead: what was held is gone, and the owner may begin anew.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
-    await dispatcher.once<boolean>((transaction) => repository.register(transaction))
+    await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
   }
 }

@@ -1,3 +1,4 @@
+import { isPassing } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskRepository } from '@taskstream/task-api'
 import type { Clock } from './clock.ts'
 import { Completing } from './completing.ts'
@@ -12,6 +13,19 @@ export interface LeftoversOptions<Transaction> {
   readonly dispatcher: Dispatcher<Transaction>
   readonly listener: SafeListener
   readonly clock: Clock
+}
+
+/** What nobody knows of, and cannot be written, is looked for so often. */
+const reclaimEveryMs = 10_000
+
+/** What waited for a lock may be committed long after it was given up: what comes so much later is found as much later again. */
+const firstDoubtMs = 1_000
+const longestDoubtMs = 600_000
+
+/** That this owner holds tasks of a topic which nobody knows of. */
+interface Doubt {
+  askAtMs: number
+  pauseMs: number
 }
 
 /** What is left of a topic. */
@@ -31,8 +45,8 @@ export class Leftovers<Transaction> {
   readonly #options: LeftoversOptions<Transaction>
   readonly #left: Map<string, Left> = new Map()
   readonly #returned: WeakSet<HeldTask> = new WeakSet()
-  /** Topics where a poll went unanswered and nobody has asked since: it may have been committed. */
-  readonly #doubted: Set<string> = new Set()
+  /** Topics where a poll went unanswered: it may have been committed, or will be. */
+  readonly #doubts: Map<string, Doubt> = new Map()
   /** How many loops poll a topic: a former one may still wait for its last poll. */
   readonly #polled: Map<string, number> = new Map()
   readonly #reclaiming: Map<string, Promise<void>> = new Map()
@@ -64,13 +78,15 @@ export class Leftovers<Transaction> {
     this.#pause(left)
   }
 
-  /** A poll went unanswered, and its loop has ended. */
+  /** A poll went unanswered. */
   doubt(topic: string): void {
-    this.#doubted.add(topic)
+    this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs })
   }
 
+  /** Whether it is time to ask what is held of the topic. */
   isDoubted(topic: string): boolean {
-    return this.#doubted.has(topic)
+    const doubt = this.#doubts.get(topic)
+    return doubt !== undefined && doubt.askAtMs <= this.#options.clock.monotonicMs()
   }
 
   of(topic: string): readonly HeldTask[] {
@@ -98,25 +114,31 @@ export class Leftovers<Transaction> {
   /**
    * Makes ready whatever this owner holds in a topic beside `known` and what is known to be left: when nobody else polls it for this owner.
    *
-   * @throws what the database throws: the doubt remains
+   * @throws what the database throws: it is asked again a little later
    */
   async reclaim(topic: string, known: readonly HeldTask[]): Promise<void> {
-    const { dispatcher, repository } = this.#options
-    this.#doubted.delete(topic)
+    const { dispatcher, repository, clock } = this.#options
+    const doubt = this.#doubts.get(topic)
+    const ask = (ms: number): void => void (doubt && (doubt.askAtMs = clock.monotonicMs() + ms))
+    // One at a time.
+    ask(longestDoubtMs)
     try {
       const all = [...known, ...this.of(topic)]
       await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
     } catch (error) {
-      this.#doubted.add(topic)
+      ask(isPassing(error) ? 0 : reclaimEveryMs)
       throw error
     }
+    if (!doubt) return
+    ask(doubt.pauseMs)
+    doubt.pauseMs = Math.min(2 * doubt.pauseMs, longestDoubtMs)
   }
 
   /** Does what is to be done of its own accord. @throws what the database throws */
   async tidy(): Promise<void> {
     for (const topic of this.#left.keys()) await this.handBack(topic)
-    for (const topic of this.#doubted) {
-      if (this.#polled.has(topic)) continue
+    for (const topic of this.#doubts.keys()) {
+      if (this.#polled.has(topic) || !this.isDoubted(topic)) continue
       const reclaiming = this.reclaim(topic, []).finally(() => this.#reclaiming.delete(topic))
       this.#reclaiming.set(topic, reclaiming)
       await reclaiming

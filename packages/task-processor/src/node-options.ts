@@ -26,6 +26,11 @@ export interface TaskNodeOptions<Transaction> {
    */
   readonly maintenanceIntervalMs?: number
   /**
+   * How long the database may take to answer a statement of the node's own, or to begin or end a transaction of it, in milliseconds, 100 to one
+   * day. Default 30 000. What takes longer is given up with its connection, and tried again; a handler's own statements take as long as they take.
+   */
+  readonly statementTimeoutMs?: number
+  /**
    * Beats from a thread of its own, so that a handler which computes for longer than the lease keeps its tasks; a thread and a connection
    * more, and an event loop that hangs is noticed later. Default: from the event loop.
    */
@@ -56,6 +61,7 @@ export interface NodeSettings {
   readonly maintenanceIntervalMs: number
   readonly blockedMs: number
   readonly refreshIntervalMs: number | undefined
+  readonly statementTimeoutMs: number
   readonly clock: Clock
 }
 
@@ -68,6 +74,7 @@ const names = optionNames<TaskNodeOptions<never>>('a node', {
   maintenanceIntervalMs: true,
   heartbeatThread: true,
   refreshIntervalMs: true,
+  statementTimeoutMs: true,
   exclusive: true,
   limiter: true,
   blockedMs: true,
@@ -86,13 +93,15 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     maintenanceIntervalMs = Math.ceil(leaseMs / 2),
     blockedMs = 1_000,
     refreshIntervalMs,
+    statementTimeoutMs = 30_000,
     clock = systemClock,
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
   checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
   checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
   checkInteger('blockedMs', blockedMs, 10, 86_400_000)
+  checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
   if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
-  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, refreshIntervalMs, clock }
+  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, refreshIntervalMs, statementTimeoutMs, clock }
 }

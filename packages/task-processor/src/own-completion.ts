@@ -1,6 +1,7 @@
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
 import type { Completing, CompletingEnvironment } from './completing.ts'
 import { complement } from './decisions.ts'
+import type { Lift } from './dispatcher.ts'
 import type { Patience } from './patience.ts'
 import type { Decisions, HandlerContext } from './task-handler.ts'
 
@@ -44,7 +45,7 @@ export class OwnCompletion<Transaction> {
     const { dispatcher } = this.#environment
     for (;;) {
       try {
-        const completion = await dispatcher.persist<Completion>((transaction) => this.#attempt(transaction, tasks), {
+        const completion = await dispatcher.persist<Completion>((transaction, lift) => this.#attempt(transaction, tasks, lift), {
           patience,
           onRetry: (error) => {
             completing.condition.failed(error)
@@ -66,13 +67,13 @@ export class OwnCompletion<Transaction> {
     }
   }
 
-  async #attempt(transaction: Transaction, tasks: readonly HeldTask[]): Promise<Completion> {
+  async #attempt(transaction: Transaction, tasks: readonly HeldTask[], lift: Lift): Promise<Completion> {
     const { topic, repository } = this.#environment
     this.#begun = true
     this.#thrown = undefined
     this.#decisions = new Map()
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
-    const decisions = await this.#decided(transaction, held)
+    const decisions = await lift(() => this.#decided(transaction, held))
     this.#decisions = this.#ascii ? inAscii(decisions) : decisions
     const { completed }: Completion = await repository.complete(transaction, topic, this.#decisions, { strict: true })
     return { completed, lost }

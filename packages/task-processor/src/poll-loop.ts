@@ -28,9 +28,6 @@ export interface PollSettings<Transaction> {
 /** Small batches are polled several at a time, of so many tasks at most: a poll costs the database more than most of its rows. */
 const polledAtOnce = 100
 
-/** What nobody knows of, and cannot be written, is looked for so often. */
-const reclaimEveryMs = 10_000
-
 /** Due tasks are looked for at least so often, however busy the topic is. */
 const releaseEveryMs = 1_000
 
@@ -44,8 +41,6 @@ export class PollLoop<Transaction> {
   readonly #wake: Wake
   readonly #polling: Condition
   readonly #draining = new AbortController()
-  /** A poll has failed: it may have been committed all the same, and would hold tasks that nobody knows of. */
-  #uncertain = false
   /**
    * So many tasks are to be taken by a lease, where tries count, before transactions are trusted again: after a start, as the process
    * may have died of one of them, and after a transaction that was rolled back.
@@ -64,8 +59,6 @@ export class PollLoop<Transaction> {
   /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
   #setbacks = 0
   #resumeAt = 0
-  /** When what nobody knows of is looked for again, after that could not be written. */
-  #reclaimAt = 0
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
@@ -83,9 +76,6 @@ export class PollLoop<Transaction> {
     this.#ended ??= this.#run()
       // Whatever it is, nobody polls any more.
       .catch((error: unknown) => this.#settings.onFatal(error))
-      .finally(() => {
-        if (this.#uncertain) this.#settings.leftovers.doubt(this.#environment.topic)
-      })
   }
 
   wake(): void {
@@ -144,7 +134,7 @@ export class PollLoop<Transaction> {
       if (clock.monotonicMs() >= this.#releaseAt)
         this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
-      if ((this.#uncertain || leftovers.isDoubted(topic)) && clock.monotonicMs() >= this.#reclaimAt) await this.#reclaim()
+      if (leftovers.isDoubted(topic)) await this.#reclaim()
       const found = await this.#begin(release)
       this.#polling.worked()
       if (found > 0) {
@@ -210,8 +200,6 @@ export class PollLoop<Transaction> {
     } catch (error) {
       const { order, condition } = this.#settings.poll
       if (!isTaskError(error, 'TOPIC_DIFFERENT') || (order && condition)) throw error
-      // Nothing was taken.
-      this.#uncertain = false
       this.#plain = false
       return undefined
     }
@@ -219,14 +207,17 @@ export class PollLoop<Transaction> {
 
   async #poll(asked: Pick<PollOptions, 'size' | 'order' | 'condition'>): Promise<HeldTask[]> {
     const { dispatcher, repository, topic } = this.#environment
-    const options = { ...this.#settings.poll, ...asked }
-    this.#uncertain = true
-    const tasks = await dispatcher.once<HeldTask[]>(
-      (transaction) => repository.poll(transaction, topic, options),
-      asked.order !== undefined,
-    )
-    this.#uncertain = false
-    return tasks
+    const { poll, leftovers } = this.#settings
+    const options = { ...poll, ...asked }
+    try {
+      return await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, options), {
+        single: asked.order !== undefined,
+      })
+    } catch (error) {
+      // It may have been committed all the same, and hold tasks that nobody knows of; unless the repository refused it.
+      if (!isTaskError(error, 'TOPIC_DIFFERENT')) leftovers.doubt(topic)
+      throw error
+    }
   }
 
   async #beginTransaction(release: () => void): Promise<number> {
@@ -275,7 +266,7 @@ export class PollLoop<Transaction> {
   }
 
   async #reclaim(): Promise<void> {
-    const { clock, listener, topic } = this.#environment
+    const { listener, topic } = this.#environment
     const known = [...this.batches].flatMap((batch) => batch.tasks)
     try {
       await this.#settings.leftovers.reclaim(topic, known)
@@ -283,9 +274,7 @@ export class PollLoop<Transaction> {
       if (isPassing(error)) throw error
       // Of one that cannot be written the others are not to suffer: they are polled meanwhile.
       listener.onError({ activity: 'poll', topic, error })
-      this.#reclaimAt = clock.monotonicMs() + reclaimEveryMs
     }
-    this.#uncertain = false
   }
 
   #release(): Promise<Release> {

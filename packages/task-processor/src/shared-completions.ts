@@ -89,7 +89,7 @@ export class SharedCompletions<Transaction> {
     )
     const single = together.every((each) => each.single)
     const shared = await dispatcher
-      .once<Completion>((transaction) => repository.complete(transaction, topic, all), single)
+      .once<Completion>((transaction) => repository.complete(transaction, topic, all), { single })
       .catch(() => undefined)
     const done = new Set(shared?.completed)
     for (const { decisions, resolve } of together) {

@@ -8,7 +8,13 @@ export interface StopOnSignalOptions extends StopOptions {
   readonly onStopped?: (report: StopReport) => void
 }
 
-const names = optionNames<StopOnSignalOptions>('stopOnSignal', { signals: true, onStopped: true, graceMs: true, abortMs: true })
+const names = optionNames<StopOnSignalOptions>('stopOnSignal', {
+  signals: true,
+  onStopped: true,
+  graceMs: true,
+  abortMs: true,
+  leaveMs: true,
+})
 
 /**
  * Stops a node in phases when the process is asked to end; asked a second time, the process ends at once.

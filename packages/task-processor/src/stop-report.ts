@@ -20,17 +20,23 @@ export interface StopOptions {
   readonly graceMs?: number
   /** How long they may take to let go once they are asked to, in milliseconds. Default 2 000. */
   readonly abortMs?: number
+  /**
+   * How long the database may take for what is left to be done then: to hand back what is still held, and to remove the owner, in milliseconds.
+   * Default 10 000. A stop takes no longer than the three together, whatever handlers and database do.
+   */
+  readonly leaveMs?: number
 }
 
-const names = optionNames<StopOptions>('stop', { graceMs: true, abortMs: true })
+const names = optionNames<StopOptions>('stop', { graceMs: true, abortMs: true, leaveMs: true })
 
 /** @returns them with their defaults @throws TaskError ARGUMENT_INVALID */
 export function checkStopOptions(options: StopOptions): Required<StopOptions> {
   checkNames(names, options)
-  const { graceMs = 10_000, abortMs = 2_000 } = options
+  const { graceMs = 10_000, abortMs = 2_000, leaveMs = 10_000 } = options
   checkDuration('graceMs', graceMs)
   checkDuration('abortMs', abortMs)
-  return { graceMs, abortMs }
+  checkDuration('leaveMs', leaveMs)
+  return { graceMs, abortMs, leaveMs }
 }
 
 export const nothingHeld: StopReport = { finished: [], returned: [], abandoned: [] }

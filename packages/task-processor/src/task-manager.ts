@@ -11,9 +11,6 @@ import type { StopOptions, StopReport } from './stop-report.ts'
 import { openHandler } from './task-handler.ts'
 import type { OpenHandler } from './task-handler.ts'
 
-/** How long the database may take for what is handed back; after that it counts as abandoned. */
-const handBackMs = 10_000
-
 /** What a manager has of its node. */
 export interface ManagerEnvironment<Transaction> extends Omit<
   BatchEnvironment<Transaction>,
@@ -139,16 +136,19 @@ export class TaskManager<Transaction> {
    * @throws TaskError ARGUMENT_INVALID
    */
   stop(options: StopOptions = {}): Promise<StopReport> {
-    const { graceMs, abortMs } = checkStopOptions(options)
+    const checked = checkStopOptions(options)
     if (!this.#running) return Promise.resolve(nothingHeld)
-    this.#stopping ??= this.#stop(this.#running, graceMs, abortMs).finally(() => {
+    this.#stopping ??= this.#stop(this.#running, checked).finally(() => {
       this.#running = this.#stopping = undefined
       this.#environment.leftovers.leave(this.topic)
     })
     return this.#stopping
   }
 
-  async #stop({ loop, handler }: Running<Transaction>, graceMs: number, abortMs: number): Promise<StopReport> {
+  async #stop(
+    { loop, handler }: Running<Transaction>,
+    { graceMs, abortMs, leaveMs }: Required<StopOptions>,
+  ): Promise<StopReport> {
     const { clock, leftovers, topic } = this.#environment
     const batches = new Set(loop.batches)
     const left = leftovers.of(topic)
@@ -162,14 +162,15 @@ export class TaskManager<Transaction> {
     }
     const stuck = [...loop.batches]
     const returned = [leftovers.handBack(topic), ...stuck.map((batch) => batch.handBack())]
-    await within(clock, handBackMs, Promise.allSettled(returned))
+    // Half of the time: a quarter is for the handler's end, and the rest for the node's.
+    await within(clock, leaveMs / 2, Promise.allSettled(returned))
     for (const batch of stuck) {
       batch.giveUp()
       // Their handlers hold on to them; they are the database's to give to others.
       leftovers.add(topic, batch.leased)
     }
     // A handler that waits for its own workers, of which one is stuck, would never be closed.
-    await within(clock, abortMs, closed)
+    await within(clock, Math.min(abortMs, leaveMs / 4), closed)
     for (const batch of loop.batches) batches.add(batch)
     return reportOf(batches, left, (task) => leftovers.wasReturned(task))
   }

@@ -25,9 +25,6 @@ import { Submitter } from './submit.ts'
 import { TaskManager } from './task-manager.ts'
 import { ThreadHeartbeat } from './thread-heartbeat.ts'
 
-/** How long the database may take for each thing that is left to be done when a node stops. */
-const leaveMs = 10_000
-
 /**
  * One per process: the owner and its heartbeat, wake-ups, the care for dead owners' tasks, and any number of topics.
  *
@@ -59,15 +56,18 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const { repository, listener = {}, heartbeatThread } = options
     this.#options = options
     this.#settings = checkNodeOptions(options)
-    const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs } = this.#settings
+    const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs, statementTimeoutMs } = this.#settings
     this.#notified = options.notifier !== undefined
-    this.#dispatcher = new Dispatcher(options.transactions)
-    this.#submitter = new Submitter({ ...options, onCommitted: (topic) => this.wake(topic) })
+    this.#dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
+    const transactions = this.#dispatcher.source
+    this.#submitter = new Submitter({ repository, transactions, onCommitted: (topic) => this.wake(topic) })
     this.#listener = safeListener(listener)
     const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
     const lease = {
       ...shared,
       intervalMs: heartbeatIntervalMs,
+      // The next beat goes over another connection: it must come before the lease has run out.
+      statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil(leaseMs / 3)),
       onLost: () => this.#abort(new TaskError('LEASE_LOST', `No heartbeat has come through for ${leaseMs} ms`, { leaseMs })),
       onRegained: () => this.wake(),
     }
@@ -254,26 +254,30 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     await this.stop()
   }
 
-  async #stop(options: StopOptions): Promise<StopReport> {
+  async #stop(options: Required<StopOptions>): Promise<StopReport> {
     const started = this.#state === 'started'
     this.#state = 'stopped'
     const submitted = this.#submitter[Symbol.asyncDispose]()
     if (!started) return submitted.then(() => nothingHeld)
+    const { clock } = this.#settings
+    const { graceMs, abortMs, leaveMs } = options
+    const endMs = clock.monotonicMs() + graceMs + abortMs + leaveMs
+    /** A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease. */
+    const inTime = (work: Promise<unknown>, keptMs = 0): Promise<void> =>
+      within(clock, Math.max(0, endMs - keptMs - clock.monotonicMs()), work)
     const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
-    // A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease.
-    const inTime = (work: Promise<unknown>): Promise<void> => within(this.#settings.clock, leaveMs, work)
-    await inTime(Promise.all([maintained, submitted]))
+    const listening = Promise.resolve(this.#listening?.[Symbol.asyncDispose]())
+    await inTime(Promise.all([maintained, submitted, listening, this.#heartbeat.stop()]), leaveMs / 8)
     this.#unwatch?.()
-    await inTime(this.#heartbeat.stop())
-    await inTime(Promise.resolve(this.#listening?.[Symbol.asyncDispose]()))
     // An owner that has left counts as dead: what it could not hand back is taken up at once.
     await inTime(
       this.#dispatcher
         .once<boolean>((transaction) => this.#options.repository.unregister(transaction))
         .catch((error: unknown) => this.#listener.onError({ activity: 'heartbeat', error })),
     )
+    this.#dispatcher.end(new TaskError('DATABASE_UNAVAILABLE', 'The node has stopped, and waits for the database no longer'))
     return joinReports(reports)
   }
 

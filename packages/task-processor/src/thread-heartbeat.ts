@@ -31,6 +31,9 @@ export interface HeartbeatThread {
   readonly worker?: WorkerOptions
 }
 
+/** How long the thread may take to end. */
+const closingMs = 1_000
+
 export interface ThreadHeartbeatOptions extends Omit<LeaseOptions, 'now'> {
   readonly owner: string
   readonly intervalMs: number
@@ -84,8 +87,8 @@ export class ThreadHeartbeat implements Beating {
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage('close')
-    // A beat under way may hang for as long as the database does.
-    const cancel = systemClock.after(this.#options.leaseMs, () => void worker.terminate())
+    // A beat under way may hang for as long as the database does, and is of no more use.
+    const cancel = systemClock.after(closingMs, () => void worker.terminate())
     await exited
     cancel()
   }

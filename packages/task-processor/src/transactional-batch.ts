@@ -1,6 +1,7 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
+import type { Lift } from './dispatcher.ts'
 import { checkDecisions, complement } from './decisions.ts'
 import { completedAlready, Handling, tellCompleted } from './handling.ts'
 import type { Decisions, HandlerContext } from './task-handler.ts'
@@ -94,11 +95,12 @@ export class TransactionalBatch<Transaction> implements Batch {
     const { topic, repository, dispatcher, listener } = this.#environment
     let last: Run<Transaction> | undefined
     try {
-      await dispatcher.once(async (transaction) => {
+      await dispatcher.once(async (transaction, lift) => {
         // The source may begin again: what was polled before was rolled back, and its handler has nobody to complete for.
         last?.rollBack(new TaskError('TRANSACTION_CONFLICT', 'The transaction was rolled back, and is begun again', { topic }))
         const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
-        this.#run = last = tasks.length > 0 ? new Run(this.#environment, transaction, tasks, () => this.giveUp()) : undefined
+        this.#run = last =
+          tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
         this.#polled.resolve(tasks)
         // A poll that found nothing has still written: what it took off a list, say.
         if (last) await Promise.race([last.complete(), this.#abandoned.promise])
@@ -140,6 +142,7 @@ class Run<Transaction> {
   handled: Promise<void> = Promise.resolve()
   readonly #environment: BatchEnvironment<Transaction>
   readonly #transaction: Transaction
+  readonly #lift: Lift
   readonly #onStuck: () => void
   readonly #committed = Promise.withResolvers<Completion>()
   #asked: Promise<Decisions> | undefined
@@ -151,10 +154,12 @@ class Run<Transaction> {
     environment: BatchEnvironment<Transaction>,
     transaction: Transaction,
     tasks: readonly HeldTask[],
+    lift: Lift,
     onStuck: () => void,
   ) {
     this.#environment = environment
     this.#transaction = transaction
+    this.#lift = lift
     this.#onStuck = onStuck
     this.tasks = tasks
     this.handling = new Handling(environment, tasks)
@@ -173,8 +178,8 @@ class Run<Transaction> {
         if (this.#state === 'committed') listener.onError({ ...this.handling.event, activity: 'handle', error })
       },
     )
-    const given = await this.#given(
-      Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())]),
+    const given = await this.#lift(() =>
+      this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? new Map())])),
     )
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)

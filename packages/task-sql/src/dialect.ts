@@ -283,6 +283,8 @@ export interface Dialect {
   readonly oldestReady: Statement
   /** Renews the planner's statistics. */
   readonly analyze: readonly Statement[]
+  /** Makes the server end what takes longer, until the transaction ends; nothing where it cannot be said for a transaction. */
+  limitStatements(timeoutMs: number): readonly Statement[]
   /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. May lock them. */
   heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** Tidies what `claim` left for `heldBy` to find. Runs after every expiry. */

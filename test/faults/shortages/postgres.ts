@@ -82,10 +82,21 @@ async function openRole(subject: Subject, allow: (role: string, allowed: boolean
     await execute(subject, raw(`grant all on ${what} to ${role}`))
   const url = new URL(subject.location.at)
   url.username = role
-  const short = overPg(openPool(subject, { connectionString: url.href }), {
+  const pool = openPool(subject, { connectionString: url.href })
+  const short = overPg(pool, {
     begin: async () => {
       await execute(subject, raw(allow(role, false)))
-      await execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
+      const sendAway = (): Promise<unknown> =>
+        execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
+      await sendAway()
+      // One may have been let in a moment before, and not have been seen yet.
+      for (let refused = false; !refused;) {
+        await pool.connect().then(
+          (client) => client.release(true),
+          () => (refused = true),
+        )
+      }
+      await sendAway()
     },
     end: async () => void (await execute(subject, raw(allow(role, true)))),
   })
@@ -104,7 +115,7 @@ export const ofPostgres: readonly ShortOf[] = [
     name: 'a pool whose connections somebody else keeps',
     ...busy('connections'),
     open: async (subject) => {
-      const pool = openPool(subject, { max: 2, connectionTimeoutMillis: 100 })
+      const pool = openPool(subject, { max: 2, connectionTimeoutMillis: 1_000 })
       const taken: pg.PoolClient[] = []
       return overPg(pool, {
         begin: async () => {

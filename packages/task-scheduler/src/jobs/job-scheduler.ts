@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { checkDuration, checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
-import type { StopOptions } from '@taskstream/task-processor'
 import { checkElapse } from '../instant.ts'
 import { checkNames } from '../option-names.ts'
 import { once } from '../once.ts'
@@ -12,7 +11,7 @@ import { JobLoop } from './job-loop.ts'
 import type { JobLimits } from './job-loop.ts'
 import { checkJob, jobNames } from './job-settings.ts'
 import { stopRuns } from './job-stop.ts'
-import type { JobStopReport } from './job-stop.ts'
+import type { JobStopOptions, JobStopReport } from './job-stop.ts'
 import type { Job, JobFunction, JobOnceOptions, JobOptions } from './job.ts'
 import type { Jobs } from './jobs.ts'
 import { ScheduledJob } from './scheduled-job.ts'
@@ -126,7 +125,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    *
    * @throws TaskError ARGUMENT_INVALID
    */
-  stop(options: StopOptions = {}): Promise<JobStopReport> {
+  stop(options: JobStopOptions = {}): Promise<JobStopReport> {
     checkNames('stop', options, { graceMs: true, abortMs: true })
     const { graceMs = 10_000, abortMs = 2_000 } = options
     checkDuration('graceMs', graceMs)

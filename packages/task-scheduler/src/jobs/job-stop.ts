@@ -3,6 +3,9 @@ import type { Clock, StopOptions } from '@taskstream/task-processor'
 import type { JobFire } from './job.ts'
 import type { JobRun } from './job-run.ts'
 
+/** There is no database to be left. */
+export type JobStopOptions = Omit<StopOptions, 'leaveMs'>
+
 /** What became of the fires that were under way when a stop began. */
 export interface JobStopReport {
   /** Ended, before their time was up. */
@@ -21,7 +24,7 @@ export interface JobStopReport {
 export async function stopRuns(
   clock: Clock,
   runs: readonly JobRun[],
-  { graceMs, abortMs }: Required<StopOptions>,
+  { graceMs, abortMs }: Required<JobStopOptions>,
   hurry: Promise<void>,
 ): Promise<JobStopReport> {
   const ended = Promise.all(runs.map((run) => run.ended))

@@ -1,7 +1,7 @@
 import { checkInteger, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
-import { systemClock, Wake } from '@taskstream/task-processor'
-import type { Clock } from '@taskstream/task-processor'
+import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
+import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { checkNames } from '../option-names.ts'
@@ -35,6 +35,11 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
    * Default 10 000.
    */
   readonly lookAgainMs?: number
+  /**
+   * How long the database may take for each step of a transaction, in milliseconds, 100 to one day. Default 30 000. What takes longer is given up
+   * with its connection, and looked at again.
+   */
+  readonly statementTimeoutMs?: number
   readonly listener?: PeriodicListener
   /** The time of this process, for pauses. What is due is due by the database's clock. */
   readonly clock?: Clock
@@ -45,6 +50,7 @@ const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = 
   transactions: true,
   notifier: true,
   lookAgainMs: true,
+  statementTimeoutMs: true,
   listener: true,
   clock: true,
 }
@@ -52,6 +58,8 @@ const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = 
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 const busyPauseMs = 25
+/** How long the database may take for the transaction that a stop finds under way, in milliseconds. */
+const leaveMs = 10_000
 /** Of one timer, in one transaction: others are kept waiting no longer than that takes. */
 const occurrencesAtOnce = 100
 /** A notifier that cannot tell what has changed calls for every commit of others. */
@@ -73,7 +81,7 @@ interface Ailing {
  * await scheduler.start()
  */
 export class PeriodicScheduler<Transaction, E extends Execution = Execution> implements AsyncDisposable {
-  readonly #transactions: TransactionSource<Transaction>
+  readonly #transactions: LimitedTransactions<Transaction>
   readonly #checkSchema: (transaction: Transaction) => unknown
   readonly #fireNext: (
     transaction: Transaction,
@@ -99,8 +107,11 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
     checkNames('a periodic scheduler', options, names)
     const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
+    const { statementTimeoutMs } = options
     checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
-    this.#transactions = transactions
+    this.#transactions = limitTransactions(repository, transactions, {
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+    })
     this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))
     this.#fireNext = repository.verb(fireNext)
     this.#lookAgainMs = lookAgainMs
@@ -141,11 +152,14 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#wake.wake()
   }
 
-  /** Ends once the transaction that it is in has ended. What is due then is left to others, or to the next start. */
+  /** Ends once the transaction that it is in has ended, or after ten seconds. What is due then is left to others, or to the next start. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#wake.wake()
+    const unanswered = new TaskError('DATABASE_UNAVAILABLE', 'The scheduler has stopped, and waits for the database no longer')
+    const cancel = this.#clock.after(leaveMs, () => this.#transactions.end(unanswered))
     await this.#running
+    cancel()
     await this.#listening?.[Symbol.asyncDispose]()
     this.#listening = undefined
   }

@@ -102,6 +102,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
         limit 1)`,
     // It would end the caller's transaction; InnoDB keeps statistics by itself.
     analyze: [],
+    limitStatements: () => [],
     // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
     heldBy: (condition, limit) => sql`
       select t.topic, t.sequence

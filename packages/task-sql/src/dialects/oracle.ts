@@ -86,6 +86,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
         fetch first 1 rows only)`,
     // DBMS_STATS would commit the caller's transaction; Oracle gathers statistics by itself.
     analyze: [],
+    limitStatements: () => [],
     // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
     heldBy: (condition, limit) => sql`
       select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence

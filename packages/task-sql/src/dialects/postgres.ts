@@ -138,6 +138,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tellChange: (name) =>
       options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
     ...postgresRights(tables),
+    limitStatements: (timeoutMs) => [
+      sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
+    ],
     ...postgresHoldings(tables),
     ...postgresRepair(tables),
     classify: (error) => classifyPostgresError(error, schema),

@@ -98,6 +98,7 @@ export function sqlite(): Dialect {
     closeTopic: () => [],
     tellChange: () => [],
     analyze: [raw('analyze')],
+    limitStatements: () => [],
     countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
     oldestReady: raw(
       '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',

@@ -38,7 +38,7 @@ import { recreate, redrive } from './recreate.ts'
 import { release } from './release.ts'
 import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
-import { destroy, initialize, refresh, topics } from './topics.ts'
+import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   /** What the database says: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
@@ -171,6 +171,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     topics: bind(topics),
     destroy: bind(destroy),
     refresh: bind(refresh),
+    limitStatements: bind(limitStatements),
     repair: bind(repair),
     task: bind(task),
     page: bind(page),

@@ -1,4 +1,4 @@
-import { checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from '../schema/migrate.ts'
 import { sql } from '../statement.ts'
@@ -64,6 +64,11 @@ export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
 
 export function* refresh({ dialect }: Context): Verb<void> {
   for (const statement of dialect.analyze) yield statement
+}
+
+export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<void> {
+  checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
+  for (const statement of dialect.limitStatements(timeoutMs)) yield statement
 }
 
 /** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */

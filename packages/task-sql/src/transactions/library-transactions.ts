@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTaskError } from '@taskstream/task-api'
-import type { TaskError, TransactionSource } from '@taskstream/task-api'
+import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from '../adapters/ended-transactions.ts'
 import { answered } from './answered.ts'
 import { ownWord } from './own-word.ts'
@@ -20,14 +20,24 @@ export function libraryTransactions<Transaction extends object>(
   ask?: (transaction: Transaction) => PromiseLike<unknown>,
 ): TransactionSource<Transaction> {
   const own = ownWord(named)
-  const transactions = async <Result>(work: (transaction: Transaction) => Result | Promise<Result>) => {
+  const transactions = async <Result>(
+    work: (transaction: Transaction) => Result | Promise<Result>,
+    { signal }: TransactionOptions = {},
+  ) => {
     let result: Result
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
     let over = false
+    // The library's connection cannot be closed; but nothing more is done on it.
+    const giveUp = (): void => {
+      if (begun) endTransaction(begun)
+    }
+    signal?.addEventListener('abort', giveUp, { once: true })
     try {
+      signal?.throwIfAborted()
       await transact(async (transaction) => {
         begun = transaction
+        signal?.throwIfAborted()
         try {
           result = await work(transaction)
         } catch (error) {
@@ -46,6 +56,7 @@ export function libraryTransactions<Transaction extends object>(
       throw thrown ? thrown.error : (named(error) ?? error)
     } finally {
       over = true
+      signal?.removeEventListener('abort', giveUp)
       if (begun) endTransaction(begun)
     }
     return result! as Result

@@ -48,7 +48,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   const retries = checkRetries(options)
   const isGalera = askedOnce()
   const own = ownWord(classifyMysqlError)
-  const transact: TransactionSource<Connection> = (work) =>
+  const transact: TransactionSource<Connection> = (work, { signal } = {}) =>
     repeat(
       retries,
       (enter) => {
@@ -64,9 +64,11 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
           enter,
           named,
           own.lost,
+          signal,
         )
       },
       (error, phase) => isRepeatable(named(error), phase),
+      signal,
     )
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
@@ -95,8 +97,10 @@ async function openSession<Connection extends Mysql2PoolConnection>(
     rollback: () => connection.query('rollback'),
     release: (broken) => {
       connection.off('error', onError)
-      if (broken) connection.destroy()
-      else connection.release()
+      if (!broken) return connection.release()
+      connection.destroy()
+      // The driver waits for the server to say goodbye: one that says nothing would keep the process from ending.
+      ;(connection as { connection?: { stream?: { destroy?(): void } } }).connection?.stream?.destroy?.()
     },
   }
 }

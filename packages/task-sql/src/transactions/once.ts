@@ -20,6 +20,7 @@ export interface Session<Connection> {
  *
  * @param named gives an error of the driver its name
  * @param lost is told what `work` threw, or would have met, when its connection was lost
+ * @param signal closes the connection as it is when it is aborted
  */
 export async function once<Connection, Result>(
   open: () => Promise<Session<Connection>>,
@@ -27,14 +28,29 @@ export async function once<Connection, Result>(
   enter: (phase: Phase) => void,
   named: (error: unknown) => unknown,
   lost: OwnWord['lost'],
+  signal: AbortSignal | undefined,
 ): Promise<Result> {
   const rethrow = (error: unknown): never => {
     throw named(error)
   }
   const session = await open().catch(rethrow)
+  if (signal?.aborted) {
+    // Nobody waits for it any more, and nothing was done on it.
+    await session.release(undefined)
+    throw signal.reason
+  }
   enter('working')
   let sent = false
   let broken: Error | undefined
+  let released: Promise<void> | void = undefined
+  let isOpen = true
+  const release = (why: Error | undefined): void => {
+    if (!isOpen) return
+    isOpen = false
+    released = session.release(why)
+  }
+  const giveUp = (): void => release(signal!.reason as Error)
+  signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await session.begin().catch(rethrow)
     const result = await work(session.connection)
@@ -45,6 +61,7 @@ export async function once<Connection, Result>(
     await session.commit().catch(rethrow)
     return result
   } catch (error) {
+    if (signal?.aborted) throw signal.reason
     // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
     if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
       broken = error
@@ -61,6 +78,8 @@ export async function once<Connection, Result>(
     if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error
   } finally {
-    await session.release(broken ?? session.lost)
+    signal?.removeEventListener('abort', giveUp)
+    release(broken ?? session.lost)
+    await released
   }
 }

@@ -45,11 +45,12 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
   const own = ownWord(classifyOracleError)
-  const transact: TransactionSource<Connection> = (work) =>
+  const transact: TransactionSource<Connection> = (work, { signal } = {}) =>
     repeat(
       retries,
-      (enter) => once(() => openSession(pool), work, enter, named, own.lost),
+      (enter) => once(() => openSession(pool), work, enter, named, own.lost, signal),
       (error, phase) => isRepeatable(named(error), phase),
+      signal,
     )
   const connections = pool.poolMax
   return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })

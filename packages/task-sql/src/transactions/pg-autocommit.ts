@@ -17,12 +17,24 @@ export async function autocommit<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
   work: (client: Client) => Result | Promise<Result>,
   onConnected: () => void,
+  signal: AbortSignal | undefined,
 ): Promise<Result | typeof notReadCommitted> {
   const client = await pool.connect().catch((error: unknown) => {
     throw classifyPostgresError(error) ?? error
   })
+  if (signal?.aborted) {
+    client.release()
+    throw signal.reason
+  }
   onConnected()
   let broken: Error | undefined
+  let isOpen = true
+  const release = (why: Error | undefined): void => {
+    if (isOpen) client.release(why)
+    isOpen = false
+  }
+  const giveUp = (): void => release(signal!.reason as Error)
+  signal?.addEventListener('abort', giveUp, { once: true })
   // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
   const onError = (error: Error): void => void (broken = error)
   client.on('error', onError)
@@ -44,6 +56,7 @@ export async function autocommit<Client extends PgPoolClient, Result>(
     throw known
   } finally {
     client.off('error', onError)
-    client.release(broken)
+    signal?.removeEventListener('abort', giveUp)
+    release(broken)
   }
 }

@@ -53,16 +53,17 @@ export function pgTransactions<Client extends PgPoolClient>(
   const retries = checkRetries(options)
   const servers = [pools].flat() as PgPool<Client>[]
   checkInteger('the number of pools', servers.length, 1, 100)
+  servers.forEach(hearErrors)
   const server = new WritableServer(servers)
   const own = ownWord(classifyPostgresError)
-  const transact: TransactionSource<Client> = (work) => {
+  const transact: TransactionSource<Client> = (work, { signal } = {}) => {
     let pool: PgPool<Client> | undefined
     return repeat(
       retries,
       async (enter) => {
         pool = undefined
         const found = (pool = await server.find())
-        return once(() => openSession(found), work, enter, named, own.lost)
+        return once(() => openSession(found), work, enter, named, own.lost, signal)
       },
       (error, phase) => {
         if (!pool) return false
@@ -70,16 +71,18 @@ export function pgTransactions<Client extends PgPoolClient>(
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         return elsewhere || isRepeatable(named(error), phase)
       },
+      signal,
     )
   }
-  const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work) => {
+  const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work, { signal } = {}) => {
     for (let count = 0; ; count++) {
       let phase: Phase = 'connecting'
       const pool = await server.find()
       try {
-        const result = await autocommit(pool, work, () => (phase = 'committing'))
-        return result === notReadCommitted ? await transact(work) : result
+        const result = await autocommit(pool, work, () => (phase = 'committing'), signal)
+        return result === notReadCommitted ? await transact(work, { ...(signal && { signal }) }) : result
       } catch (error) {
+        signal?.throwIfAborted()
         // Whatever was sent may have been committed: only who could not be reached is given up for another.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         if (count >= retries || !elsewhere) throw error
@@ -119,6 +122,19 @@ async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): P
       client.release(broken)
     },
   }
+}
+
+const heard = new WeakSet<object>()
+
+/**
+ * A new connection may be ended in the very packet that says it is ready: the pool hears of its errors no more, and who has asked for it does not
+ * yet. An error that nobody hears ends the process.
+ */
+function hearErrors(pool: object): void {
+  const { on } = pool as { on?(event: 'connect', listener: (client: PgPoolClient) => void): unknown }
+  if (heard.has(pool) || typeof on !== 'function') return
+  heard.add(pool)
+  on.call(pool, 'connect', (client) => client.on('error', () => {}))
 }
 
 /** Whether another server, or the same at another time, may do better. */

@@ -22,19 +22,22 @@ export function checkRetries({ retries = 3 }: RepeatOptions): number {
   return retries
 }
 
-/** Runs `attempt` again, after a pause, as long as `mayRepeat` says so of what it throws. */
+/** Runs `attempt` again, after a pause, as long as `mayRepeat` says so of what it throws, and nobody has given it up. */
 export async function repeat<Result>(
   retries: number,
   attempt: (enter: (phase: Phase) => void) => Promise<Result>,
   mayRepeat: (error: unknown, phase: Phase) => boolean,
+  signal: AbortSignal | undefined,
 ): Promise<Result> {
   for (let count = 0; ; count++) {
     let phase: Phase = 'connecting'
     try {
       return await attempt((next) => (phase = next))
     } catch (error) {
+      signal?.throwIfAborted()
       if (!mayRepeat(error, phase) || count >= retries) throw error
       await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
+      signal?.throwIfAborted()
     }
   }
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskError } from '@taskstream/task-api'
-import type { TransactionSource } from '@taskstream/task-api'
+import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../dialects/sqlite-errors.ts'
 import { ownWord } from './own-word.ts'
 
@@ -35,10 +35,16 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   return immediateTransactions((use) => use(database, run), options)
 }
 
+/** The statements that ask connections how long they would wait. */
+const asking = new WeakMap<SqliteDatabase, { get(): unknown }>()
+
 /** The driver would wait for another process with the event loop standing still. Statements of the user's own may wait as they are set to. */
 function beginAtOnce(database: SqliteDatabase): void {
-  // Asked each time: the user may have changed it, and SQLite puts the number into the prepared statement.
-  const { timeout } = (database.prepare('pragma busy_timeout') as { get(): { timeout: unknown } }).get()
+  let asked = asking.get(database)
+  // Of a pragma that is prepared, SQLite keeps the answer; of the same as a table it is asked each time.
+  if (!asked) asking.set(database, (asked = database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }))
+  // The user may have changed it.
+  const { timeout } = asked.get() as { timeout: unknown }
   database.exec('pragma busy_timeout = 0')
   try {
     database.exec(beginning)
@@ -55,7 +61,10 @@ export function immediateTransactions<Transaction>(
   const { busyTimeoutMs = 10_000 } = options
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
-  const transact = <Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> => {
+  const transact = <Result>(
+    work: (transaction: Transaction) => Result | Promise<Result>,
+    { signal }: TransactionOptions = {},
+  ): Promise<Result> => {
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
       return Promise.reject<Result>(
@@ -68,7 +77,7 @@ export function immediateTransactions<Transaction>(
     const turn = last.then(async () => {
       let result: Result
       await connect(async (transaction, run) => {
-        await begin(run, busyTimeoutMs)
+        await begin(run, busyTimeoutMs, signal)
         const state = { open: true }
         try {
           result = await inside.run(state, async () => work(transaction))
@@ -93,9 +102,10 @@ export function immediateTransactions<Transaction>(
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
-async function begin(run: Run, busyTimeoutMs: number): Promise<void> {
+async function begin(run: Run, busyTimeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    signal?.throwIfAborted()
     try {
       const begun = run(beginning)
       // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.

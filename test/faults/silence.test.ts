@@ -1,0 +1,311 @@
+/** Connections that fall silent, and tables that somebody has locked: nothing of a node waits for ever, and nothing stays held. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TransactionSource } from '@taskstream/task-api'
+import type { BatchHandler, ProcessOptions, StopReport, TaskNode } from '@taskstream/task-processor'
+import { raw, sql } from '@taskstream/task-sql'
+import { mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { createPool } from 'mysql2/promise'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openNodeFixture } from '../e2e/fixture.ts'
+import type { NodeFixture, NodeOptions } from '../e2e/fixture.ts'
+import { canRun, isMysql, subjectName, textColumn } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openSilentProxy } from './silent-proxy.ts'
+import type { SilentProxy } from './silent-proxy.ts'
+
+const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
+  new Map(tasks.map((task) => [task, TaskDecision.success()]))
+
+interface Pool {
+  readonly transactions: TransactionSource<AnyTransaction>
+  end(): Promise<void>
+}
+
+const connectMs = 2_000
+
+/** As the guide says: the server, too, lets go of a transaction of which it hears nothing more. */
+function openPool(url: string): Pool {
+  if (isMysql) {
+    const pool = createPool({ uri: url, connectionLimit: 8, connectTimeout: connectMs })
+    pool.on('connection', (connection) => void connection.query('set session idle_transaction_timeout = 1'))
+    return { transactions: mysql2Transactions(pool) as TransactionSource<AnyTransaction>, end: () => pool.end() }
+  }
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 8,
+    connectionTimeoutMillis: connectMs,
+    idle_in_transaction_session_timeout: 1_000,
+  })
+  pool.on('error', () => {})
+  return { transactions: pgTransactions(pool) as TransactionSource<AnyTransaction>, end: () => pool.end() }
+}
+
+describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a database that says nothing', () => {
+  let it: NodeFixture
+  let proxy: SilentProxy
+  let pool: Pool
+  beforeAll(async () => {
+    it = await openNodeFixture('silence')
+    await it.complete(async (transaction) => {
+      await it.subject.execute(transaction, sql`create table effect (identifier ${textColumn})`)
+      return { completed: [], lost: [] }
+    })
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await it.next()
+    proxy = await openSilentProxy(it.subject.location.at)
+    pool = openPool(proxy.url)
+  })
+  afterEach(() => proxy[Symbol.asyncDispose]())
+
+  const identifiers = Array.from({ length: 20 }, (_, index) => `t${index}`)
+  const nodeOf = (options: NodeOptions = {}): TaskNode<AnyTransaction> =>
+    it.nodeOf({ transactions: pool.transactions, statementTimeoutMs: 300, ...options })
+  const effects = async (): Promise<string[]> => {
+    const rows = await it.subject.transactions(async (transaction) => [
+      ...(await it.subject.execute(transaction, sql`select identifier from effect where identifier like ${`${it.topic}/%`}`)),
+    ])
+    return rows.map(({ identifier }) => String(identifier).slice(it.topic.length + 1)).toSorted()
+  }
+  const write = async (transaction: AnyTransaction, batch: readonly HeldTask[]): Promise<void> => {
+    for (const { identifier } of batch)
+      await it.subject.execute(transaction, sql`insert into effect (identifier) values (${`${it.topic}/${identifier}`})`)
+  }
+
+  /** How a topic is processed; `silence` is called once a batch is held. */
+  const modes: readonly [string, (silence: () => void) => ProcessOptions<AnyTransaction>][] = [
+    [
+      'in batches',
+      (silence) => ({
+        size: 10,
+        handler: async (batch) => {
+          silence()
+          return succeedAll(batch)
+        },
+      }),
+    ],
+    [
+      'in small batches',
+      (silence) => ({
+        size: 1,
+        concurrency: 10,
+        handler: async (batch) => {
+          silence()
+          return succeedAll(batch)
+        },
+      }),
+    ],
+    [
+      'in order, without two of an identifier',
+      (silence) => ({
+        size: 5,
+        order: 'priority',
+        handler: async (batch) => {
+          silence()
+          return succeedAll(batch)
+        },
+      }),
+    ],
+    [
+      'with what a handler writes',
+      (silence) => ({
+        size: 10,
+        // What a handler says in its transaction has no limit but the driver's: of another batch it might be that.
+        concurrency: 1,
+        handler: async (_, { complete }) => {
+          await complete(async (transaction, held) => {
+            await write(transaction, held)
+            silence()
+            return succeedAll(held)
+          })
+        },
+      }),
+    ],
+    [
+      'in one transaction',
+      (silence) => ({
+        mode: 'transactional',
+        concurrency: 1,
+        size: 10,
+        handler: async (_, { complete }) => {
+          await complete(async (transaction, held) => {
+            await write(transaction, held)
+            silence()
+            return succeedAll(held)
+          })
+        },
+      }),
+    ],
+  ]
+
+  describe.each(modes)('%s', (name, optionsOf) => {
+    const order = name.startsWith('in order') ? { order: 'priority' as const } : undefined
+
+    test('keeps nobody from completing over another connection what was held, once', async () => {
+      if (order) await it.next(order)
+      await it.push(...identifiers)
+      await using node = nodeOf()
+      let silent = 0
+      node.process(
+        it.topic,
+        optionsOf(() => {
+          if (silent++ === 0) proxy.silence()
+        }),
+      )
+      await node.start()
+      await expect.poll(() => it.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+      if (await effects().then(({ length }) => length > 0)) expect(await effects()).toEqual(identifiers.toSorted())
+    })
+
+    test('is asked again, over another connection, by whoever polls', async () => {
+      if (order) await it.next(order)
+      await using node = nodeOf()
+      node.process(it.topic, { ...optionsOf(() => {}), idleMs: 50 })
+      await node.start()
+      proxy.silence()
+      await it.push(...identifiers)
+      await expect.poll(() => it.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+    })
+  })
+
+  describe('while a node stops', () => {
+    const times = { graceMs: 200, abortMs: 200, leaveMs: 1_600 }
+    /** Far more than the sum of them, and far less than anything else that could end. */
+    const late = 12_000
+    const within = async <Result>(work: Promise<Result>): Promise<Result> => {
+      const { promise, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error(`It has not ended within ${late} ms`)), late)
+      try {
+        return await Promise.race([work, promise])
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    const faults: readonly [string, () => Promise<AsyncDisposable | void>][] = [
+      ['whose connections have fallen silent', async () => proxy.silence()],
+      [
+        'that has fallen silent to everybody',
+        async () => {
+          proxy.new = 'silent'
+          proxy.silence()
+        },
+      ],
+      [
+        'that refuses new connections',
+        async () => {
+          proxy.new = 'refused'
+          proxy.silence()
+        },
+      ],
+      ['whose tables somebody has locked', () => lockTables()],
+    ]
+    const handlers: readonly [string, (onHeld: () => void) => BatchHandler<AnyTransaction>][] = [
+      [
+        'that lets go',
+        (onHeld) =>
+          async (_, { signal }) => {
+            onHeld()
+            await new Promise((resolve) => signal.addEventListener('abort', resolve))
+            return new Map<HeldTask, TaskDecision>()
+          },
+      ],
+      [
+        'that is stuck',
+        (onHeld) => async () => {
+          onHeld()
+          return new Promise(() => {})
+        },
+      ],
+    ]
+    const cases = faults.flatMap(([fault, begin]) => handlers.map(([how, handler]) => ({ fault, begin, how, handler })))
+
+    test.each(cases)(
+      '$fault, with a handler $how, it ends within its time, and says what it leaves',
+      async ({ begin, handler }) => {
+        await it.push('a', 'b')
+        const node = nodeOf({ statementTimeoutMs: 60_000, leaseMs: 200_000 })
+        const held = Promise.withResolvers<void>()
+        node.process(it.topic, { handler: handler(held.resolve) })
+        await node.start()
+        await held.promise
+        const fault = await begin()
+        const report: StopReport = await within(node.stop(times))
+        // Nothing of it keeps a connection of the pool.
+        await within(pool.end().catch(() => {}))
+        await fault?.[Symbol.asyncDispose]()
+        const left = report.abandoned.map(({ identifier }) => identifier).toSorted()
+        const returned = report.returned.map(({ identifier }) => identifier).toSorted()
+        expect([...left, ...returned].toSorted()).toEqual(['a', 'b'])
+        if (returned.length > 0) expect(await it.states()).toEqual({ ready: 2 })
+      },
+    )
+  })
+
+  describe('because somebody has locked its tables', () => {
+    test('has been asked too late for nothing that stays held, and keeps few of those who asked', async () => {
+      await using node = nodeOf({ leaseMs: 120_000 })
+      node.process(it.topic, { handler: succeedAll, idleMs: 20 })
+      await node.start()
+      await it.push('before')
+      await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
+      await it.push(...identifiers.map((identifier) => ({ identifier, due: new Date(Date.now() + 1_500) })))
+      const lock = await lockTables()
+      let given = 0
+      const hear = (): void => void given++
+      using _ = { [Symbol.dispose]: () => clearInterval(timer) }
+      const timer = setInterval(hear, 300)
+      await expect.poll(() => given, { timeout: 20_000 }).toBeGreaterThan(8)
+      expect(await waiting()).toBeLessThan(8)
+      await lock[Symbol.asyncDispose]()
+      await it.push('after')
+      await expect.poll(() => it.states(), { timeout: 30_000 }).toEqual({ succeeded: 22 })
+    })
+  })
+
+  async function lockTables(): Promise<AsyncDisposable> {
+    const session = await it.subject.session()
+    if (isMysql) {
+      await it.subject.execute(session.transaction, raw('select 1'))
+      await (session.transaction as unknown as { query(text: string): Promise<unknown> }).query(
+        'lock tables task write, task_owner write, task_topic write',
+      )
+    } else {
+      const lock = async (): Promise<void> => {
+        await session.begin()
+        await it.subject.execute(
+          session.transaction,
+          raw('lock table taskstream.task, taskstream.task_owner in access exclusive mode'),
+        )
+      }
+      // A node that has the one and waits for the other may be there.
+      await lock().catch(async (error: unknown) => {
+        expect(error).toMatchObject({ code: '40P01' })
+        await session.rollback()
+        await lock()
+      })
+    }
+    return {
+      [Symbol.asyncDispose]: async () => {
+        if (isMysql) await (session.transaction as unknown as { query(text: string): Promise<unknown> }).query('unlock tables')
+        else await session.rollback()
+        await session.close()
+      },
+    }
+  }
+
+  /** Sessions of the server that wait for the lock. */
+  async function waiting(): Promise<number> {
+    const [row] = await it.subject.transactions(async (transaction) =>
+      it.subject.execute(
+        transaction,
+        isMysql
+          ? sql`select count(*) as waiting from information_schema.processlist where state like 'Waiting for table%'`
+          : sql`select count(*) as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      ),
+    )
+    return Number(row?.['waiting'])
+  }
+})
