@@ -15,6 +15,13 @@ import { testTasks } from '@taskstream/task-testing'
 import { createConnection, createPool } from 'mysql2/promise'
 import type { Connection, PoolConnection } from 'mysql2/promise'
 import pg from 'pg'
+import {
+  asMariadbAdministrator,
+  asPostgresAdministrator,
+  createMariadbUsers,
+  createPostgresUsers,
+  isWorker,
+} from './databases/least-privilege.ts'
 import { createOracle, openOracle } from './databases/oracle-subject.ts'
 
 /** A transaction of whatever driver: the suite never looks inside. */
@@ -31,6 +38,13 @@ export interface Session {
   rollback(): Promise<void>
   /** Closes the connection, as a client that goes away. */
   close(): Promise<void>
+}
+
+/** Who migrates. */
+interface Owner {
+  readonly transactions: TransactionSource<AnyTransaction>
+  /** How another process opens the database as this user. */
+  readonly at: string
 }
 
 export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
@@ -50,8 +64,11 @@ export interface Subject extends AsyncDisposable {
   tasks(options?: TasksOptions): Tasks
   /** Commits what `work` does, on a connection that the subject keeps. */
   readonly transactions: TransactionSource<AnyTransaction>
-  session(): Promise<Session>
-  /** A statement of the suite's own. */
+  /** Of the worker, unless another user is named. */
+  session(as?: Owner): Promise<Session>
+  /** The owner of the tables: somebody else where the suite works with the least rights. */
+  readonly owner: Owner
+  /** A statement of the suite's own, run with every right there is. */
   execute(transaction: AnyTransaction, statement: Statement): Promise<readonly Row[]>
 }
 
@@ -77,23 +94,40 @@ const pooler = process.env['TASKSTREAM_PGBOUNCER']
 /** Whether this project's engine can run here; where it cannot, the global setup says why. */
 export const canRun: boolean = !(isPostgres || isMysql || isOracle) || (server !== undefined && (!pooled || pooler !== undefined))
 
+/**
+ * Whether the suite works with the least rights. Not on a server of the user's own, where it makes no users; two of the PostgreSQL projects do,
+ * so that each promise is also tested with every right.
+ */
+export const leastPrivilege: boolean =
+  subjectName === 'postgres-15' ||
+  subjectName === 'mariadb' ||
+  (subjectName === 'postgres-partitioned' && !process.env['TASKSTREAM_POSTGRES_URL'])
+
 /** An empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
   if (subjectName === 'testing') return openTesting()
   const subject = await create(server ?? '')
-  await subject.tasks().migrate(subject.transactions)
+  await subject.tasks().migrate(subject.owner.transactions)
+  await subject.grant?.()
   return subject
 }
 
-function create(direct: string): Promise<Subject> {
+/** What is not migrated yet; where rights are the least, they are to be granted then. */
+type Unmigrated = Subject & { readonly grant?: () => Promise<void> }
+
+function create(direct: string): Promise<Unmigrated> {
   if (isPostgres) return createPostgres()
   if (isMysql) return createMysql(direct)
   return isOracle ? createOracle(direct, repositories) : createSqlite()
 }
 
-async function createPostgres(): Promise<Subject> {
+async function createPostgres(): Promise<Unmigrated> {
   const direct = server ?? ''
   const name = `taskstream_test_${randomBytes(6).toString('hex')}`
+  if (leastPrivilege) {
+    const users = await createPostgresUsers(direct, name)
+    return { ...(await openPostgres(users.worker, users.remove, users.owner)), grant: users.grant }
+  }
   await once(direct, `create database ${name}`)
   const url = new URL((pooled ? pooler : server) ?? '')
   url.pathname = `/${name}`
@@ -108,10 +142,17 @@ async function once(url: string, statement: string): Promise<void> {
 }
 
 /** An existing PostgreSQL database, as a worker process opens it. */
-export async function openPostgres(url: string, remove: () => Promise<void> = async () => {}): Promise<Subject> {
+export async function openPostgres(
+  url: string,
+  remove: () => Promise<void> = async () => {},
+  owner: string = url,
+): Promise<Subject> {
   const pool = new pg.Pool({ connectionString: url, max: 10 })
   pool.on('error', () => {})
   const transactions = pgTransactions(pool) as TransactionSource<AnyTransaction>
+  const owners = owner === url ? pool : new pg.Pool({ connectionString: owner, max: 10 })
+  owners.on('error', () => {})
+  const execute = isWorker(url) ? asPostgresAdministrator : fromPg.execute
   const open: pg.Client[] = []
   return {
     engine: 'postgres',
@@ -123,9 +164,10 @@ export async function openPostgres(url: string, remove: () => Promise<void> = as
       postgres({ partitioned: subjectName === 'postgres-partitioned' }),
       fromPg as SqlAdapter<AnyTransaction, 'async'>,
     ),
-    execute: async (transaction, statement) => fromPg.execute(transaction as pg.PoolClient, statement),
-    session: async () => {
-      const client = new pg.Client({ connectionString: url })
+    owner: { transactions: pgTransactions(owners) as TransactionSource<AnyTransaction>, at: owner },
+    execute: async (transaction, statement) => execute(transaction as pg.PoolClient, statement),
+    session: async (as) => {
+      const client = new pg.Client({ connectionString: as?.at ?? url })
       client.on('error', () => {})
       await client.connect()
       open.push(client)
@@ -140,13 +182,18 @@ export async function openPostgres(url: string, remove: () => Promise<void> = as
     [Symbol.asyncDispose]: async () => {
       await Promise.all(open.map((client) => client.end()))
       await pool.end()
+      if (owners !== pool) await owners.end()
       await remove()
     },
   }
 }
 
-async function createMysql(direct: string): Promise<Subject> {
+async function createMysql(direct: string): Promise<Unmigrated> {
   const name = `taskstream_test_${randomBytes(6).toString('hex')}`
+  if (leastPrivilege) {
+    const users = await createMariadbUsers(direct, name)
+    return { ...(await openMysql(subjectName, users.worker, users.remove, users.owner)), grant: users.grant }
+  }
   await onceMysql(direct, `create database ${name}`)
   const url = new URL(direct)
   url.pathname = `/${name}`
@@ -160,8 +207,17 @@ async function onceMysql(url: string, statement: string): Promise<void> {
 }
 
 /** An existing database of MariaDB or MySQL, as a worker process opens it. */
-async function openMysql(subject: string, url: string, remove: () => Promise<void> = async () => {}): Promise<Subject> {
+async function openMysql(
+  subject: string,
+  url: string,
+  remove: () => Promise<void> = async () => {},
+  owner: string = url,
+): Promise<Subject> {
   const pool = createPool({ uri: url, connectionLimit: 10 })
+  const owners = owner === url ? pool : createPool({ uri: owner, connectionLimit: 10 })
+  const execute: SqlAdapter<PoolConnection, 'async'>['execute'] = isWorker(url)
+    ? (connection, statement) => asMariadbAdministrator(connection, statement, url)
+    : fromMysql2.execute
   const open: Connection[] = []
   return {
     engine: 'mariadb',
@@ -170,9 +226,10 @@ async function openMysql(subject: string, url: string, remove: () => Promise<voi
     connections: Infinity,
     transactions: mysql2Transactions(pool) as TransactionSource<AnyTransaction>,
     tasks: repositories(subject === 'mysql' ? mysql() : mariadb(), fromMysql2 as SqlAdapter<AnyTransaction, 'async'>),
-    execute: async (transaction, statement) => fromMysql2.execute(transaction as PoolConnection, statement),
-    session: async () => {
-      const connection = await createConnection({ uri: url })
+    owner: { transactions: mysql2Transactions(owners) as TransactionSource<AnyTransaction>, at: owner },
+    execute: async (transaction, statement) => execute(transaction as PoolConnection, statement),
+    session: async (as) => {
+      const connection = await createConnection({ uri: as?.at ?? url })
       connection.on('error', () => {})
       open.push(connection)
       return {
@@ -189,6 +246,7 @@ async function openMysql(subject: string, url: string, remove: () => Promise<voi
     [Symbol.asyncDispose]: async () => {
       await Promise.all(open.map((connection) => connection.end().catch(() => {})))
       await pool.end()
+      if (owners !== pool) await owners.end()
       await remove()
     },
   }
@@ -209,12 +267,14 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
   const adapter: SqlAdapter<AnyTransaction, 'sync'> = subject === 'node-sqlite' ? fromNodeSqlite : fromBetterSqlite3
   const database = await open()
   const opened = [database]
+  const transactions = sqliteTransactions(database as SqliteDatabase)
   return {
     engine: 'sqlite',
     location: { subject, at: file },
     writers: 1,
     connections: file === ':memory:' ? 1 : Infinity,
-    transactions: sqliteTransactions(database as SqliteDatabase),
+    transactions,
+    owner: { transactions, at: file },
     tasks: repositories(sqlite(), adapter),
     execute: async (transaction, statement) => adapter.execute(transaction, statement),
     session: async () => {
@@ -259,6 +319,7 @@ async function openTesting(): Promise<Subject> {
     writers: 1,
     connections: 1,
     transactions,
+    owner: { transactions, at: ':memory:' },
     tasks: ({ owner, clock: given = () => new Date() } = {}) => {
       const set =
         (verb: (...args: readonly unknown[]) => unknown): typeof verb =>

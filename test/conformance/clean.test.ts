@@ -1,6 +1,6 @@
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
+import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, isPostgres } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -154,6 +154,26 @@ describe.skipIf(!canRun)('cleaning up', () => {
     expect(await codeOf(() => purgeOwners(-1))).toBe('ARGUMENT_INVALID')
   })
 
+  testOn(['postgres-18'])('refresh is for the owner and for who may maintain the table, and others are told', async () => {
+    const ask = (text: string): Promise<unknown> => it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+    const refresh = (): Promise<unknown> =>
+      codeOf(() =>
+        it.commit(async (transaction) => {
+          await it.subject.execute(transaction, raw('set local role maintainer'))
+          return it.tasks.refresh(transaction)
+        }),
+      )
+    await ask('drop role if exists maintainer')
+    await ask('create role maintainer; grant usage on schema taskstream to maintainer')
+    try {
+      expect(await refresh()).toBe('PERMISSION_DENIED')
+      await ask('grant maintain on taskstream.task to maintainer')
+      expect(await refresh()).toBeUndefined()
+    } finally {
+      await ask('drop owned by maintainer; drop role maintainer')
+    }
+  })
+
   test('limitStatements limits, or does nothing, and refuses what is no time', async () => {
     expect(await it.commit((transaction) => it.tasks.limitStatements(transaction, 1_000))).toBeUndefined()
     await expect(it.commit(async (transaction) => it.tasks.limitStatements(transaction, 0))).rejects.toMatchObject({
@@ -174,7 +194,7 @@ describe.skipIf(!canRun)('cleaning up', () => {
   })
 
   test('refresh renews statistics', async () => {
-    expect(await it.commit((transaction) => it.tasks.refresh(transaction))).toBeUndefined()
+    expect(await it.subject.owner.transactions((transaction) => it.tasks.refresh(transaction))).toBeUndefined()
   })
 
   testOn(['postgres'])('purge passes over what another transaction is working on', async () => {

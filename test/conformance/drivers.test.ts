@@ -214,11 +214,11 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   onPostgres('transactions are at READ COMMITTED, whatever the database is set to', async () => {
     const session = await subject.session()
     const name = new URL(at).pathname.slice(1)
-    await session.transaction.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`)
+    await subject.execute(session.transaction, raw(`alter database "${name}" set default_transaction_isolation = 'serializable'`))
     const other = await driver.open(at)
     const level = await other.transactions((transaction) => query(other, transaction, sql`show transaction_isolation`))
     await other.close()
-    await session.transaction.query(`alter database "${name}" reset default_transaction_isolation`)
+    await subject.execute(session.transaction, raw(`alter database "${name}" reset default_transaction_isolation`))
     await session.close()
     expect(level).toBe('read committed')
   })

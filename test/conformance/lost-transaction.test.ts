@@ -30,7 +30,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
   let other: postgresJs.Sql
   beforeAll(async () => {
     subject = await openSubject()
-    other = postgresJs(subject.location.at, { max: 1 })
+    other = postgresJs(subject.owner.at, { max: 1 })
     await other`create table invoice (id text)`
   })
   afterAll(async () => {
@@ -41,7 +41,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
   for (const end of ['returns', 'throws']) {
     test(`leaves the next one on its connection alone when its work ${end}`, async () => {
       await other`truncate invoice`
-      const sql = postgresJs(subject.location.at, { max: 1, onnotice: () => {} })
+      const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
       const source = transactions(sql)
       const goOn = Promise.withResolvers<void>()
       const lost = source(async (transaction) => {
@@ -65,7 +65,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
     })
 
     test(`does not end the process when its work ${end} and nobody has connected again`, async () => {
-      const sql = postgresJs(subject.location.at, { max: 1, onnotice: () => {} })
+      const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
       const goOn = Promise.withResolvers<void>()
       const source = transactions(sql)
       const lost = source(async (transaction) => {

@@ -87,7 +87,7 @@ describe.skipIf(!canRun)('partitions', () => {
 
   test('is detached when its topic is destroyed, and not before', async () => {
     await it.nextTopic()
-    const session = await it.subject.session()
+    const session = await it.subject.session(it.subject.owner)
     expect(await codeOf(() => detachPartition(client(session), it.topic))).toBe('TOPIC_IN_USE')
     await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
     expect(await detachPartition(client(session), it.topic)).toBe(true)
@@ -106,7 +106,7 @@ describe.skipIf(!canRun)('partitions', () => {
     const reader = await it.subject.session()
     await reader.begin()
     await it.tasks.page(reader.transaction, other)
-    const session = await it.subject.session()
+    const session = await it.subject.session(it.subject.owner)
     const [row] = (await client(session).query('select pg_backend_pid() as pid')).rows as { pid: number }[]
     const detached = detachPartition(client(session), it.topic).catch((error: unknown) => error)
     await expect.poll(() => leaf(it.topic)).toMatchObject({ pending: true })
@@ -121,7 +121,7 @@ describe.skipIf(!canRun)('partitions', () => {
     const initialize = (): Promise<unknown> =>
       codeOf(() => it.commit((transaction) => it.tasks.initialize(transaction, it.topic)))
     expect(await initialize()).toBe('PARTITION_DETACHING')
-    const again = await it.subject.session()
+    const again = await it.subject.session(it.subject.owner)
     expect(await detachPartition(client(again), it.topic)).toBe(true)
     expect(await initialize()).toBe(true)
     await works(it.topic)

@@ -41,7 +41,8 @@ describe.skipIf(!canRun)('repair', () => {
   afterAll(() => it[Symbol.asyncDispose]())
 
   const run = (statement: Statement): Promise<unknown> => it.commit((transaction) => it.subject.execute(transaction, statement))
-  const repair = (): Promise<Repair> => it.commit<Repair>((transaction) => it.tasks.repair(transaction, it.topic))
+  const repair = (transactions = it.subject.transactions): Promise<Repair> =>
+    transactions<Repair>((transaction) => it.tasks.repair(transaction, it.topic))
   const pushAll = (): Promise<unknown> => it.push('a', 'b', 'a', { identifier: 'c', priority: 5 }, 'b')
   /** Polls and completes one after the other, until nothing is found. */
   const workOff = async (tasks = it.tasks): Promise<string> => {
@@ -267,7 +268,8 @@ describe.skipIf(!canRun)('repair', () => {
       if (drawn) expect(await codeOf(pushAgain)).toBe('SEQUENCE_BEHIND')
       // What failed has drawn numbers too.
       if (drawn) await run(sql`update ${task} set sequence = sequence + 10000 where topic = ${it.topic} and sequence = ${next}`)
-      expect((await repair()).sequence).toBe(drawn ? 'moved' : 'ahead')
+      // Not every user may move it.
+      expect((await repair(it.subject.owner.transactions)).sequence).toBe(drawn ? 'moved' : 'ahead')
       expect((await repair()).sequence).toBe('ahead')
       const [first] = await pushAgain()
       expect(first!.sequence).toBeGreaterThan(drawn ? next + 10_000 : next)

@@ -30,12 +30,14 @@ export async function openOracle(
   const pool = await oracledb.createPool({ ...attributesOf(at), poolMin: 0, poolMax: 10 })
   const adapter = fromOracledb(oracledb)
   const open: Connection[] = []
+  const transactions = oracledbTransactions(pool) as TransactionSource<AnyTransaction>
   return {
     engine: 'oracle',
     location: { subject: 'oracle', at },
     writers: Infinity,
     connections: Infinity,
-    transactions: oracledbTransactions(pool) as TransactionSource<AnyTransaction>,
+    transactions,
+    owner: { transactions, at },
     tasks: repositories(oracle(), adapter as SqlAdapter<AnyTransaction, 'async'>),
     execute: async (transaction, statement) => adapter.execute(transaction as OracledbConnection, statement),
     session: async () => {

@@ -13,7 +13,7 @@ describe.skipIf(!canRun).each(mysqlDrivers)("$name: a transaction source's work"
   let open: OpenDriver
   beforeAll(async () => {
     subject = await openSubject()
-    open = await driver.open(subject.location.at)
+    open = await driver.open(subject.owner.at)
     await byOther(raw('create table invoice (id varchar(9))'))
     await byOther(raw('create table account (name varchar(9) primary key, amount int)'))
   })

@@ -5,6 +5,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { administratorOf } from '../databases/least-privilege.ts'
 import { openPostgres, openSubject } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { prepare } from './restored.ts'
@@ -65,7 +66,7 @@ export async function openReplaced(): Promise<Replaced> {
   const nameOf = (saved: string): string => `${name}_${saved}`
   const saved = new Set<string>()
   const ask = async (database: string, statement: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: at(database) })
+    const client = new pg.Client({ connectionString: administratorOf(at(database)) })
     await client.connect()
     await client.query(statement).finally(() => client.end())
   }
@@ -118,9 +119,14 @@ export async function openReplaced(): Promise<Replaced> {
       const file = join(tmpdir(), `taskstream-dump-${randomBytes(6).toString('hex')}`)
       stack.defer(() => rmSync(file, { force: true }))
       const command = findPgDump() ?? ''
-      execFileSync(command, ['--format=custom', `--file=${file}`, ...options, at(name)])
+      execFileSync(command, ['--format=custom', `--file=${file}`, ...options, administratorOf(at(name))])
       return () =>
-        execFileSync(command.replace(/dump$/, 'restore'), ['--exit-on-error', ...options, `--dbname=${at(name)}`, file])
+        execFileSync(command.replace(/dump$/, 'restore'), [
+          '--exit-on-error',
+          ...options,
+          `--dbname=${administratorOf(at(name))}`,
+          file,
+        ])
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

@@ -7,6 +7,7 @@ import { openBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, postgres } from '@taskstream/task-sql/postgres'
 import { describe, expect } from 'vitest'
+import { administratorOf } from '../databases/least-privilege.ts'
 import { findMariaDb } from '../databases/mariadb-server.ts'
 import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
@@ -138,7 +139,7 @@ describe.skipIf(!canRun)('under a process that lives on', () => {
     const living = { tasks: subject.tasks(), transactions: subject.transactions }
     await prepare(living)
     await push(living, identifiersOf(few))
-    const restore = dumpMariaDb(subject.location.at)
+    const restore = dumpMariaDb(administratorOf(subject.location.at))
     await workOff(living, identifiersOf(few))
     restore()
     await using other = await reopenSubject(subject.location)

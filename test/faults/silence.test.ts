@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openNodeFixture } from '../e2e/fixture.ts'
 import type { NodeFixture, NodeOptions } from '../e2e/fixture.ts'
+import { administratorOf } from '../databases/least-privilege.ts'
 import { canRun, isMysql, subjectName, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { openSilentProxy } from './silent-proxy.ts'
@@ -266,7 +267,8 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
   })
 
   async function lockTables(): Promise<AsyncDisposable> {
-    const session = await it.subject.session()
+    // Who works may lock no table.
+    const session = await it.subject.session({ ...it.subject.owner, at: administratorOf(it.subject.location.at) })
     if (isMysql) {
       await it.subject.execute(session.transaction, raw('select 1'))
       await (session.transaction as unknown as { query(text: string): Promise<unknown> }).query(

@@ -233,6 +233,20 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['conformance/migrate#at once applies each step once', 'conformance/migrate#refuses tables of a later release'],
   },
   {
+    promise:
+      'Whoever works needs the rights that the guide lists, and no more; one that is missing is said by name, with what to grant',
+    tests: ['conformance/grants#none is granted in vain', 'conformance/grants#is right again once'],
+  },
+  {
+    promise: 'Row security that may hide tasks is refused by name: nobody polls nothing for ever',
+    tests: ['conformance/grants#nobody waits for ever', 'conformance/grants#policies that hide some'],
+  },
+  {
+    promise:
+      "Somebody else's function, first in the search path, is not called for PostgreSQL's own; no temporary table is read for one of ours",
+    tests: ['conformance/search-path'],
+  },
+  {
     promise: 'Bad input is refused by name, with nothing written; nothing that was given becomes SQL',
     tests: ['conformance/bad-input', 'conformance/option-names', 'conformance/values#of any kind come back'],
   },

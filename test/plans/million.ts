@@ -47,14 +47,16 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
       ? `(select seq as n from seq_1_to_${count}) s`
       : `(with recursive s (n) as (select 1 union all select n + 1 from s where n < ${count}) select n from s)`
   }
+  // Statistics come when they are asked for.
+  const calm = postgres
+    ? 'alter table taskstream.task set (autovacuum_enabled = off)'
+    : mariadb && 'alter table task stats_persistent = 1, stats_auto_recalc = 0'
+  if (calm) await subject.transactions((transaction) => subject.execute(transaction, raw(calm)))
   await subject.transactions(async (transaction: AnyTransaction) => {
     const run = (text: string): Promise<unknown> => subject.execute(transaction, raw(text))
     await tasks.register(transaction)
     for (const [topic, options] of Object.entries(topicsOfMillion)) await tasks.initialize(transaction, topic, options)
-    // Statistics come when they are asked for.
-    if (postgres) await run(`alter table taskstream.task set (autovacuum_enabled = off)`)
     if (mariadb) {
-      await run('alter table task stats_persistent = 1, stats_auto_recalc = 0')
       // Two bars join texts here too, until the load is over.
       await run(`set sql_mode = concat(@@sql_mode, ',pipes_as_concat')`)
     }

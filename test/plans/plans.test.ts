@@ -190,7 +190,7 @@ describe.skipIf(!canRun)('at a million rows', () => {
         recorder.kept = kept
         if (!analysed) return
         if (subject.engine === 'mariadb') await subject.transactions((transaction) => subject.execute(transaction, analyze))
-        else await subject.transactions((transaction) => tasks.refresh(transaction))
+        else await subject.owner.transactions((transaction) => tasks.refresh(transaction))
       })
 
       // Until it is analysed, PostgreSQL 15 reads a topic's index rather than look up hundreds of keys (docs/decisions/plans.md).

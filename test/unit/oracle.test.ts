@@ -5,6 +5,7 @@ import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromOracledb, oracle } from '@taskstream/task-sql/oracle'
 import oracledb from 'oracledb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { grantsOf } from '../databases/grants.ts'
 import { bindErrors } from '../oracle/binds.ts'
 import { check } from '../oracle/check.ts'
 import type { Checked } from '../oracle/check.ts'
@@ -47,6 +48,11 @@ describe('every statement that the dialect can emit', () => {
     const polls = checked.recorded.filter(({ verb, text }) => verb === 'poll' && text.includes('skip locked'))
     expect(polls.filter(({ text, options }) => !options.resultSet && !text.includes('json_table'))).toEqual([])
   })
+})
+
+test('what the guide of grants has people run is Oracle’s grammar', () => {
+  for (const block of ['oracle: administrator', 'oracle: worker'])
+    for (const statement of grantsOf(block, {})) expect([statement, ...parseErrors(statement)]).toEqual([statement])
 })
 
 test('any number of tasks is the same statement', async () => {

@@ -103,7 +103,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    * @returns whether it was there
    */
   destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
-  /** Renews the statistics that the database plans with. */
+  /** Renews the statistics that the database plans with. @throws TaskError PERMISSION_DENIED on PostgreSQL, unless the user owns the tables or may maintain them */
   refresh(transaction: Transaction): Outcome<E, void>
   /**
    * Has the server end each further statement of this transaction that takes longer, in milliseconds, 1 to a day, where it can and the session has

@@ -47,7 +47,10 @@ export const taskErrorCodes = {
   DATABASE_MISSING: 'DATABASE_MISSING',
   /** The server does not let this user in: the name or the password is wrong, or it may not connect from here. */
   AUTHENTICATION_FAILED: 'AUTHENTICATION_FAILED',
-  /** The user may not do this in the database. What the transaction wrote is not committed. */
+  /**
+   * The user may not do this in the database, or is kept from rows by row security: `data.needed` is what to grant, where that is known, and
+   * `data.tables` whose rows are hidden. What the transaction wrote is not committed.
+   */
   PERMISSION_DENIED: 'PERMISSION_DENIED',
   /** The server takes no writes: it is a standby, or set to read only. Nothing was written: go to the primary. A SQLite file: this process may not write it. */
   DATABASE_READ_ONLY: 'DATABASE_READ_ONLY',

@@ -204,6 +204,13 @@ export interface Dialect {
   readonly latest: Statement
 
   /**
+   * Asked at every start and expiry, and before a topic is said to be unknown; absent where a database hides no rows.
+   *
+   * @throws TaskError PERMISSION_DENIED where it hides rows of ours from this user, who would pass over tasks for ever
+   */
+  checkSeen?(): Verb<void>
+
+  /**
    * Asked before tasks are only locked, and not made active; absent where nothing is in the way.
    *
    * @throws TaskError RUNTIME_UNSUPPORTED where what one server has locked another may take

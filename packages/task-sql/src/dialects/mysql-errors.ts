@@ -1,6 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Shortage } from '@taskstream/task-api'
 import { busy } from './busy.ts'
+import { permissionDenied } from './mysql-rights.ts'
 import { nameOf } from './name-of.ts'
 import { sequenceBehind } from '../sequence-behind.ts'
 
@@ -131,14 +132,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  if (permissionNumbers.has(errno)) {
-    return new TaskError(
-      'PERMISSION_DENIED',
-      `The database does not let this user do that: grant it the right, or use another user (${error.message})`,
-      { errno },
-      because,
-    )
-  }
+  if (permissionNumbers.has(errno)) return permissionDenied(error, errno)
   // ER_NO_SUCH_TABLE
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)

@@ -121,9 +121,11 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
 
 function* findTables(schema: Statement): Verb<boolean> {
   const [row] = yield sql`
-    select version() as version, count(*) as found
+    select version() as version,
+           coalesce(sum(table_name = 'task_migration'), 0) as found,
+           coalesce(sum(table_name in ('task_turn', 'task_lane')) > 0 or sum(table_name in ('task', 'task_topic', 'task_sequence')) = 3, 0) as others
       from information_schema.tables
-     where table_schema = ${schema} and table_name = 'task_migration'`
+     where table_schema = ${schema} and table_name in ('task_migration', 'task_turn', 'task_lane', 'task', 'task_topic', 'task_sequence')`
   const version = String(row?.['version'])
   // https://github.com/pingcap/tidb/issues/69720
   if (/tidb/i.test(version)) {
@@ -131,6 +133,14 @@ function* findTables(schema: Statement): Verb<boolean> {
       'RUNTIME_UNSUPPORTED',
       `This server is ${version}: TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so that two workers would be given the same task`,
       { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
+    )
+  }
+  // A user sees the tables that it has a right on. Of ours this one is made first.
+  if (Number(row?.['found']) === 0 && Number(row?.['others']) > 0) {
+    throw new TaskError(
+      'PERMISSION_DENIED',
+      'This user may not read which version the tables are of: grant SELECT on task_migration to it, as an administrator',
+      { needed: 'SELECT on task_migration' },
     )
   }
   return Number(row?.['found']) > 0

@@ -91,9 +91,9 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
          and ${historyOf(tables, raw(sessionsRun))} = ${known.history}
          and o.owner = ${known.owner}
          and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)
-         and pg_current_xact_id_if_assigned() is null
+         and pg_catalog.pg_current_xact_id_if_assigned() is null
          and ${drawn(tables)} between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1
-         and (select cache_size from pg_sequence_parameters(${tables.sequenceName}::regclass)) = 1
+         and (select cache_size from pg_catalog.pg_sequence_parameters(${tables.sequenceName}::regclass)) = 1
          and not exists (select from ${task} t where ${inTopic(tables, partitioned ? known.topic : raw('p.topic'))} and t.listed and ${ready})),
     fresh as materialized (
       select t.ctid as place

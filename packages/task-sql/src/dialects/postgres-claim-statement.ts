@@ -106,14 +106,14 @@ function claimStatement(
   // passed over.
   const free = sql`${ready} and not ${lockedHere}`
   const places = mayLock ? columns : raw('t.ctid as place')
-  const session = sql`case when run = ${known.run}::text then run else set_config('taskstream.run', ${run}, false) end`
+  const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
   return sql`
     with start as materialized (
       select p.topic,
-             pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean,
-             pg_snapshot_xmin(pg_current_snapshot()) as low,
+             pg_catalog.pg_current_xact_id_if_assigned() is null and pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean,
+             pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) as low,
              ${drawn(tables)} as bound,
-             (select cache_size from pg_sequence_parameters(${tables.sequenceName}::regclass)) as cache,
+             (select cache_size from pg_catalog.pg_sequence_parameters(${tables.sequenceName}::regclass)) as cache,
              (select 1 from ${task} t where ${inTopic(tables, tables.partitioned ? topic : raw('p.topic'))} and t.listed and ${ready}
                order by t.topic, t.sequence limit 1) is not null as relisted,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
@@ -144,8 +144,8 @@ function claimStatement(
       from claimed c
      union all
     select ${noHeld},
-           concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
-                     coalesce((case when s.clean and exists (select from claimed) then pg_current_xact_id() end)::text, '-'),
+           pg_catalog.concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
+                     coalesce((case when s.clean and exists (select from claimed) then pg_catalog.pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
                      s.relisted,
@@ -160,9 +160,9 @@ function claimStatement(
  */
 export function historyOf({ partitioned, schema, taskName, sequenceName }: PostgresTables, run: Statement): Statement {
   const storage = partitioned
-    ? sql`pg_relation_filenode(to_regclass(format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))})))`
-    : sql`pg_relation_filenode(${taskName}::regclass)`
-  return sql`concat_ws('/', p.generation, concat_ws('.', ${storage}, pg_relation_filenode(${sequenceName}::regclass)), ${run})`
+    ? sql`pg_catalog.pg_relation_filenode(pg_catalog.to_regclass(pg_catalog.format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))})))`
+    : sql`pg_catalog.pg_relation_filenode(${taskName}::regclass)`
+  return sql`pg_catalog.concat_ws('/', p.generation, pg_catalog.concat_ws('.', ${storage}, pg_catalog.pg_relation_filenode(${sequenceName}::regclass)), ${run})`
 }
 
 /** The last sequence that was drawn. */
@@ -176,12 +176,12 @@ export function runOf(history: string): string | null {
 }
 
 /** As the session keeps it: what it says is so for as long as there is a session. */
-export const sessionsRun: string = "current_setting('taskstream.run', true)"
+export const sessionsRun: string = "pg_catalog.current_setting('taskstream.run', true)"
 
 /** The server's start, the reset of its statistics by a crash, and the database: one that is restored or cloned is another. */
 const run =
-  raw(`concat_ws('/', extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()),
-                          (select d.oid from pg_database d where d.datname = current_database()))`)
+  raw(`pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()),
+                          (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()))`)
 
 /** The topic, where its value is no part of the plan: a partition is only found by a value. */
 export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {
@@ -274,5 +274,5 @@ export function activate({ task }: PostgresTables, owner: SqlValue, now: number 
              owner = ${owner},
              attempt = t.attempt + 1,
              tries = t.tries + 1,
-             started = ${now === null ? raw('statement_timestamp()') : sql`to_timestamp(${now}::float8 / 1000)`}`
+             started = ${now === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${now}::float8 / 1000)`}`
 }

@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { Shortage } from '@taskstream/task-api'
 import { busy } from './busy.ts'
 import { nameOf } from './name-of.ts'
+import { permissionDenied } from './postgres-rights.ts'
 import { sequenceBehind } from '../sequence-behind.ts'
 
 /** There never was a connection. */
@@ -63,11 +64,11 @@ const ended = /^Client was closed|^Client has already been|^Cannot use a pool af
  * PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. A
  * library may have wrapped the driver's error: it is then the cause of what it throws.
  */
-export function classifyPostgresError(error: unknown): TaskError | undefined {
-  return nameOf(error, classify)
+export function classifyPostgresError(error: unknown, schema?: string): TaskError | undefined {
+  return nameOf(error, (one) => classify(one, schema))
 }
 
-function classify(error: Error): TaskError | undefined {
+function classify(error: Error, schema?: string): TaskError | undefined {
   const code = String((error as { code?: unknown }).code ?? '')
   if (code === '25P02' || error.name === 'AbortedTransactionError') {
     return new TaskError(
@@ -110,14 +111,7 @@ function classify(error: Error): TaskError | undefined {
       { cause: error },
     )
   }
-  if (code === '42501') {
-    return new TaskError(
-      'PERMISSION_DENIED',
-      `The database does not let this user do that: grant it the right, or use another user (${error.message})`,
-      {},
-      { cause: error },
-    )
-  }
+  if (code === '42501') return permissionDenied(error, schema)
   if (code === '25006') {
     return new TaskError(
       'DATABASE_READ_ONLY',

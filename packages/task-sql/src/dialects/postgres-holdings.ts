@@ -112,7 +112,7 @@ function* noteHeld(tables: PostgresTables, topic: string, owner: string, sequenc
   yield sql`
     insert into ${tables.holding} (topic, owner, chunk)
     select ${topic}, ${owner}, chunk
-      from unnest(${`{${[...chunks].join(',')}}`}::int8[]) chunk`
+      from pg_catalog.unnest(${`{${[...chunks].join(',')}}`}::int8[]) chunk`
 }
 
 /**
@@ -125,7 +125,7 @@ function* tidyListing(tables: PostgresTables): Verb<void> {
       from ${tables.holding} h
       join ${tables.topic} p on p.topic = h.topic
      where p.listing
-       and current_setting('transaction_isolation') = 'read committed'
+       and pg_catalog.current_setting('transaction_isolation') = 'read committed'
      order by h.chunk
      limit ${tidySize}
        for update of h skip locked`

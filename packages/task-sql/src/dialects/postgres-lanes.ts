@@ -13,7 +13,7 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
     lockLanes: function* (topic, candidates, limit) {
       // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
       const rows = yield sql`
-        select wanted.lane, wanted.place, current_setting('transaction_isolation') as isolation
+        select wanted.lane, wanted.place, pg_catalog.current_setting('transaction_isolation') as isolation
           from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place
                   from (${candidates}) c
                  group by 1
@@ -36,11 +36,11 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
     meet: function* (topic, identifiers) {
       const rows = yield sql`
-        select l.lane, current_setting('transaction_isolation') as isolation
+        select l.lane, pg_catalog.current_setting('transaction_isolation') as isolation
           from ${lanes} l
          where l.topic = ${topic}
            and l.lane in (select ${laneCount}::int4 + ${laneOf(raw('r.identifier'))}
-                            from unnest(array(select jsonb_array_elements_text(${JSON.stringify(identifiers)}::jsonb))) r (identifier))
+                            from pg_catalog.unnest(array(select pg_catalog.jsonb_array_elements_text(${JSON.stringify(identifiers)}::jsonb))) r (identifier))
          order by l.lane
            for update of l`
       const isolation = String(rows[0]?.['isolation'] ?? 'read committed')
@@ -59,13 +59,13 @@ export function openTopic({ attach, lane: lanes }: PostgresTables, topic: string
     sql`
       insert into ${lanes} (topic, lane)
       select ${topic}, lane
-        from generate_series(0, ${2 * laneCount - 1}::int4) as lane
+        from pg_catalog.generate_series(0, ${2 * laneCount - 1}::int4) as lane
           on conflict (topic, lane) do nothing`,
   ]
 }
 
 function laneOf(identifier: Statement): Statement {
-  return sql`(hashtextextended(${identifier}, 0) & ${raw(String(laneCount - 1))})::int4`
+  return sql`(pg_catalog.hashtextextended(${identifier}, 0) & ${raw(String(laneCount - 1))})::int4`
 }
 
 function isolationUnsupported(topic: string, found: string): TaskError {

@@ -12,11 +12,11 @@ const setting = 'taskstream.locked'
 
 /** True for a row `t` that this transaction has polled and only locked. */
 export const lockedHere: Statement = raw(
-  `coalesce(((select nullif(current_setting('${setting}', true), '')::jsonb) -> t.sequence::text)::int8 = t.attempt, false)`,
+  `coalesce(((select nullif(pg_catalog.current_setting('${setting}', true), '')::jsonb) -> t.sequence::text)::int8 = t.attempt, false)`,
 )
 
 /** Notes the rows of a query, if there are any; no text comes of it. A transaction locks by its first poll only: nothing was noted before. */
 export function noteLocked(rows: string): Statement {
   return raw(`case when exists (select from ${rows})
-                   then left(set_config('${setting}', (select jsonb_object_agg(sequence, attempt)::text from ${rows}), true), 0) end`)
+                   then pg_catalog.left(pg_catalog.set_config('${setting}', (select pg_catalog.jsonb_object_agg(sequence, attempt)::text from ${rows}), true), 0) end`)
 }

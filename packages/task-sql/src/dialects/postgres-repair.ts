@@ -20,7 +20,7 @@ export function postgresRepair(tables: PostgresTables): Pick<Dialect, 'advanceSe
   return {
     // The row is locked from here on: whoever would persist a floor passes it over.
     renewTopic: function* (topic) {
-      yield sql`update ${topics} p set generation = floor(random() * 9007199254740991)::bigint where p.topic = ${topic}`
+      yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`
         with missed as materialized (
           select t.topic, t.owner, t.sequence >> ${raw(String(chunkBits))} as chunk, count(*) as count
@@ -47,7 +47,7 @@ export function postgresRepair(tables: PostgresTables): Pick<Dialect, 'advanceSe
 function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
   const { sequence, turnSequence } = tables
   const is = (condition: Statement): Statement => sql`case when ${condition} then 1 else 0 end`
-  const mayMove = (name: Statement): Statement => sql`has_sequence_privilege(${name.texts[0] ?? ''}, 'update')`
+  const mayMove = (name: Statement): Statement => sql`pg_catalog.has_sequence_privilege(${name.texts[0] ?? ''}, 'update')`
   const [row] = yield sql`
     select ${is(sql`${last(tables, 'task')} > ${drawn(sequence)} or ${last(tables, 'turn')} > ${drawn(turnSequence)}`)} as behind,
            ${is(sql`${mayMove(sequence)} and ${mayMove(turnSequence)}`)} as may`
@@ -75,10 +75,10 @@ function* move(tables: PostgresTables): Verb<void> {
   const { schema, sequence, turnSequence } = tables
   const one = (name: Statement, table: 'task' | 'turn'): Statement => sql`
     with alone as materialized (
-      select pg_try_advisory_xact_lock(hashtextextended(${`taskstream.move.${schema}.${table}`}, 0)) as alone),
+      select pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.move.${schema}.${table}`}, 0)) as alone),
     target as materialized (
       select ${last(tables, table)} as last from alone where alone)
-    select setval(${name.texts[0] ?? ''}::regclass, target.last + ${raw(String(leap))})
+    select pg_catalog.setval(${name.texts[0] ?? ''}::regclass, target.last + ${raw(String(leap))})
       from target,
            lateral (select ${drawn(name)} as drawn where target.last is not null offset 0) s
      where s.drawn < target.last`

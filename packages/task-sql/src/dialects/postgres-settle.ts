@@ -20,11 +20,11 @@ export function* settleByLocks(tables: PostgresTables, history: string, pending:
   if (performance.now() - pending.since < patienceMs) return pending
   const [row] = yield sql`
     select case when ${raw(sessionsRun)} = ${runOf(history)} then 1 else 0 end as same,
-           (select string_agg(l.virtualtransaction, ' ')
-              from pg_locks l
+           (select pg_catalog.string_agg(l.virtualtransaction, ' ')
+              from pg_catalog.pg_locks l
              where l.locktype = 'relation'
                and l.relation = ${tables.taskName}::regclass
-               and l.database = (select d.oid from pg_database d where d.datname = current_database())
+               and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
                and l.mode = 'RowExclusiveLock') as holders`
   // Another database, or server, says nothing of this one.
   if (Number(row?.['same']) !== 1) return pending

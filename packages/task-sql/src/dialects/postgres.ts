@@ -14,6 +14,7 @@ import { limitedLocks } from './limited-locks.ts'
 import { openTopic, postgresLanes } from './postgres-lanes.ts'
 import { postgresOverview } from './postgres-overview.ts'
 import { postgresRepair } from './postgres-repair.ts'
+import { postgresRights } from './postgres-rights.ts'
 import { postgresClaim } from './postgres-claim.ts'
 import { drawn } from './postgres-claim-statement.ts'
 import { lockedHere } from './postgres-locks.ts'
@@ -55,7 +56,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const scale = postgresScale(tables)
   const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
     // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
-    with: sql`with started as materialized (select pg_current_xact_id(), ${drawn(tables)} as drawn${wake && options.notify !== false ? sql`, pg_notify(${channel}, ${topic})` : nothing})`,
+    with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), ${drawn(tables)} as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
   const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
@@ -64,26 +65,36 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     tables,
     migrations: postgresMigrations(tables),
     beginMigration: [
-      sql`select from pg_advisory_xact_lock(hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
+      // What another role has put in the way of a name of PostgreSQL's own is not called by whoever may make everything.
+      raw('set local search_path = pg_catalog, pg_temp'),
+      sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
       // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
       // takes the schema to be missing that was committed meanwhile. It is there then.
-      raw(`do $$ begin create schema if not exists ${quote(schema)}; exception when unique_violation then null; end $$`),
+      // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
+      raw(`do $$ begin
+             if pg_catalog.to_regnamespace('${quote(schema)}') is null then
+               create schema if not exists ${quote(schema)};
+             end if;
+           exception when unique_violation then null;
+           end $$`),
       migrationTable(tables.migration),
     ],
     script: transactionScript,
     findTables: function* () {
-      const there = yield sql`select 1 as there from pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
+      const there =
+        yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
       return there.length > 0
     },
     // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
-    now: (clock) => (clock === null ? raw('statement_timestamp()') : sql`to_timestamp(${clock}::float8 / 1000)`),
-    instant: (epochMs) => sql`to_timestamp(${epochMs}::float8 / 1000)`,
+    now: (clock) =>
+      clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
+    instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
     plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
-    epochMs: (column) => sql`trunc(extract(epoch from ${column}) * 1000)::int8`,
+    epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
     json: (text) => sql`${text}::json`,
     text: (value) => sql`cast(${value} as text)`,
     condition: 'condition',
-    jsonArray: (values) => sql`json_build_array(${values})::text`,
+    jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
     true: raw('true'),
     false: raw('false'),
     rows: unnest,
@@ -97,7 +108,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
       const rows = yield sql`
         select t.sequence
-          from unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
+          from pg_catalog.unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
                lateral (select t.sequence
                           from ${tables.task} t
                          where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
@@ -124,14 +135,15 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       sql`delete from ${tables.holding} where topic = ${topic}`,
       sql`delete from ${tables.lane} where topic = ${topic}`,
     ],
-    tellChange: (name) => (options.notify === false ? [] : [sql`select from pg_notify(${activationChannel(channel)}, ${name})`]),
-    analyze: [sql`analyze ${tables.task}`],
+    tellChange: (name) =>
+      options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
+    ...postgresRights(tables),
     limitStatements: (timeoutMs) => [
-      sql`select from set_config('statement_timeout', ${String(timeoutMs)}, true) where current_setting('statement_timeout') = '0'`,
+      sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
     ],
     ...postgresHoldings(tables),
     ...postgresRepair(tables),
-    classify: classifyPostgresError,
+    classify: (error) => classifyPostgresError(error, schema),
   }
 }
 
@@ -169,7 +181,8 @@ function unnest(columns: readonly RowColumn[]): Statement {
   }
   const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
   const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
-  return sql`unnest(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
+  // Of several arrays, PostgreSQL takes no other name, and means its own.
+  return sql`${raw(arrays.length === 1 ? 'pg_catalog.unnest' : 'unnest')}(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
 }
 
 /**
@@ -199,7 +212,7 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
        }`,
     take: locked
       ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
-           started = coalesce(to_timestamp(${now}::float8 / 1000), transaction_timestamp())`
+           started = coalesce(pg_catalog.to_timestamp(${now}::float8 / 1000), pg_catalog.transaction_timestamp())`
       : nothing,
     tries: raw(locked ? '(t.tries + 1)' : 't.tries'),
     value,
@@ -230,7 +243,7 @@ function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
     ...sql`
     with inserted as (${insert})
     select low, count,
-           case when high - low + 1 > count then (select string_agg(sequence::text, ',' order by sequence) from inserted) end as sequences
+           case when high - low + 1 > count then (select pg_catalog.string_agg(sequence::text, ',' order by sequence) from inserted) end as sequences
       from (select min(sequence) as low, max(sequence) as high, count(*)::int as count from inserted) inserted`,
     anyScale: true,
   }
@@ -243,7 +256,7 @@ function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
 function* affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>> {
   const rows = yield sql`
     with touched as (${update})
-    select count(*)::int as count, case when count(*) < ${expected.length}::int then string_agg(sequence::text, ',') end as sequences
+    select count(*)::int as count, case when count(*) < ${expected.length}::int then pg_catalog.string_agg(sequence::text, ',') end as sequences
       from touched`
   if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
   const sequences = String(rows[0]?.['sequences'] ?? '')

@@ -33,7 +33,7 @@ function* store({ dialect, now }: Context, topic: string, active: boolean): Verb
   checkTopic(topic)
   const [known] = yield sql`
     select a.active from ${topics} p left join ${activation} a on a.topic = p.topic where p.topic = ${topic}`
-  if (!known) throw topicUnknown(topic)
+  if (!known) throw yield* topicUnknown(dialect, topic)
   const value = active ? dialect.true : dialect.false
   const changed = dialect.now(now())
   const added =

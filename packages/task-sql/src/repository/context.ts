@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { Dialect } from '../dialect.ts'
 import type { SqlValue } from '../statement.ts'
 import type { Templates } from '../templates.ts'
+import type { Verb } from '../transaction.ts'
 import type { Polling } from './polling.ts'
 
 /** A task that is no more than that. */
@@ -25,7 +26,9 @@ export interface Context {
   readonly single: Templates<SingleTask>
 }
 
-export function topicUnknown(topic: string): TaskError {
+/** @throws TaskError PERMISSION_DENIED where the topic's row may be there and is not seen */
+export function* topicUnknown(dialect: Dialect, topic: string): Verb<TaskError> {
+  if (dialect.checkSeen) yield* dialect.checkSeen()
   return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
     topic,
   })

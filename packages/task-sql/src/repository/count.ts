@@ -36,7 +36,7 @@ export function* count(
                   group by t.topic, ${filterStateNumber}) c on c.topic = p.topic
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic, c.state`
-  if (topic !== undefined && rows.length === 0) throw topicUnknown(topic)
+  if (topic !== undefined && rows.length === 0) throw yield* topicUnknown(dialect, topic)
   const counts = new Map<string, Map<FilterState, TaskCount>>()
   for (const row of rows) {
     const name = String(row['topic'])

@@ -20,6 +20,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   const dead = (holder: Statement): Statement => sql`
     ${holder} <> ${owner}
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
+  if (dialect.checkSeen) yield* dialect.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
   const found = byTopic(yield dialect.heldBy(dead, limit))
   const rows: Row[] = []

@@ -66,7 +66,7 @@ function* claimSome(
   for (;;) {
     const claim = yield* claimAs(request, expected)
     const { polling, ownerKnown } = claim
-    if (!polling) throw topicUnknown(topic)
+    if (!polling) throw yield* topicUnknown(dialect, topic)
     if (!ownerKnown) throw ownerUnknown(owner)
     pollings.set(topic, polling)
     if (isSamePolling(polling, expected)) return { ...claim, polling }

@@ -62,7 +62,7 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
   if (checked.every(({ plain }) => plain)) {
     const insertion = insertPlain(context, topic, checked, heads)
     const sequences = yield* context.dialect.inserted(insertion, topic, checked.length)
-    if (sequences.length === 0) throw topicUnknown(topic)
+    if (sequences.length === 0) throw yield* topicUnknown(context.dialect, topic)
     // Sequences ascend in the order of the rows given.
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
@@ -231,7 +231,7 @@ function* findDuplicates(
             join ${dialect.tables.task} t on t.external_id = r.external_id
            where t.topic = ${topic} and t.external_id is not null
            ${dialect.latest}`
-  if (inserted.length === 0 && rows.length === 0) throw topicUnknown(topic)
+  if (inserted.length === 0 && rows.length === 0) throw yield* topicUnknown(dialect, topic)
   return new Map(rows.map((row) => [String(row['external_id']), row]))
 }
 

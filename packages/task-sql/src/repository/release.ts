@@ -39,6 +39,6 @@ function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb
            ${dialect.epochMs(dialect.now(clock))} as now
       from ${dialect.tables.topic} p
      where p.topic = ${topic}`
-  if (!next) throw topicUnknown(topic)
+  if (!next) throw yield* topicUnknown(dialect, topic)
   return next['due'] === null ? undefined : Math.max(0, toNumber(next['due']) - toNumber(next['now']))
 }

@@ -30,7 +30,7 @@ export function* repair(context: Context, topic?: string): Verb<Repair> {
       from ${dialect.tables.topic} p
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic`
-  if (topic !== undefined && topics.length === 0) throw topicUnknown(topic)
+  if (topic !== undefined && topics.length === 0) throw yield* topicUnknown(dialect, topic)
   const total = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0 }
   for (const row of topics) {
     const counts = yield* repairTopic(context, row)

@@ -69,7 +69,7 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
    * Brings the tables to this release, in one transaction of `transactions`. Does nothing where nothing is to be done, and may run
    * in several processes at once.
    *
-   * @throws TaskError SCHEMA_NEWER if a later release has been here: nothing was written
+   * @throws TaskError SCHEMA_NEWER if a later release has been here, PERMISSION_DENIED if this user may not change the tables: nothing was written
    */
   migrate(transactions: TransactionSource<Transaction>): Promise<Migration>
   /**

@@ -74,12 +74,12 @@ export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<
 /** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */
 export function* checkKnown({ dialect }: Context, topic: string): Verb<void> {
   const known = yield sql`select 1 as known from ${dialect.tables.topic} where topic = ${topic}`
-  if (known.length === 0) throw topicUnknown(topic)
+  if (known.length === 0) throw yield* topicUnknown(dialect, topic)
 }
 
 /** @throws TaskError TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
 export function* checkKeyed({ dialect }: Context, topic: string, verb: string): Verb<void> {
   const [row] = yield sql`select stage from ${dialect.tables.topic} where topic = ${topic}`
-  if (!row) throw topicUnknown(topic)
+  if (!row) throw yield* topicUnknown(dialect, topic)
   if (row['stage'] === null) throw topicNotKeyed(topic, verb)
 }

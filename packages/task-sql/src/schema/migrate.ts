@@ -59,6 +59,7 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   const known = dialect.migrations.at(-1)?.version ?? 0
   const there = yield* dialect.findTables()
+  if (there && dialect.checkSeen) yield* dialect.checkSeen()
   // Every column: which there are depends on the version.
   const rows = !there ? [] : yield sql`select * from ${dialect.tables.migration}`
   const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
@@ -66,11 +67,17 @@ export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   return { found, known, works: found >= known && worksFrom <= known }
 }
 
-/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the schema that is there */
+/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the schema that is there; PERMISSION_DENIED where rows are hidden */
 export function* checkSchema(dialect: Dialect): Verb<void> {
   const { found, known, works } = yield* schemaStatus(dialect)
   if (found === 0)
-    throw new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', { known })
+    throw new TaskError(
+      'SCHEMA_MISSING',
+      'The tables of taskstream are not in this database, or this user may not see them: run migrate',
+      {
+        known,
+      },
+    )
   if (found < known) {
     throw new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, {
       found,

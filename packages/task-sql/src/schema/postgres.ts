@@ -1,7 +1,7 @@
 import type { MigrationStep } from '../dialect.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { raw, sql } from '../statement.ts'
-import { attachFunction, leafStorage } from './postgres-partitions.ts'
+import { attachAsOwner, attachFunction, leafStorage } from './postgres-partitions.ts'
 import { prettyView } from './pretty.ts'
 
 /**
@@ -166,6 +166,13 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
           ) with (fillfactor = 70)`,
         sql`create index task_periodic_due on ${tables.periodic} (due) where due is not null`,
       ],
+    },
+    {
+      version: 5,
+      name: 'partitions by the owner',
+      // Code that does not know it calls the same function.
+      worksFrom: 2,
+      statements: attachAsOwner(tables),
     },
   ]
 }

@@ -1,0 +1,32 @@
+/** What a user may not do on MariaDB or MySQL, told with what to grant. */
+import { TaskError } from '@taskstream/task-api'
+
+/** "SELECT, INSERT command denied to user 'shop'@'10.0.0.1' for table `app`.`task`"; MySQL leaves the database out, and says 'task'. */
+const denied = /^(.+) command denied to user (\S+) for (?:table|column '[^']*' in table) (\S+)$/
+
+/** "Access denied for user 'shop'@'%' to database 'app'" */
+const deniedDatabase = /^Access denied for user (\S+) to database '(.+)'$/
+
+/** The server names what is missing, unless its messages are in another language: then they are repeated as they are. */
+export function permissionDenied(error: Error, errno: number): TaskError {
+  const [, privilege, , table] = denied.exec(error.message) ?? []
+  const [, , database] = deniedDatabase.exec(error.message) ?? []
+  const because = { cause: error }
+  if (privilege !== undefined && table !== undefined) {
+    const needed = `${privilege} on ${table.replaceAll(/['`]/g, '')}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not do that: grant ${needed} to it, as an administrator, or use another user (${error.message})`,
+      { errno, needed },
+      because,
+    )
+  }
+  return new TaskError(
+    'PERMISSION_DENIED',
+    database === undefined
+      ? `The database does not let this user do that: grant it the right, or use another user (${error.message})`
+      : `This user may not use the database ${database}: is its name right? If so, grant the user its rights on our tables there (${error.message})`,
+    { errno },
+    because,
+  )
+}

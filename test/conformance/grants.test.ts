@@ -1,0 +1,296 @@
+/** Rights that are missing: said by name, with what to grant. What is granted is docs/guides/grants.md. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskError } from '@taskstream/task-api'
+import { periodicTasks } from '@taskstream/task-scheduler'
+import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
+import type { Statement } from '@taskstream/task-sql'
+import { fromPg, postgres } from '@taskstream/task-sql/postgres'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { grantsOf } from '../databases/grants.ts'
+import { canRun, isPostgres } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { codeOf, openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+const onPostgres = testOn(['postgres'])
+const onMariadb = testOn(['mariadb'])
+
+describe.skipIf(!canRun)('a right that is missing', () => {
+  let it: Fixture
+  let database: string
+  let worker: string
+  beforeAll(async () => {
+    it = await openFixture()
+    const { pathname, username } = new URL(it.subject.location.at)
+    database = pathname.slice(1)
+    worker = isPostgres ? username : `${username}@'127.0.0.1'`
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+
+  const run = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+  const errorOf = async (work: () => unknown): Promise<TaskError | undefined> => {
+    try {
+      await work()
+      return undefined
+    } catch (error) {
+      return error as TaskError
+    }
+  }
+
+  /** Every right that the guide grants, one by one. */
+  const rights = async (): Promise<string[]> => {
+    const found = isPostgres
+      ? await run(`
+          select lower(privilege) || ' on ' || case kind when 'S' then 'sequence ' else '' end || 'taskstream.' || name as what
+            from (select r.privilege_type as privilege, c.relkind as kind, c.relname as name
+                    from pg_class c, aclexplode(c.relacl) r
+                   where r.grantee = '${worker}'::regrole and c.relnamespace = 'taskstream'::regnamespace
+                   union all
+                  select r.privilege_type, 'f', p.oid::regprocedure::text
+                    from pg_proc p, aclexplode(p.proacl) r
+                   where r.grantee = '${worker}'::regrole) granted`)
+      : await run(`
+          select concat(lower(privilege_type), ' on ', table_schema, '.', table_name) as what
+            from information_schema.table_privileges
+           where table_schema = '${database}' and grantee like '%${worker.split('@')[0]}%'`)
+    return found.map(({ what }) => String(what).replace(' on taskstream.taskstream.', ' on function taskstream.')).toSorted()
+  }
+
+  /** Something of everything that whoever works does. */
+  const work = async (): Promise<void> => {
+    const tasks = it.subject.tasks()
+    const commit = it.subject.transactions
+    await commit((transaction) => tasks.register(transaction))
+    await commit((transaction) => tasks.heartbeat(transaction))
+    const held = async (topic: string): Promise<HeldTask[]> =>
+      commit<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size: 9 }))
+    for (const condition of ['none', 'singular-by-identifier'] as const) {
+      const topic = `of everything, ${condition}`
+      await commit((transaction) => tasks.initialize(transaction, topic, { condition }))
+      await commit((transaction) => tasks.push(transaction, topic, ['a', 'a', 'b', 'c']))
+      const batch = await held(topic)
+      await commit((transaction) =>
+        tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success()]))),
+      )
+      await held(topic)
+      for (const verb of [tasks.deactivate, tasks.activate, tasks.deactivate])
+        await commit((transaction) => verb(transaction, topic))
+      await commit((transaction) => tasks.activations(transaction))
+      await commit((transaction) => tasks.expire(transaction, { olderThanMs: 60_000, then: 'ready' }))
+      await commit((transaction) => tasks.overview(transaction))
+      await commit((transaction) => tasks.repair(transaction, topic))
+      await commit((transaction) => tasks.purge(transaction, topic))
+      await commit((transaction) => tasks.destroy(transaction, topic))
+    }
+    const timers = periodicTasks(tasks)
+    await commit((transaction) => tasks.initialize(transaction, 'by the clock'))
+    await commit((transaction) => timers.schedule(transaction, { id: 'x', timer: 'hourly', topic: 'by the clock' }))
+    await commit((transaction) => timers.pause(transaction, 'x'))
+    await commit((transaction) => timers.remove(transaction, 'x'))
+    await commit((transaction) => tasks.destroy(transaction, 'by the clock'))
+    await commit((transaction) => tasks.unregister(transaction))
+  }
+
+  test('is named with what it is on, whichever it is, and none is granted in vain', async () => {
+    await work()
+    const granted = await rights()
+    expect(granted.length).toBeGreaterThan(20)
+    const vain: string[] = []
+    for (const right of granted) {
+      await run(`revoke ${right} from ${worker}`)
+      const error = await errorOf(work)
+      await run(`grant ${right} to ${worker}`)
+      if (!error) vain.push(right)
+      else {
+        const object = right.split(/[ .]/).at(-1)
+        expect(error, right).toMatchObject({ code: 'PERMISSION_DENIED', data: { needed: expect.stringContaining(object!) } })
+        expect(error.message, right).toContain(`grant ${String(error.data['needed'])}`)
+      }
+      // Whatever it broke off.
+      await work()
+    }
+    expect(vain).toEqual([])
+  })
+
+  test('is right again once what was said is granted', async () => {
+    const topic = isPostgres ? 'taskstream.task' : `${database}.task`
+    await run(`revoke select, insert, update, delete on ${topic} from ${worker}`)
+    let grants = 0
+    for (let error = await errorOf(work); error && grants < 9; error = await errorOf(work), grants++)
+      await run(`grant ${String(error.data['needed'])} to ${worker}`)
+    expect(grants).toBeGreaterThan(0)
+    expect(await errorOf(work)).toBeUndefined()
+  })
+
+  test('to write does not keep who only reads from looking', async () => {
+    const name = `${database}_reader`
+    const names = { app: database, taskstream_reader: name }
+    await run(isPostgres ? `create role ${name} login` : `create user ${name}@'127.0.0.1'`)
+    for (const statement of grantsOf(`${isPostgres ? 'postgres' : 'mariadb'}: reader`, names)) await run(statement)
+    const at = new URL(it.subject.location.at)
+    at.username = name
+    const reader = await it.subject.session({ ...it.subject.owner, at: at.href })
+    const tasks: Tasks = it.subject.tasks()
+    try {
+      await it.push('a')
+      const { transaction } = reader
+      expect(await tasks.topics(transaction)).toEqual([it.topic])
+      expect(await tasks.overview(transaction)).toMatchObject([{ topic: it.topic, ready: 1 }])
+      expect(await tasks.page(transaction, it.topic)).toMatchObject([{ identifier: 'a' }])
+      expect((await tasks.count(transaction)).size).toBe(1)
+      expect(await codeOf(() => tasks.push(transaction, it.topic, 'b'))).toBe('PERMISSION_DENIED')
+      expect(await codeOf(() => tasks.register(transaction))).toBe('PERMISSION_DENIED')
+      expect(await codeOf(() => tasks.destroy(transaction, it.topic))).toBe('PERMISSION_DENIED')
+    } finally {
+      await reader.close()
+      if (isPostgres) await run(`drop owned by ${name}`)
+      await run(isPostgres ? `drop role ${name}` : `drop user ${name}@'127.0.0.1'`)
+    }
+  })
+
+  test('to poll does not keep who only pushes from pushing', async () => {
+    const name = `${database}_producer`
+    const names = { app: database, taskstream_producer: name }
+    await run(isPostgres ? `create role ${name} login` : `create user ${name}@'127.0.0.1'`)
+    for (const statement of grantsOf(`${isPostgres ? 'postgres' : 'mariadb'}: producer`, names)) await run(statement)
+    const at = new URL(it.subject.location.at)
+    at.username = name
+    const producer = await it.subject.session({ ...it.subject.owner, at: at.href })
+    const tasks: Tasks = it.subject.tasks()
+    try {
+      await producer.begin()
+      await tasks.push(producer.transaction, it.topic, ['a', 'b'])
+      await tasks.push(producer.transaction, it.topic, { identifier: 'c', delayMs: 60_000, externalId: 'c' })
+      await producer.commit()
+      expect(await codeOf(() => tasks.poll(producer.transaction, it.topic))).toBe('PERMISSION_DENIED')
+      await producer.rollback()
+      // It looks which version the tables are of, and they are there.
+      expect(await codeOf(() => tasks.register(producer.transaction))).toBe('PERMISSION_DENIED')
+    } finally {
+      await producer.close()
+      if (isPostgres) await run(`drop owned by ${name}`)
+      await run(isPostgres ? `drop role ${name}` : `drop user ${name}@'127.0.0.1'`)
+    }
+  })
+
+  test('to define is missed by name where the tables are to be changed, and not where they are as they should be', async () => {
+    const table = isPostgres ? 'taskstream.task_migration' : 'task_migration'
+    expect(await it.tasks.migrate(it.subject.transactions)).toMatchObject({ from: expect.any(Number) })
+    const [last] = await run(`select version, name, applied, works_from from ${table} order by version desc limit 1`)
+    const { version, name, applied, works_from } = last!
+    await run(`delete from ${table} where version = ${Number(version)}`)
+    const error = await errorOf(() => it.tasks.migrate(it.subject.transactions))
+    const again: Statement = sql`insert into ${raw(table)} (version, name, applied, works_from)
+      values (${Number(version)}, ${String(name)}, ${String(applied)}, ${Number(works_from)})`
+    await it.commit((transaction) => it.subject.execute(transaction, again))
+    expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringMatching(/owner|CREATE/) })
+  })
+
+  onPostgres('to make a schema is missed by name', async () => {
+    const other = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
+    expect(await errorOf(() => other.migrate(it.subject.transactions))).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      data: { needed: `create on database ${database}` },
+    })
+  })
+
+  onPostgres('to make a schema is not needed where an administrator has made it', async () => {
+    const owner = new URL(it.subject.owner.at).username
+    await run(`revoke create on database ${database} from ${owner}`)
+    await run(`alter table taskstream.task_migration owner to ${owner}`)
+    const [last] = await run('select max(version) as version from taskstream.task_migration')
+    await run(`delete from taskstream.task_migration where version = ${Number(last!['version'])}`)
+    expect(await it.tasks.migrate(it.subject.owner.transactions)).toMatchObject({ to: last!['version'] })
+    await run(`grant create on database ${database} to ${owner}`)
+  })
+
+  test('to renew statistics is missed by name, where the database itself would say nothing', async () => {
+    const error = await errorOf(() => it.commit((transaction) => it.tasks.refresh(transaction)))
+    if (isPostgres) expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('owner') })
+    await it.subject.owner.transactions<void>((transaction: AnyTransaction) => it.tasks.refresh(transaction))
+  })
+
+  // MariaDB has no such thing.
+  if (isPostgres)
+    describe('to see rows', () => {
+      const alter = (tables: readonly string[], what: string): Promise<unknown> =>
+        run(tables.map((table) => `alter table taskstream.${table} ${what}`).join('; '))
+      const secured = async (table: string, policy: string, then: () => Promise<void>): Promise<void> => {
+        await alter([table], 'enable row level security')
+        if (policy !== '') await run(`create policy ours on taskstream.${table} ${policy}`)
+        try {
+          await then()
+        } finally {
+          if (policy !== '') await run(`drop policy ours on taskstream.${table}`)
+          await alter([table], 'disable row level security')
+        }
+      }
+      const hidden = (table: string): object => ({
+        code: 'PERMISSION_DENIED',
+        data: { tables: [`taskstream.${table}`] },
+        message: expect.stringContaining(`create policy taskstream on taskstream.${table} using (true) with check (true)`),
+      })
+
+      for (const table of ['task', 'task_topic', 'task_owner', 'task_migration', 'task_lane', 'task_holding', 'task_periodic'])
+        test(`of ${table} is missed by name, and nobody waits for ever for what is hidden`, async () => {
+          await secured(table, '', async () => {
+            expect(await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))).toMatchObject(
+              hidden(table),
+            )
+            // One that was there before policies came learns of it by the expiry that every node makes now and then.
+            expect(
+              await errorOf(() => it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))),
+            ).toMatchObject(hidden(table))
+          })
+        })
+
+      test('of topics does not make a topic one that was never initialised', async () => {
+        await secured('task_topic', '', async () => {
+          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task_topic'))
+          expect(await errorOf(() => it.poll())).toMatchObject(hidden('task_topic'))
+        })
+      })
+
+      test('to add them is missed by the same name', async () => {
+        await secured('task', 'for select using (true)', async () => {
+          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task'))
+        })
+      })
+
+      test('is there under policies that hide none', async () => {
+        for (const policy of ['using (true)', 'using (true) with check (true)', `to ${worker} using (true)`])
+          await secured('task', policy, async () => expect(await errorOf(work)).toBeUndefined())
+      })
+
+      test('is missing under policies that hide some, or are not for everything, or for another', async () => {
+        for (const policy of [
+          `using (topic = 'mine')`,
+          'using (true) with check (false)',
+          'for select using (true)',
+          'to pg_monitor using (true)',
+        ])
+          await secured('task', policy, async () => {
+            expect(
+              await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction))),
+              policy,
+            ).toMatchObject(hidden('task'))
+          })
+      })
+
+      test('is there for a role that bypasses row security', async () => {
+        await run(`alter role ${worker} bypassrls`)
+        await secured('task', '', async () => expect(await errorOf(work)).toBeUndefined())
+        await run(`alter role ${worker} nobypassrls`)
+      })
+    })
+
+  onMariadb('to see which version the tables are of is missed by name, and not taken for tables that are missing', async () => {
+    const table = `${database}.task_migration`
+    await run(`revoke select on ${table} from ${worker}`)
+    const error = await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))
+    await run(`grant select on ${table} to ${worker}`)
+    expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('task_migration') })
+  })
+})

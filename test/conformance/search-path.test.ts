@@ -1,0 +1,201 @@
+/** Somebody else's functions, operators and tables under names of PostgreSQL's own and of ours: none of them is taken for what is meant. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, PushedTask } from '@taskstream/task-api'
+import { periodicTasks } from '@taskstream/task-scheduler'
+import { raw, sqlTaskRepository } from '@taskstream/task-sql'
+import type { SqlAdapter, Statement } from '@taskstream/task-sql'
+import { fromPg, postgres } from '@taskstream/task-sql/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+/** Every function that a text calls by a name without a schema. */
+const called = /(?<![\w.])([a-z_][a-z_0-9]*)\(/g
+
+type Transact = (each: (transaction: AnyTransaction) => unknown) => Promise<unknown>
+
+/** How a trap is preferred to what is meant: by exactly the type that is given, where what is meant takes another that it can be made. */
+const tempting: Readonly<Record<string, string>> = {
+  text: 'varchar',
+  bigint: 'int4',
+  '"any"': 'text',
+  anyelement: 'text',
+  anyarray: 'text[]',
+}
+
+describe.skipIf(!canRun)("somebody else's schema, first in the search path", () => {
+  let it: Fixture
+  let tasks: Tasks
+  const texts = new Set<string>()
+  const run = (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+
+  /** Whatever is done, with every statement's text noted. */
+  const noting = (adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> =>
+    ({
+      execution: 'async',
+      execute: (transaction: AnyTransaction, statement: Statement, plan?: string) => {
+        texts.add(statement.texts.join('$'))
+        return adapter.execute(transaction, statement, plan)
+      },
+    }) as SqlAdapter<AnyTransaction, 'async'>
+  const work = async (transact: Transact): Promise<void> => {
+    await transact((transaction) => tasks.register(transaction))
+    await transact((transaction) => tasks.heartbeat(transaction))
+    for (const [order, condition] of [
+      ['fifo', 'none'],
+      ['priority', 'none'],
+      ['lifo', 'singular-by-identifier'],
+    ] as const) {
+      const topic = `lured ${order}`
+      await transact((transaction) => tasks.initialize(transaction, topic, { order, condition, keyed: true }))
+      const push = (...identifiers: string[]): Promise<PushedTask[]> =>
+        transact((transaction) => tasks.push(transaction, topic, identifiers)) as Promise<PushedTask[]>
+      const poll = (): Promise<HeldTask[]> =>
+        transact((transaction) => tasks.poll(transaction, topic, { size: 50 })) as Promise<HeldTask[]>
+      const complete = async (batch: readonly HeldTask[]): Promise<unknown> =>
+        transact((transaction) =>
+          tasks.complete(transaction, topic, new Map(batch.map((task, index) => [task, TaskDecision.success(`${index}`)]))),
+        )
+      await push('a')
+      await push(...Array.from({ length: 40 }, (_, index) => `i${index}`))
+      await transact((transaction) => tasks.push(transaction, topic, [{ identifier: 'x', externalId: 'x', headers: { a: '1' } }]))
+      await transact((transaction) => tasks.push(transaction, topic, [{ identifier: 'z', delayMs: 1 }]))
+      await transact((transaction) => tasks.push(transaction, topic, ['a'], { insertion: 'supersede' }))
+      const [first, ...others] = await poll()
+      await complete(others)
+      await transact((transaction) => tasks.handBack(transaction, topic, [first!]))
+      await complete(await poll())
+      await poll()
+      await push('b')
+      const locked = transact(async (transaction) => {
+        const batch = (await tasks.poll(transaction, topic, { size: 1, hold: 'transaction' })) as HeldTask[]
+        return tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.failure('no')])))
+      })
+      await locked
+      await transact((transaction) => tasks.release(transaction, topic))
+      await transact((transaction) => tasks.redrive(transaction, topic, { states: ['failed'] }))
+      await transact((transaction) => tasks.junction(transaction, topic, 'singular', [['m', 'n']]))
+      await transact((transaction) => tasks.expire(transaction, { olderThanMs: 0, then: 'ready' }))
+      await transact((transaction) => tasks.repair(transaction, topic))
+      await transact((transaction) => tasks.deactivate(transaction, topic))
+      await transact((transaction) => tasks.overview(transaction))
+      await transact((transaction) => tasks.count(transaction, { recent: true }))
+      await transact((transaction) => tasks.page(transaction, topic))
+      await transact((transaction) => tasks.purge(transaction, topic, { olderThanMs: 0 }))
+      await transact((transaction) => tasks.destroy(transaction, topic))
+    }
+    const timers = periodicTasks(tasks)
+    await transact((transaction) => tasks.initialize(transaction, 'by the clock'))
+    await transact((transaction) => timers.schedule(transaction, { id: 'x', timer: 'hourly', topic: 'by the clock' }))
+    await transact((transaction) => timers.runNow(transaction, 'x'))
+    await transact((transaction) => timers.list(transaction))
+    await transact((transaction) => timers.remove(transaction, 'x'))
+    await transact((transaction) => tasks.unregister(transaction))
+  }
+  const lured: Transact = (each) =>
+    it.commit(async (transaction: pg.PoolClient) => {
+      await transaction.query('set local search_path = hostile, public')
+      return each(transaction)
+    })
+
+  beforeAll(async () => {
+    it = await openFixture()
+    tasks = it.subject.tasks({ adapt: noting })
+    // What is called is learned by doing it all once, where nothing is in the way.
+    await work((each) => it.commit(each))
+    await run('create schema hostile; grant usage on schema hostile to public')
+    await run('create sequence hostile.called; grant usage on sequence hostile.called to public')
+    const names = [...new Set([...texts].flatMap((text) => [...text.matchAll(/([a-z_][a-z_0-9]*)\(/g)].map(([, name]) => name)))]
+    const found = await run(`
+      select p.proname as name, array(select format_type(a, null) from unnest(p.proargtypes) with ordinality t (a, i) order by i)::text[] as types
+        from pg_proc p
+       where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind in ('f', 'a')
+         and p.proname in (${names.map((name) => `'${name}'`).join(', ')})`)
+    for (const { name, types } of found) {
+      const given = (types as string[]).map((type) => tempting[type] ?? type)
+      const variants = [given, given.map((type) => (type === 'text[]' ? 'int8[]' : type)), ['text', 'text'], ['varchar', 'int4']]
+      for (const variant of variants) await trap(String(name), variant)
+    }
+    for (const name of ['pg_class', 'pg_locks', 'pg_tables', 'pg_database', 'pg_inherits', 'pg_policy'])
+      await run(`create table hostile.${name} as select nextval('hostile.called') from generate_series(1, 0)`)
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+
+  async function trap(name: string, types: readonly string[]): Promise<void> {
+    const parameters = types.filter((type) => !/^(internal|any.*)$/.test(type)).join(', ')
+    await it.commit(async (transaction) => {
+      await it.subject.execute(
+        transaction,
+        raw(`do $do$ begin
+               create function hostile."${name}"(${parameters}) returns text language plpgsql as
+                 $f$ begin perform nextval('hostile.called'); raise exception 'hostile.${name}(${parameters}) was called'; end $f$;
+             exception when duplicate_function then null; end $do$`),
+      )
+    })
+  }
+
+  test('is called by no verb', async () => {
+    await work(lured)
+    const [row] = await run('select is_called from hostile.called')
+    expect(row).toEqual({ is_called: false })
+  })
+
+  test('would be called by who does not say what is meant', async () => {
+    const careless = lured((transaction: pg.PoolClient) => transaction.query(`select hashtextextended('a'::varchar, 0)`))
+    await expect(careless).rejects.toThrow('was called')
+    await run(`select setval('hostile.called', 1, false)`)
+  })
+
+  test('has no function called by a name alone, but where no other could be meant', async () => {
+    const alone = new Set([...texts].flatMap((text) => [...text.matchAll(called)].map(([, name]) => name)))
+    // Words of SQL, and aggregates of numbers and instants, which PostgreSQL has for exactly these types.
+    const meant = ['count', 'max', 'min', 'sum']
+    const words = ['array', 'cast', 'coalesce', 'extract', 'greatest', 'least', 'nullif', 'r', 'row_number', 'unnest']
+    expect([...alone].filter((name) => ![...meant, ...words].includes(String(name)))).toEqual([])
+  })
+
+  // A pooler gives a session's connection to others, and its temporary tables with it.
+  testOn(['postgres-18', 'postgres-15', 'postgres-partitioned'])(
+    'takes no temporary table for one of ours, or of the server',
+    async () => {
+      const tables = ['task', 'task_topic', 'task_owner', 'task_migration', 'pg_class', 'pg_locks', 'pg_policy', 'pg_database']
+      const session = await it.subject.session()
+      const { transaction } = session
+      for (const table of tables) await transaction.query(`create temporary table ${table} (nothing int)`)
+      await work(async (each) => {
+        await session.begin()
+        const result = await each(transaction)
+        await session.commit()
+        return result
+      })
+      await session.close()
+    },
+  )
+
+  test('is not called by a migration, or by what a migration makes', async () => {
+    const client = new pg.Client({ connectionString: it.subject.owner.at })
+    await client.connect()
+    await client.query('set search_path = hostile, public')
+    const other = sqlTaskRepository({ dialect: postgres({ schema: 'lured', partitioned: true }), adapter: fromPg })
+    const transact = async <Result>(each: (transaction: pg.PoolClient) => Promise<Result> | Result): Promise<Result> => {
+      await client.query('begin')
+      const result = await each(client as unknown as pg.PoolClient)
+      await client.query('commit')
+      return result
+    }
+    await other.migrate(transact)
+    await transact((transaction) => other.initialize(transaction, 'partitioned'))
+    await transact((transaction) => other.push(transaction, 'partitioned', 'a'))
+    await transact((transaction) => other.register(transaction))
+    expect(await transact((transaction) => other.poll(transaction, 'partitioned'))).toHaveLength(1)
+    expect((await client.query('show search_path')).rows).toEqual([{ search_path: 'hostile, public' }])
+    await client.end()
+    const [row] = await run('select is_called from hostile.called')
+    expect(row).toEqual({ is_called: false })
+  })
+})
