@@ -59,8 +59,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a transaction that has written moves the floor',
     file: 'dialects/postgres-claim-statement.ts',
-    from: "pg_current_xact_id_if_assigned() is null and current_setting('transaction_isolation') = 'read committed' as clean",
-    to: "current_setting('transaction_isolation') = 'read committed' as clean",
+    from: "pg_catalog.pg_current_xact_id_if_assigned() is null and pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean",
+    to: "pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean",
   },
   {
     name: 'what is handed back is not listed',
