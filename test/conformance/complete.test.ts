@@ -160,6 +160,31 @@ describe.skipIf(!canRun)('complete', () => {
     expect(await next()).toMatchObject({ identifier: 'b' })
   })
 
+  test('keeps the reason that a decision gives, of each task its own, and no longer than until the next poll', async () => {
+    await subject.transactions((transaction) => tasks.push(transaction, topic, ['a', 'b', 'c', { identifier: 'd', maxTries: 1 }]))
+    const [a, b, c, d] = await subject.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size: 4 }))
+    const decisions = new Map([
+      [a!, TaskDecision.filter().because('cancelled')],
+      [b!, TaskDecision.success()],
+      [c!, TaskDecision.retry({ afterMs: 0 }).because('timeout')],
+      [d!, TaskDecision.retry({ afterMs: 0 }).because('timeout')],
+    ])
+    expect((await complete(tasks, decisions)).completed).toEqual([a, b, c, d])
+    const reasonOf = async (task: HeldTask): Promise<string> => {
+      const { state, reason } = (await info(task))!
+      return `${state} ${reason}`
+    }
+    const all = (): Promise<string[]> => Promise.all([a!, b!, c!, d!].map(reasonOf))
+    expect(await all()).toEqual(['filtered cancelled', 'succeeded undefined', 'suspended timeout', 'failed tries'])
+    const cancelled = await subject.transactions<TaskInfo[]>((transaction) =>
+      tasks.page(transaction, topic, { reason: 'cancelled' }),
+    )
+    expect(cancelled.map(({ identifier }) => identifier)).toEqual(['a'])
+    await subject.transactions((transaction) => tasks.release(transaction, topic))
+    await subject.transactions((transaction) => tasks.poll(transaction, topic))
+    expect(await reasonOf(c!)).toBe('active undefined')
+  })
+
   test('takes a batch of a thousand with outputs of their own', async () => {
     const batch = await held(...Array.from({ length: 1_000 }, (_, index) => `t${index}`))
     const decisions = new Map(batch.map((task) => [task, TaskDecision.success(`out ${task.identifier}`)]))

@@ -117,6 +117,12 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 3, failed: 2 })
     expect(seen.filter((one) => one.startsWith('a'))).toEqual(['a0 1', 'a0 2', 'a0 3', 'a2 1', 'a2 2', 'a2 3', 'a4 1'])
     expect(seen.filter((one) => one.startsWith('b'))).toEqual(['b1 1', 'b3 1'])
+    // What has used up its tries is told from what was never to be tried again.
+    const failed = (await fixture.page()).filter(({ state }) => state === 'failed')
+    expect(failed.map(({ input, reason }) => [input, reason])).toEqual([
+      ['1', undefined],
+      ['2', 'tries'],
+    ])
   })
 
   test('refuses numbers that make no sense', () => {

@@ -229,6 +229,30 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     }
   })
 
+  test('that are stopped while they start do not run, and keep their topic from nobody', async () => {
+    const { transactions } = fixture.subject
+    const repository = fixture.subject.tasks()
+    const jobs = new PersistedJobs<AnyTransaction>({ repository, transactions, handlers: { count: () => {} }, topic: 'begun' })
+    const node = new TaskNode({ repository, transactions })
+    open.push(node)
+    await node.start()
+    const starting = jobs.start(node)
+    const stopping = jobs.stop()
+    expect(await codeOf(() => starting)).toBe('LIFECYCLE')
+    await stopping
+    const manager = node.process('other', { handler: () => new Map() })
+    expect(await codeOf(() => jobs.start(node))).toBe('LIFECYCLE')
+    await expect.poll(() => manager.isActive).toBe(true)
+    // The loop of the jobs' own topic has ended, and another takes its tasks.
+    const second = new TaskNode({ repository: fixture.subject.tasks(), transactions })
+    open.push(second)
+    const taken = Promise.withResolvers<string>()
+    second.process('begun', { idleMs: 20, handler: (batch) => (taken.resolve(batch[0]!.identifier), new Map()) })
+    await second.start()
+    await transactions((transaction) => repository.push(transaction, 'begun', 'a'))
+    expect(await taken.promise).toBe('a')
+  })
+
   test('rest while they are paused, and are gone when they are unscheduled', async () => {
     let count = 0
     const jobs = await start({ count: () => void count++ })

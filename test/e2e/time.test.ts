@@ -158,9 +158,11 @@ describe.skipIf(!canRun)('a node in time', () => {
     expect(reasons).toEqual(['began'])
     clock.advance(1)
     await expect.poll(fixture.states).toEqual({ delayed: 1 })
-    expect((await fixture.page())[0]).toMatchObject({ tries: 1, output: expect.stringContaining('longer than 5000 ms') })
+    const tooLong = { reason: 'timeout', output: expect.stringContaining('longer than 5000 ms') }
+    expect((await fixture.page())[0]).toMatchObject({ tries: 1, ...tooLong })
     await expect.poll(() => (clock.advance(60_000), reasons.length)).toBe(3)
     await expect.poll(() => (clock.advance(5_000), fixture.states())).toEqual({ failed: 1 })
+    expect((await fixture.page())[0]).toMatchObject({ tries: 2, ...tooLong })
   })
 
   test('completes what a handler of single tasks has done when its time is up, and hands back what it has not begun', async () => {

@@ -88,7 +88,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
-reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
@@ -131,7 +131,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
-reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
@@ -176,7 +176,7 @@ listed = 0,
 completed = :3,
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
-reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end
 where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 
@@ -219,7 +219,7 @@ listed = 0,
 completed = :3,
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
-reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 end,
+reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
 where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 

@@ -56,6 +56,17 @@ describe('a decision', () => {
     expect(retry({ afterMs: 5 }).merge(failure())).toMatchObject({ result: 'failure', retryAfterMs: undefined })
   })
 
+  test('keeps its reason whatever is added to it, and of two has that of the weightier', () => {
+    const late = failure('日').because('timeout')
+    for (const same of [late, late.include('more'), late.withContinuation(true), late.inAscii(), late.because('timeout')])
+      expect(same.reason).toBe('timeout')
+    expect([late.merge(success()).reason, success().merge(late).reason]).toEqual(['timeout', 'timeout'])
+    expect([late.merge(failure()).reason, failure().merge(late).reason]).toEqual(['timeout', 'timeout'])
+    expect(late.merge(filter().because('cancelled')).reason).toBe('timeout')
+    expect(failure().merge(filter().because('cancelled')).reason).toBeUndefined()
+    expect(() => success().because('whim' as 'timeout')).toThrow(/reason/)
+  })
+
   test('refuses a wait that is none', () => {
     for (const afterMs of [-1, 0.5, Number.NaN, Infinity]) {
       expect(() => retry({ afterMs })).toThrow(

@@ -1,9 +1,9 @@
 import { TaskError } from './task-error.ts'
-import { checkDuration, cutText, taskLimits } from './task-limits.ts'
+import { checkDuration, cutText, invalid, taskLimits } from './task-limits.ts'
 import { taskToString } from './task.ts'
 import type { Task } from './task.ts'
-import { mergeResults, stateOf } from './task-state.ts'
-import type { TaskResult, TaskState } from './task-state.ts'
+import { mergeResults, stateOf, taskReasons } from './task-state.ts'
+import type { TaskReason, TaskResult, TaskState } from './task-state.ts'
 
 const notAscii = /[^\0-\x7F]/
 const notAsciiCharacters = /[^\0-\x7F]/gu
@@ -29,17 +29,21 @@ export class TaskDecision {
   readonly retryAfterMs: number | undefined
   /** Everything that was said about the task, in order; empty when nothing was. */
   readonly explanations: readonly TaskExplanation[]
+  /** Kept with the task, where the result alone does not say why. */
+  readonly reason: TaskReason | undefined
 
   private constructor(
     result: TaskResult,
     explanations: readonly TaskExplanation[] = [],
     continued: boolean = result === 'success',
     retryAfterMs?: number,
+    reason?: TaskReason,
   ) {
     this.result = result
     this.explanations = explanations
     this.continued = continued
     this.retryAfterMs = retryAfterMs
+    this.reason = reason
   }
 
   /** Done. */
@@ -100,7 +104,23 @@ export class TaskDecision {
 
   /** The same decision with another word on whether later steps go on. */
   withContinuation(continued: boolean): TaskDecision {
-    return continued === this.continued ? this : new TaskDecision(this.result, this.explanations, continued, this.retryAfterMs)
+    return continued === this.continued
+      ? this
+      : new TaskDecision(this.result, this.explanations, continued, this.retryAfterMs, this.reason)
+  }
+
+  /**
+   * The same decision for a reason that is kept with the task, and can be filtered by. No tries being left outweighs it.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * TaskDecision.filter('The order was withdrawn').because('cancelled')
+   */
+  because(reason: TaskReason): TaskDecision {
+    if (!taskReasons.includes(reason)) throw invalid('reason', reason, `must be one of ${taskReasons.join(', ')}`)
+    return reason === this.reason
+      ? this
+      : new TaskDecision(this.result, this.explanations, this.continued, this.retryAfterMs, reason)
   }
 
   /** The same decision with one more explanation; nothing given, or given before, changes nothing. */
@@ -108,12 +128,12 @@ export class TaskDecision {
     const added = explain(explanation).filter((one) => !this.explanations.includes(one))
     return added.length === 0
       ? this
-      : new TaskDecision(this.result, [...this.explanations, ...added], this.continued, this.retryAfterMs)
+      : new TaskDecision(this.result, [...this.explanations, ...added], this.continued, this.retryAfterMs, this.reason)
   }
 
   /**
    * One decision of two: the weightier result, both explanations, continued only if both are. Of two suspensions the longer
-   * wait wins, and one without an end is the longest.
+   * wait wins, and one without an end is the longest. The reason is that of the weightier result.
    */
   merge(other: TaskDecision): TaskDecision {
     const explanations = [...this.explanations, ...other.explanations.filter((one) => !this.explanations.includes(one))]
@@ -121,7 +141,9 @@ export class TaskDecision {
     const result = mergeResults(this.result, other.result)
     const retryAfterMs =
       result === 'suspension' && !waits.includes(undefined) ? Math.max(...(waits as readonly number[])) : undefined
-    return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs)
+    const [first, second] = result === this.result ? [this, other] : [other, this]
+    const reason = first.reason ?? (second.result === result ? second.reason : undefined)
+    return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs, reason)
   }
 
   /**
@@ -134,7 +156,7 @@ export class TaskDecision {
     const escaped = message.replaceAll(notAsciiCharacters, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
     const explanation =
       escaped.length > taskLimits.outputLength ? `${escaped.slice(0, taskLimits.outputLength - cut.length)}${cut}` : escaped
-    return new TaskDecision(this.result, [explanation], this.continued, this.retryAfterMs)
+    return new TaskDecision(this.result, [explanation], this.continued, this.retryAfterMs, this.reason)
   }
 
   /** What is kept as the task's output: nothing, the message, an error with its stack, or all of them one below the other. */

@@ -59,8 +59,11 @@ export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'c
 /**
  * Why a task is in its state, where the result alone does not say.
  *
- * - `tries`: failed because no tries were left
+ * - `tries`: failed because no tries were left, of the task's own or of the topic's policy
  * - `lease`: expired, or ready again, because its owner stopped beating. Gone as soon as the task is polled again
- * - `deadline`, `terminated`, `unreachable`, `cancelled`, `timeout`: set by the typed jobs built on the repository
+ * - `deadline`: filtered, because it was polled after its deadline
+ * - `timeout`: failed, or to be retried, because its handler took longer than the topic's `timeoutMs`
+ * - `cancelled`, `terminated`, `unreachable`: nobody wants it any more, somebody has ended it, what it depends on did not succeed. Given by
+ *   handlers, with `TaskDecision.because`
  */
 export type TaskReason = (typeof taskReasons)[number]

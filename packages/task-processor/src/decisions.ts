@@ -1,4 +1,4 @@
-import { carriedDecision, invalid, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import { carriedDecision, invalid, isTaskError, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Decisions } from './task-handler.ts'
@@ -47,8 +47,22 @@ export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | unde
   if (carried) return carried
   try {
     const afterMs = retry?.(task, error)
-    return afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
+    const decision = afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
+    if (isTimeout(error)) return decision.because('timeout')
+    // What would have been tried again, had it been the first time, has no tries left.
+    const isExhausted = afterMs === undefined && task.tries > 1 && retry?.({ ...task, tries: 1 }, error) !== undefined
+    return isExhausted ? decision.because('tries') : decision
   } catch (policyError) {
     return TaskDecision.failure(error).include(policyError)
   }
+}
+
+/** What was aborted says by its cause why. */
+function isTimeout(error: unknown): boolean {
+  const seen = new Set<unknown>()
+  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+    if (isTaskError(one, 'TASK_TIMEOUT')) return true
+    seen.add(one)
+  }
+  return false
 }

@@ -22,6 +22,8 @@ export interface MaintenanceOptions<Transaction> {
   readonly clock: Clock
   readonly intervalMs: number
   readonly leaseMs: number
+  /** What becomes of the tasks of dead owners. */
+  readonly expireTo: 'ready' | 'expired'
   /** How often the planner's statistics are renewed, if ever. */
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
@@ -68,12 +70,12 @@ export class Maintenance<Transaction> {
   }
 
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, leftovers, onReady } = this.#options
+    const { repository, dispatcher, leaseMs, expireTo, leftovers, onReady } = this.#options
     try {
       await leftovers.tidy()
       for (let more = true; more && !this.#stopped;) {
         const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
-          repository.expire(transaction, { olderThanMs: leaseMs, then: 'ready', limit: chunkSize }),
+          repository.expire(transaction, { olderThanMs: leaseMs, then: expireTo, limit: chunkSize }),
         )
         if (topics.length > 0) onReady(topics)
         more = expired + ready + failed >= chunkSize

@@ -40,6 +40,11 @@ export interface TaskNodeOptions<Transaction> {
    * never, as PostgreSQL does by itself. Worth it for a large SQLite file, which does not.
    */
   readonly refreshIntervalMs?: number
+  /**
+   * What becomes of the tasks of dead owners: `'ready'` (default), as long as they have tries left, or `'expired'`, and left for somebody to look
+   * at. Any node may be the one that finds them: give all nodes of a database the same.
+   */
+  readonly expireTo?: 'ready' | 'expired'
   /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
   readonly exclusive?: boolean
   /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
@@ -62,6 +67,7 @@ export interface NodeSettings {
   readonly blockedMs: number
   readonly refreshIntervalMs: number | undefined
   readonly statementTimeoutMs: number
+  readonly expireTo: 'ready' | 'expired'
   readonly clock: Clock
 }
 
@@ -75,6 +81,7 @@ const names = optionNames<TaskNodeOptions<never>>('a node', {
   heartbeatThread: true,
   refreshIntervalMs: true,
   statementTimeoutMs: true,
+  expireTo: true,
   exclusive: true,
   limiter: true,
   blockedMs: true,
@@ -94,6 +101,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     blockedMs = 1_000,
     refreshIntervalMs,
     statementTimeoutMs = 30_000,
+    expireTo = 'ready',
     clock = systemClock,
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
@@ -101,7 +109,17 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
   checkInteger('blockedMs', blockedMs, 10, 86_400_000)
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
+  if (expireTo !== 'ready' && expireTo !== 'expired') throw invalid('expireTo', expireTo, "must be 'ready' or 'expired'")
   if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
   if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
-  return { heartbeatIntervalMs, leaseMs, maintenanceIntervalMs, blockedMs, refreshIntervalMs, statementTimeoutMs, clock }
+  return {
+    heartbeatIntervalMs,
+    leaseMs,
+    maintenanceIntervalMs,
+    blockedMs,
+    refreshIntervalMs,
+    statementTimeoutMs,
+    expireTo,
+    clock,
+  }
 }

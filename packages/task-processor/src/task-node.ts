@@ -95,6 +95,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       ...shared,
       leftovers: this.#leftovers,
       intervalMs: maintenanceIntervalMs,
+      expireTo: this.#settings.expireTo,
       refreshIntervalMs: this.#settings.refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
       retained: () => [...this.#managers.values()].map(({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),

@@ -62,6 +62,8 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   readonly #scheduler: PeriodicScheduler<Transaction, E>
   readonly #now: (transaction: Transaction) => unknown
   #manager: TaskManager<Transaction> | undefined
+  #starting: Promise<void> | undefined
+  #isStopped = false
 
   /** What was missed, as long as it is looked for whether that is logged. */
   readonly #missed = new Set<Promise<void>>()
@@ -78,9 +80,17 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   /**
    * Makes the topic, has the node process it, and fires what is due. Schedule afterwards.
    *
-   * @throws TaskError LIFECYCLE if it was started before; what `process` and `start` of node and scheduler throw
+   * @throws TaskError LIFECYCLE if it was started or stopped before, or is stopped meanwhile; what `process` and `start` of node and scheduler throw
    */
   async start(node: TaskNode<Transaction>): Promise<void> {
+    if (this.#starting || this.#isStopped)
+      throw new TaskError('LIFECYCLE', 'Persisted jobs start once: make new ones to start again')
+    const starting = this.#start(node)
+    this.#starting = starting.catch(() => {})
+    return starting
+  }
+
+  async #start(node: TaskNode<Transaction>): Promise<void> {
     const { repository, transactions, topic, workers, retry, handlers, onLog, retainMs } = this.#options
     await transactions(
       async (transaction) => void (await repository.initialize(transaction, topic, { condition: 'singular-by-identifier' })),
@@ -96,7 +106,13 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
     const handle: SingleHandler<Transaction> = (task: HeldTask, { signal }) =>
       runJob(task, signal, { ...running, ...(retry && { retry }) })
     this.#manager = node.process(topic, { size: workers, retainMs, handler: eachTask(handle, { concurrency: workers }) })
-    await this.#scheduler.start()
+    try {
+      // A scheduler that was stopped does not start.
+      await this.#scheduler.start()
+    } catch (error) {
+      await this.#manager.stop()
+      throw error
+    }
   }
 
   async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
@@ -165,7 +181,9 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
 
   /** Fires nothing more from this process, and stops processing; what runs is waited for as by the node. Other processes go on. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     await this.#scheduler.stop()
+    await this.#starting
     await Promise.all(this.#missed)
     await this.#manager?.stop()
   }

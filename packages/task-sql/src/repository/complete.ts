@@ -38,7 +38,10 @@ export function* complete(
   const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
   for (const request of heldRequests(context, topic, tasks, columnsOf)) {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
-    const touched = yield* context.dialect.changeHeld(request, (values) => outcomeOf(context, request.tasks, values, retries))
+    const reasons = request.tasks.some((task) => hasReason(decisions.get(task)!))
+    const touched = yield* context.dialect.changeHeld(request, (values) =>
+      outcomeOf(context, request.tasks, values, { retries, reasons }),
+    )
     sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
   }
   const { found, lost } = split(tasks, sequences)
@@ -60,22 +63,29 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
     ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
       : []),
+    ...(decisions.some(hasReason) ? [{ name: 'reason', type: 'integer' as const, values: decisions.map(toReason) }] : []),
     { name: 'stage', type: 'integer', values: decisions.map(toStage) },
   ]
 }
 
-/** What a completion assigns. */
-function outcomeOf({ dialect, now }: Context, tasks: readonly HeldTask[], rows: HeldValues, retries: boolean): Statement {
+/** What a completion assigns: of most there are neither retries nor reasons. */
+function outcomeOf(
+  { dialect, now }: Context,
+  tasks: readonly HeldTask[],
+  rows: HeldValues,
+  { retries, reasons }: { readonly retries: boolean; readonly reasons: boolean },
+): Statement {
+  const reason = reasons ? rows.value('reason') : raw('null')
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)`
   const outcome = retries
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
-           reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} end,
+           reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} else ${reason} end,
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
     : sql`
            state = ${rows.value('state')},
-           reason = null`
+           reason = ${reason}`
   const staged = tasks.some(isStaged)
   const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
@@ -86,6 +96,14 @@ function outcomeOf({ dialect, now }: Context, tasks: readonly HeldTask[], rows: 
 
 function isRetry({ retryAfterMs }: TaskDecision): boolean {
   return retryAfterMs !== undefined
+}
+
+function hasReason({ reason }: TaskDecision): boolean {
+  return reason !== undefined
+}
+
+function toReason({ reason }: TaskDecision): number | null {
+  return reason === undefined ? null : taskReasons.indexOf(reason)
 }
 
 /** A retry is still in its identifier's way, until it has no tries left. */
