@@ -114,6 +114,33 @@ describe.skipIf(!canRun)('in the completing transaction of a handler', () => {
     expect((await fixture.page()).map(({ tries }) => tries)).toEqual([1, 1])
   })
 
+  test('a statement that always takes longer is run again until the time of its topic is up, and no longer', async () => {
+    let calls = 0
+    const abandoned = Promise.withResolvers<unknown>()
+    await using node = fixture.nodeOf({ ...quiet, transactions })
+    node.process(fixture.topic, {
+      concurrency: 1,
+      timeoutMs: 1_000,
+      abortMs: 10,
+      handler: async (_: readonly HeldTask[], { complete }: HandlerContext<AnyTransaction>) => {
+        await complete(async (transaction, held) => {
+          calls++
+          await run(transaction, cancelled)
+          return succeedAll(held)
+        }).catch(abandoned.resolve)
+      },
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ failed: 2 })
+    expect((await fixture.page()).map(({ output }) => output?.includes('longer than 1000 ms'))).toEqual([true, true])
+    // The handler hears of it, and nothing is run for it any more.
+    await abandoned.promise
+    const before = calls
+    expect(before).toBeGreaterThan(1)
+    await node.stop()
+    expect(calls).toBe(before)
+  })
+
   test('the same, where the handler has wrapped what it was told', async () => {
     const { calls, handled } = await handle(
       async (transaction, count) => {
