@@ -84,7 +84,12 @@ function addAdd(periodic: Command): void {
     .option('--priority <number>', 'of each task', integer)
     .option('--max-tries <count>', 'of each task', integer)
     .addOption(
-      new Option('--misfire <policy>', 'what of missed occurrences is made up for').choices(['once', 'skip', 'catch-up']),
+      new Option('--misfire <policy>', 'what of missed occurrences is made up for').choices([
+        'once',
+        'skip',
+        'catch-up',
+        'drop',
+      ] satisfies Misfire[]),
     )
     .option('--late-ms <ms>', 'an occurrence that is late by more is not submitted', integer)
     .addOption(
