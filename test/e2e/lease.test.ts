@@ -138,4 +138,25 @@ describe.skipIf(!canRun)('a lease', () => {
     expect(await blocked.promise).toEqual([true, [[fixture.topic, 'b']]])
     gate.resolve()
   })
+
+  test('leaves the tasks of an owner that left for somebody to look at, where it is told to', async () => {
+    await fixture.push('a', 'b')
+    const dead = fixture.subject.tasks()
+    await fixture.subject.transactions(async (transaction) => {
+      await dead.register(transaction)
+      await dead.poll(transaction, fixture.topic, { size: 1 })
+      await dead.unregister(transaction)
+    })
+    await using node = fixture.nodeOf({ expireTo: 'expired' })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ expired: 1, succeeded: 1 })
+    expect((await fixture.page())[0]).toMatchObject({ identifier: 'a', state: 'expired', owner: dead.owner, reason: 'lease' })
+    // Somebody has looked.
+    await fixture.subject.transactions((transaction) =>
+      fixture.tasks.redrive(transaction, fixture.topic, { states: ['expired'] }),
+    )
+    node.wake(fixture.topic)
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+  })
 })

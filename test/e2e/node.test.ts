@@ -173,25 +173,6 @@ describe.skipIf(!canRun)('a node', () => {
     await expect.poll(states).toEqual({ succeeded: 2 })
   })
 
-  test('leaves the tasks of an owner that left for somebody to look at, where it is told to', async () => {
-    await push('a', 'b')
-    const dead = fixture.subject.tasks()
-    await fixture.subject.transactions(async (transaction) => {
-      await dead.register(transaction)
-      await dead.poll(transaction, topic, { size: 1 })
-      await dead.unregister(transaction)
-    })
-    await using node = fixture.nodeOf({ expireTo: 'expired' })
-    node.process(topic, { handler: eachTask(() => {}) })
-    await node.start()
-    await expect.poll(states).toEqual({ expired: 1, succeeded: 1 })
-    expect((await fixture.page())[0]).toMatchObject({ identifier: 'a', state: 'expired', owner: dead.owner, reason: 'lease' })
-    // Somebody has looked.
-    await fixture.subject.transactions((transaction) => fixture.tasks.redrive(transaction, topic, { states: ['expired'] }))
-    node.wake(topic)
-    await expect.poll(states).toEqual({ succeeded: 2 })
-  })
-
   test('asks handlers to let go when it is stopped, and hands back what they leave', async () => {
     await push('a', 'b', 'c')
     const began = Promise.withResolvers<void>()
