@@ -33,7 +33,12 @@ const oneWriter = [
 ]
 const manyWriters = ['test/conformance/busy.test.ts']
 /** What a server is asked, in the words of PostgreSQL and MariaDB. */
-const server = ['test/faults/library-errors.test.ts', 'test/faults/encoding.test.ts', 'test/faults/own-statements.test.ts']
+const server = [
+  'test/faults/library-errors.test.ts',
+  'test/faults/encoding.test.ts',
+  'test/faults/own-statements.test.ts',
+  'test/faults/silence.test.ts',
+]
 const pooled = ['test/e2e/pooled.test.ts']
 /** Other servers are dumped with commands of their own. */
 const restored = ['test/faults/restored.test.ts']

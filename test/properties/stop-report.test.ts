@@ -193,7 +193,8 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     handBack: writing('handBack'),
   } as unknown as Tasks
   const forget = (tasks: readonly HeldTask[]): void => {
-    for (const { sequence } of tasks) if (!isStopping) known.delete(sequence)
+    // What came back may be held again before its end is told.
+    for (const task of tasks) if (!isStopping && known.get(task.sequence) === task) known.delete(task.sequence)
   }
   let isStopping = false
   const node = new TaskNode<AnyTransaction>({

@@ -23,6 +23,8 @@ interface OnceOptions extends TransactionOptions {
   readonly single?: boolean
   /** Default: that of all. */
   readonly statementTimeoutMs?: number
+  /** Somebody else's code has a part in it, which has no limit: the server is not asked to limit anything. */
+  readonly foreign?: boolean
 }
 
 interface PersistOptions {
@@ -45,6 +47,7 @@ export type Lift = TimeLimit['lift']
 export class Dispatcher<Transaction> {
   readonly #options: DispatcherOptions<Transaction>
   readonly #open: Set<TimeLimit> = new Set()
+  #closed: TaskError | undefined
   /** Until when the server is to end by itself what takes too long. */
   #carefulUntilMs = -Infinity
 
@@ -59,13 +62,14 @@ export class Dispatcher<Transaction> {
    */
   async once<Result>(
     work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
-    { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, signal }: OnceOptions = {},
+    { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, foreign = false, signal }: OnceOptions = {},
   ): Promise<Result> {
     const { transactions, repository } = this.#options
-    const limit = new TimeLimit(statementTimeoutMs)
-    const lift: Lift = (foreign) => limit.lift(foreign)
+    const lift: Lift = (foreignWork) => limit.lift(foreignWork)
     // What was given up may wait on the server for as long as a lock is held: the next is to end by itself, or they would become many.
-    const isCareful = performance.now() < this.#carefulUntilMs
+    const isCareful = !foreign && performance.now() < this.#carefulUntilMs
+    const alone = single && !isCareful ? transactions.autocommit : undefined
+    const limit = new TimeLimit(statementTimeoutMs, alone !== undefined)
     const limited = (transaction: Transaction): Promise<Result> =>
       limit.work(async () => {
         if (isCareful) await repository.limitStatements(transaction, statementTimeoutMs)
@@ -75,13 +79,14 @@ export class Dispatcher<Transaction> {
     signal?.addEventListener('abort', giveUp, { once: true })
     this.#open.add(limit)
     try {
+      if (this.#closed) throw this.#closed
       signal?.throwIfAborted()
-      const begin = (single && !isCareful && transactions.autocommit) || transactions
-      return await limit.of(begin(limited, { signal: limit.signal }))
+      return await limit.of((alone ?? transactions)(limited, { signal: limit.signal }))
     } catch (error) {
-      if (limit.isOver || isTooLate(error)) this.#carefulUntilMs = performance.now() + carefulMs
+      if (limit.isOver || (!foreign && isTooLate(error))) this.#carefulUntilMs = performance.now() + carefulMs
       throw error
     } finally {
+      limit.settle()
       this.#open.delete(limit)
       signal?.removeEventListener('abort', giveUp)
     }
@@ -106,6 +111,12 @@ export class Dispatcher<Transaction> {
     for (const limit of this.#open) limit.end(reason)
   }
 
+  /** The same, and opens no more: whoever goes on to try hears that there is nothing to wait for. */
+  close(reason: TaskError): void {
+    this.#closed = reason
+    this.end(reason)
+  }
+
   /** Goes on until the database answers, or nobody waits any more. After a commit whose outcome is unknown the fence tells what was done. */
   async persist<Result>(
     work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
@@ -114,10 +125,11 @@ export class Dispatcher<Transaction> {
     for (let count = 1; ; count++) {
       let begun = false
       try {
-        return await this.once((transaction, lift) => {
+        const working = (transaction: Transaction, lift: Lift): Result | Promise<Result> => {
           begun = true
           return work(transaction, lift)
-        })
+        }
+        return await this.once(working, { foreign: true })
       } catch (error) {
         const foreign = isForeign(error)
         if (patience.isOver || !this.isPassing(error, begun, foreign)) throw error

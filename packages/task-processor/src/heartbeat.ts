@@ -1,4 +1,4 @@
-import { isTaskError } from '@taskstream/task-api'
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { Execution, TaskRepository } from '@taskstream/task-api'
 import { every } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -52,7 +52,7 @@ export class Heartbeat<Transaction> implements Beating {
     await this.#beating
   }
 
-  async #beat(): Promise<void> {
+  async #beat(again = true): Promise<void> {
     const { clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
@@ -61,6 +61,8 @@ export class Heartbeat<Transaction> implements Beating {
       this.#lease.renew(sentMs)
     } catch (error) {
       this.#condition.failed(error)
+      // One that was given up may have been on a connection that has fallen silent: another is asked at once.
+      if (again && isPassing(error)) await this.#beat(false)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { isPassing } from '@taskstream/task-api'
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskRepository } from '@taskstream/task-api'
 import type { Clock } from './clock.ts'
 import { Completing } from './completing.ts'
@@ -126,7 +126,7 @@ export class Leftovers<Transaction> {
       const all = [...known, ...this.of(topic)]
       await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
     } catch (error) {
-      ask(isPassing(error) ? 0 : reclaimEveryMs)
+      ask(isPassing(error) && !isTaskError(error, 'DATABASE_BUSY') ? 0 : reclaimEveryMs)
       throw error
     }
     if (!doubt) return
@@ -139,7 +139,10 @@ export class Leftovers<Transaction> {
     for (const topic of this.#left.keys()) await this.handBack(topic)
     for (const topic of this.#doubts.keys()) {
       if (this.#polled.has(topic) || !this.isDoubted(topic)) continue
-      const reclaiming = this.reclaim(topic, []).finally(() => this.#reclaiming.delete(topic))
+      // Once: somebody may poll it with the same repository who is not known here.
+      const reclaiming = this.reclaim(topic, [])
+        .then(() => void this.#doubts.delete(topic))
+        .finally(() => this.#reclaiming.delete(topic))
       this.#reclaiming.set(topic, reclaiming)
       await reclaiming
     }

@@ -15,6 +15,9 @@ const chunkSize = 1_000
 const forgottenAfterMs = 86_400_000
 const forgetEveryMs = 600_000
 
+/** How long statistics may take: the whole of a table may be read for them. */
+const refreshTimeoutMs = 3_600_000
+
 export interface MaintenanceOptions<Transaction> {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
@@ -100,8 +103,8 @@ export class Maintenance<Transaction> {
   async #refresh(): Promise<void> {
     const { repository, dispatcher, clock, refreshIntervalMs } = this.#options
     if (refreshIntervalMs === undefined || clock.monotonicMs() < this.#refreshAt) return
-    await dispatcher.once<void>((transaction) => repository.refresh(transaction))
     this.#refreshAt = clock.monotonicMs() + refreshIntervalMs
+    await dispatcher.once<void>((transaction) => repository.refresh(transaction), { statementTimeoutMs: refreshTimeoutMs })
   }
 
   /** A topic that is not known yet, or not any more, keeps no other from being purged: its polls tell of it. */

@@ -276,7 +276,7 @@ export class PollLoop<Transaction> {
     try {
       await this.#settings.leftovers.reclaim(topic, known)
     } catch (error) {
-      if (isPassing(error)) throw error
+      if (isPassing(error) && !isTaskError(error, 'DATABASE_BUSY')) throw error
       // Of one that cannot be written the others are not to suffer: they are polled meanwhile.
       listener.onError({ activity: 'poll', topic, error })
     }

@@ -118,6 +118,22 @@ export class Presence<Transaction> {
     )
   }
 
+  /**
+   * Ends what a start that failed has entered. The removal of the owner is waited for, or given up: late, it would be that of the next start.
+   *
+   * @param inTime waits for a thing that is left to be done, for no longer than that may take
+   */
+  async undo(inTime: (work: Promise<unknown>) => Promise<void>, statementTimeoutMs: number): Promise<void> {
+    const { repository, dispatcher } = this.#options
+    this.#isLeft = true
+    const listening = this.#listening
+    this.#listening = undefined
+    await inTime(Promise.all([this.#heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
+    await this.#registering
+    // What keeps it from leaving in order is most often what the start has failed for.
+    await dispatcher.once<boolean>((transaction) => repository.unregister(transaction), { statementTimeoutMs }).catch(() => {})
+  }
+
   /** Removed as dead, the owner begins anew; what it held is gone. */
   async #register(): Promise<void> {
     const { repository, dispatcher, listener } = this.#options

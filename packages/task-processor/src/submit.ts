@@ -155,7 +155,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
       if (unwritten && submissions.length > 1 && !isPassing(error)) {
         for (const submission of submissions) await this.#push([submission])
       } else {
-        for (const submission of submissions) submission.reject(error)
+        for (const submission of submissions) submission.reject(isUnknown(error) ? unknownOutcome(error) : error)
       }
       return
     }
@@ -184,6 +184,14 @@ export class Submitter<Transaction> implements AsyncDisposable {
     }
     return results
   }
+}
+
+function isUnknown(error: unknown): error is TaskError {
+  return isTaskError(error, 'DATABASE_BUSY') && error.data['outcome'] === 'unknown'
+}
+
+function unknownOutcome(error: TaskError): TaskError {
+  return new TaskError('DATABASE_UNAVAILABLE', error.message, error.data, { cause: error })
 }
 
 /** What a push is refused for before it writes anything. */

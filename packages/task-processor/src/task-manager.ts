@@ -48,6 +48,9 @@ export class TaskManager<Transaction> {
   /** Whether the topic is there, as it is to be. */
   #isKnown = false
   #stopping: Promise<StopReport> | undefined
+  /** Each ends a phase of the stop under way. */
+  #phases: PromiseWithResolvers<void>[] = []
+  readonly #hurrying: (() => void)[] = []
 
   constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
     checkTopic(environment.topic)
@@ -187,13 +190,25 @@ export class TaskManager<Transaction> {
   stop(options: StopOptions = {}): Promise<StopReport> {
     const checked = checkStopOptions(options)
     this.#stops++
+    const { clock, leftovers } = this.#environment
+    const { graceMs, abortMs, leaveMs } = checked
     // Starts under way are broken off.
-    if (!this.#running) return Promise.allSettled(this.#starting).then(() => nothingHeld)
+    if (!this.#running)
+      return within(clock, graceMs + abortMs + leaveMs, Promise.allSettled(this.#starting)).then(() => nothingHeld)
+    if (this.#stopping) this.#hurry(checked)
     this.#stopping ??= this.#stop(this.#running, checked).finally(() => {
       this.#running = this.#stopping = undefined
-      this.#environment.leftovers.leave(this.topic)
+      for (const cancel of this.#hurrying.splice(0)) cancel()
+      leftovers.leave(this.topic)
     })
     return this.#stopping
+  }
+
+  /** A stop under way takes no longer than whoever asks for it again allows. */
+  #hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
+    const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
+    for (const [index, ms] of ends.entries())
+      this.#hurrying.push(this.#environment.clock.after(ms, () => this.#phases[index]!.resolve()))
   }
 
   async #stop(
@@ -203,18 +218,28 @@ export class TaskManager<Transaction> {
     const { clock, leftovers, topic } = this.#environment
     const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
     const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
-    const drained = loop.drain((batch) => tally.add(batch))
+    this.#phases = [Promise.withResolvers(), Promise.withResolvers(), Promise.withResolvers()]
+    const phases = this.#phases
+    const during = (phase: number, ms: number, work: Promise<unknown>): Promise<void> =>
+      within(clock, ms, Promise.race([work, phases[phase]!.promise]))
+    let isOver = false
+    const drained = loop.drain((batch) => {
+      tally.add(batch)
+      // Nobody waits for it any more.
+      if (isOver) batch.giveUp()
+    })
     const closed = drained.then(() => this.#close(handler))
-    await within(clock, graceMs, this.#ended(loop, drained, tally))
+    await during(0, graceMs, this.#ended(loop, drained, tally))
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      await within(clock, abortMs, this.#ended(loop, drained, tally))
+      await during(1, abortMs, this.#ended(loop, drained, tally))
     }
     const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
     // What a poll still brings is handed back too.
     const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
     // Half of the time: a quarter is for what follows here, and the rest for the node's end.
-    await within(clock, leaveMs / 2, Promise.allSettled([...returned, late]))
+    await during(2, leaveMs / 2, Promise.allSettled([...returned, late]))
+    isOver = true
     for (const batch of loop.batches) {
       tally.add(batch)
       batch.giveUp()

@@ -82,7 +82,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       heartbeatIntervalMs,
       heartbeatThread,
       // The next beat goes over another connection: it must come before the lease has run out.
-      statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil(leaseMs / 3)),
+      statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil((leaseMs - heartbeatIntervalMs) / 3)),
       notifier,
       exclusive,
       onLost: (reason) => this.#abort(reason),
@@ -206,10 +206,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       const stopped = [...this.#managers.values()].map((manager) => manager.stop({ graceMs: 0 }))
       await Promise.all([this.#maintenance.stop(), ...stopped])
       // What keeps it from leaving in order is most often what it has failed for.
-      await this.#presence.leave(
-        (work) => within(this.#settings.clock, undoMs, work),
-        () => {},
-      )
+      await this.#presence.undo((work) => within(this.#settings.clock, undoMs, work), undoMs)
       if (!this.#isStopped) this.#state = 'new'
       throw error
     }
@@ -292,9 +289,12 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const leave = (): Promise<void> =>
       this.#presence.leave(inTime, (error) => this.#listener.onError({ activity: 'heartbeat', error }))
     if (!isNew) await leave()
-    // What a step brings that hangs is undone when it comes.
-    if (!isStarted) void starting?.then(leave)
-    this.#dispatcher.end(waitsNoLonger())
+    if (isStarted || !starting) this.#dispatcher.close(waitsNoLonger())
+    else {
+      // What a step brings that hangs is undone when it comes.
+      this.#dispatcher.end(waitsNoLonger())
+      void starting.then(leave).then(() => this.#dispatcher.close(waitsNoLonger()))
+    }
     return joinReports(reports)
   }
 

@@ -11,13 +11,18 @@ type Step = 'connect' | 'work' | 'end'
  */
 export class TimeLimit {
   readonly #ms: number
+  readonly #isAutocommit: boolean
   readonly #controller = new AbortController()
   readonly #over = Promise.withResolvers<never>()
   #step: Step = 'connect'
+  #isLifted = false
+  #isSettled = false
   #timer: NodeJS.Timeout
 
-  constructor(ms: number) {
+  /** `isAutocommit`: what is done in it needs no end, and may be committed already. */
+  constructor(ms: number, isAutocommit = false) {
     this.#ms = ms
+    this.#isAutocommit = isAutocommit
     this.#over.promise.catch(() => {})
     this.#timer = setTimeout(this.#onTime, ms)
   }
@@ -36,8 +41,14 @@ export class TimeLimit {
     try {
       return await Promise.race([transaction, this.#over.promise])
     } finally {
-      clearTimeout(this.#timer)
+      this.settle()
     }
+  }
+
+  /** Nothing is waited for any more, whatever its work still does. */
+  settle(): void {
+    this.#isSettled = true
+    clearTimeout(this.#timer)
   }
 
   /** The statements of a transaction that has begun; it may begin several times. */
@@ -52,18 +63,22 @@ export class TimeLimit {
 
   /** What is not ours takes as long as it takes. */
   async lift<Result>(foreign: () => Result | Promise<Result>): Promise<Result> {
+    // Begun again elsewhere, perhaps: what comes too late is not handled.
+    this.signal.throwIfAborted()
     clearTimeout(this.#timer)
+    this.#isLifted = true
     try {
       return await foreign()
     } finally {
+      this.#isLifted = false
       this.#begin('work')
     }
   }
 
-  /** Gives the transaction up. */
+  /** Gives the transaction up; not while somebody else's code is at work in it, which would go on on its connection. */
   end(reason: TaskError): void {
+    if (this.isOver || this.#isLifted) return
     clearTimeout(this.#timer)
-    if (this.isOver) return
     this.#controller.abort(reason)
     this.#over.reject(reason)
   }
@@ -73,16 +88,24 @@ export class TimeLimit {
     this.signal.throwIfAborted()
     this.#step = step
     clearTimeout(this.#timer)
+    if (this.#isSettled) return
     this.#timer = setTimeout(this.#onTime, this.#ms)
   }
 
   readonly #onTime = (): void => {
-    this.#timer = setTimeout(() => this.end(unanswered(this.#step, this.#ms)), Math.min(readingMs, this.#ms))
+    this.#timer = setTimeout(() => this.end(this.#unanswered()), Math.min(readingMs, this.#ms / 4))
   }
-}
 
-function unanswered(step: Step, timeoutMs: number): TaskError {
-  const message = `The database has not answered within ${timeoutMs} ms`
-  if (step === 'work') return new TaskError('DATABASE_BUSY', message, { shortOf: 'time', timeoutMs })
-  return new TaskError('DATABASE_UNAVAILABLE', `${message} to ${step} a transaction`, { timeoutMs })
+  #unanswered(): TaskError {
+    const timeoutMs = this.#ms
+    const message = `The database has not answered within ${timeoutMs} ms`
+    if (this.#step !== 'work')
+      return new TaskError('DATABASE_UNAVAILABLE', `${message} to ${this.#step} a transaction`, { timeoutMs })
+    if (!this.#isAutocommit) return new TaskError('DATABASE_BUSY', message, { shortOf: 'time', timeoutMs })
+    return new TaskError('DATABASE_BUSY', `${message}: what it was asked may be done`, {
+      shortOf: 'time',
+      timeoutMs,
+      outcome: 'unknown',
+    })
+  }
 }

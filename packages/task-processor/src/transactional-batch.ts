@@ -96,16 +96,21 @@ export class TransactionalBatch<Transaction> implements Batch {
     const { topic, repository, dispatcher, listener } = this.#environment
     let last: Run<Transaction> | undefined
     try {
-      await dispatcher.once(async (transaction, lift) => {
-        // The source may begin again: what was polled before was rolled back, and its handler has nobody to complete for.
-        last?.rollBack(new TaskError('TRANSACTION_CONFLICT', 'The transaction was rolled back, and is begun again', { topic }))
-        const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
-        this.#run = last =
-          tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
-        this.#polled.resolve(tasks)
-        // A poll that found nothing has still written: what it took off a list, say.
-        if (last) await Promise.race([last.complete(), this.#abandoned.promise])
-      })
+      await dispatcher.once(
+        async (transaction, lift) => {
+          // The source may begin again: what was polled before was rolled back, and its handler has nobody to complete for.
+          last?.rollBack(new TaskError('TRANSACTION_CONFLICT', 'The transaction was rolled back, and is begun again', { topic }))
+          const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
+          // Given up meanwhile, it is handled elsewhere.
+          await lift(() => {})
+          this.#run = last =
+            tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
+          this.#polled.resolve(tasks)
+          // A poll that found nothing has still written: what it took off a list, say.
+          if (last) await Promise.race([last.complete(), this.#abandoned.promise])
+        },
+        { foreign: true },
+      )
     } catch (error) {
       this.#polled.reject(error)
       if (last) this.#rolledBack(last, error)
@@ -182,6 +187,7 @@ class Run<Transaction> {
     const given = await this.#lift(() =>
       this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? this.#undecided())])),
     )
+    if (this.#state !== 'open') throw this.#rolledBack()
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.handling.event)
@@ -223,16 +229,19 @@ class Run<Transaction> {
     this.#committed.reject(error)
   }
 
+  #rolledBack(): TaskError {
+    const { topic } = this.#environment
+    const message = `The transaction of topic "${topic}" was rolled back: its tasks are not held any more`
+    return new TaskError('TASK_LOST', message, { lost: this.tasks })
+  }
+
   #ask(
     decide: Parameters<HandlerContext<Transaction>['complete']>[0],
     onAsked: (decisions: Promise<Decisions>) => void,
   ): Promise<Completion> {
     const { topic } = this.#environment
     if (this.#asked || this.#state === 'committed') return Promise.reject(completedAlready(topic))
-    if (this.#state === 'rolled back') {
-      const message = `The transaction of topic "${topic}" was rolled back: its tasks are not held any more`
-      return Promise.reject(new TaskError('TASK_LOST', message, { lost: this.tasks }))
-    }
+    if (this.#state === 'rolled back') return Promise.reject(this.#rolledBack())
     const decided = async (): Promise<Decisions> => {
       if (typeof decide !== 'function') return decide
       try {

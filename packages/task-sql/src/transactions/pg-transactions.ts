@@ -58,6 +58,8 @@ export function pgTransactions<Client extends PgPoolClient>(
   const own = ownWord(classifyPostgresError)
   const transact: TransactionSource<Client> = (work, { signal } = {}) => {
     let pool: PgPool<Client> | undefined
+    // One that says nothing may be a primary no more.
+    signal?.addEventListener('abort', () => void (pool && server.doubt(pool)), { once: true })
     return repeat(
       retries,
       async (enter) => {
@@ -82,6 +84,7 @@ export function pgTransactions<Client extends PgPoolClient>(
         const result = await autocommit(pool, work, () => (phase = 'committing'), signal)
         return result === notReadCommitted ? await transact(work, { ...(signal && { signal }) }) : result
       } catch (error) {
+        if (signal?.aborted) server.doubt(pool)
         signal?.throwIfAborted()
         // Whatever was sent may have been committed: only who could not be reached is given up for another.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'

@@ -1,5 +1,6 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
+import { answered } from './answered.ts'
 import type { PgPool, PgPoolClient } from './pg-transactions.ts'
 
 /** Asked of a server that may be a standby, or kept from writes by its settings: one row, one column. */
@@ -45,12 +46,20 @@ export class WritableServer<Client extends PgPoolClient> {
 }
 
 async function ask<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<PgPool<Client>> {
-  const client = await pool.connect()
+  const connecting = pool.connect()
+  // One that comes too late is given back.
+  const client = await answered(connecting).catch((error: unknown) => {
+    connecting.then(
+      (late) => late.release(true),
+      () => {},
+    )
+    throw error
+  })
   const onError = (): void => {}
   client.on('error', onError)
   let broken: Error | undefined
   try {
-    const { rows } = await client.query(isReadOnly, [])
+    const { rows } = await answered(client.query(isReadOnly, []))
     if (rows[0]?.['read_only'] !== false) throw standby()
     return pool
   } catch (error) {

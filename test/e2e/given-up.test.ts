@@ -1,0 +1,175 @@
+/** What a node has given up does nothing more, and keeps nobody. */
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TransactionSource } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, isPostgres } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
+  new Map(tasks.map((task) => [task, TaskDecision.success()]))
+
+describe.skipIf(!canRun)('what a node has given up', () => {
+  let it: NodeFixture
+  beforeAll(async () => {
+    it = await openNodeFixture('given-up')
+  })
+  afterAll(() => it[Symbol.asyncDispose]())
+  beforeEach(() => it.next())
+  const push = (...identifiers: string[]): Promise<unknown> => it.push(...identifiers)
+
+  /** Whatever was to follow at once has followed. */
+  const turns = async (): Promise<void> => {
+    for (let count = 0; count < 20; count++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** As a library's, of which no connection can be closed from outside. */
+  const deaf: TransactionSource<AnyTransaction> = (work) => it.subject.transactions(work)
+
+  test('calls no handler in a transaction that is over, and calls it once in the next', async () => {
+    await push('a')
+    const late = Promise.withResolvers<void>()
+    let holds = 0
+    const own = it.tasks
+    const repository = {
+      ...own,
+      hold: async (...args: Parameters<Tasks['hold']>) => {
+        const holding = await own.hold(...args)
+        if (holds++ === 0) await late.promise
+        return holding
+      },
+    } as Tasks
+    const decided: string[] = []
+    await using node = it.nodeOf({ repository, transactions: deaf, statementTimeoutMs: 100 })
+    node.process(it.topic, {
+      concurrency: 1,
+      handler: async (_, { complete }) => {
+        await complete((__, held) => {
+          decided.push(...held.map(({ identifier }) => identifier))
+          return succeedAll(held)
+        })
+      },
+    })
+    await node.start()
+    await expect.poll(it.states).toEqual({ succeeded: 1 })
+    // It is answered when nobody waits for it any more.
+    late.resolve()
+    await turns()
+    expect(holds).toBe(2)
+    expect(decided).toEqual(['a'])
+  })
+
+  test('limits nothing of what a handler writes, however long that takes', async () => {
+    if (!isPostgres) return
+    await push('before')
+    let late = 1
+    const own = it.tasks
+    const repository = {
+      ...own,
+      release: async (...args: Parameters<Tasks['release']>) => {
+        if (late-- > 0) await new Promise((resolve) => setTimeout(resolve, 300))
+        return own.release(...args)
+      },
+    } as Tasks
+    let decided = 0
+    await using node = it.nodeOf({ repository, statementTimeoutMs: 100 })
+    node.process(it.topic, {
+      concurrency: 1,
+      handler: async (_, { complete }) => {
+        await complete(async (transaction, held) => {
+          decided++
+          await it.subject.execute(transaction, sql`select from pg_sleep(0.5)`)
+          return succeedAll(held)
+        })
+      },
+    })
+    await node.start()
+    await expect.poll(it.states).toEqual({ succeeded: 1 })
+    expect(late).toBeLessThan(1)
+    expect(decided).toBe(1)
+  })
+
+  test('is asked for no more when its node has stopped: a batch that came too late is left to the lease', async () => {
+    let mode: 'well' | 'late' | 'gone' = 'well'
+    let asked = 0
+    const gate = Promise.withResolvers<void>()
+    const polled = Promise.withResolvers<void>()
+    const transactions: TransactionSource<AnyTransaction> = async (work, options) => {
+      asked++
+      if (mode === 'gone') throw new Error('Cannot use a pool after calling end on the pool')
+      const result = await it.subject.transactions(work, options)
+      if (mode === 'late' && Array.isArray(result) && result.length > 0) {
+        polled.resolve()
+        await gate.promise
+      }
+      return result
+    }
+    const { clock, node } = it.clocked({ transactions, heartbeatIntervalMs: 60_000, leaseMs: 600_000 })
+    node.process(it.topic, { handler: () => new Map() })
+    await push('a')
+    mode = 'late'
+    await node.start()
+    await polled.promise
+    let over = false
+    void node.stop().then(() => (over = true))
+    await expect.poll(() => (clock.advance(1_000), over)).toBe(true)
+    mode = 'gone'
+    asked = 0
+    gate.resolve()
+    for (let count = 0; count < 20; count++) {
+      await turns()
+      clock.advance(10_000)
+    }
+    expect(asked).toBe(0)
+  })
+
+  test('by a second stop that allows it less time takes no longer than that', async () => {
+    await push('a')
+    const { clock, node } = it.clocked()
+    const held = Promise.withResolvers<void>()
+    const manager = node.process(it.topic, {
+      handler: async () => {
+        held.resolve()
+        return new Promise(() => {})
+      },
+    })
+    await node.start()
+    await held.promise
+    const patient = manager.stop({ graceMs: 3_600_000 })
+    const stopped = node.stop({ graceMs: 100, abortMs: 100, leaveMs: 800 })
+    let over = false
+    void stopped.then(() => (over = true))
+    let passedMs = 0
+    await expect.poll(() => (over || ((passedMs += 100), clock.advance(100)), over)).toBe(true)
+    expect(passedMs).toBeLessThan(60_000)
+    expect(await patient).toEqual(await stopped)
+  })
+
+  test('was not lost for a push, which may be there: that it is unknown is said', async () => {
+    const transactions: TransactionSource<AnyTransaction> = Object.assign(
+      <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => it.subject.transactions(work),
+      {
+        autocommit: <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) =>
+          it.subject.transactions(async (transaction) => {
+            const result = await work(transaction)
+            return result
+          }),
+      },
+    )
+    const own = it.tasks
+    const repository = {
+      ...own,
+      push: async (...args: Parameters<Tasks['push']>) => {
+        await new Promise((resolve) => setTimeout(resolve, 400))
+        return own.push(...args)
+      },
+    } as Tasks
+    const node = it.nodeOf({ repository, transactions, statementTimeoutMs: 100 })
+    const refused = await node.submit(it.topic, 'a').catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(TaskError)
+    expect(refused).toMatchObject({ code: 'DATABASE_UNAVAILABLE', data: { outcome: 'unknown' } })
+    await node.stop()
+  })
+})
