@@ -153,4 +153,16 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     await expect.poll(known).not.toContain(gone.owner)
     expect(await known()).toContain(quiet.owner)
   })
+
+  test('do not run when they were stopped as soon as they were asked for', async () => {
+    await using node = nodeOf()
+    await node.start()
+    const manager = node.process(`${topic}-stopped`, { handler: eachTask(() => {}) })
+    await manager.stop()
+    // Whatever the node had begun for it has ended when another that came later runs.
+    const other = node.process(`${topic}-later`, { handler: eachTask(() => {}) })
+    await expect.poll(() => other.isActive).toBe(true)
+    await push('later')
+    expect(manager.isActive).toBe(false)
+  })
 })

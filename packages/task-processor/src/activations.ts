@@ -64,15 +64,17 @@ export class Activations<Transaction> {
    * @throws what the database throws when it is away
    */
   async begin(managers: Iterable<TaskManager<Transaction>>, log: StartLog, patience?: Patience): Promise<void> {
+    const all = [...managers].map((manager) => ({ manager, stops: manager.stops }))
     const stored = await this.#read(patience)
-    for (const manager of managers) {
+    for (const { manager, stops } of all) {
       const { topic, processing } = manager
       const activation = stored.get(topic)
       if (activation) this.#seen.set(topic, keyOf(activation))
       const otherwise = processing.activation
-      const active = otherwise === 'ignored' || (activation?.active ?? otherwise === 'active')
+      const isWanted = otherwise === 'ignored' || (activation?.active ?? otherwise === 'active')
       try {
         await manager.makeKnown(patience)
+        const active = isWanted && manager.stops === stops
         if (active) await manager.start()
         log[active ? 'started' : 'inactive'].push(topic)
       } catch (error) {

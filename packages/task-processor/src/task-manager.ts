@@ -43,7 +43,6 @@ export class TaskManager<Transaction> {
   #running: Running<Transaction> | undefined
   /** Starts that are under way. */
   readonly #starting: Set<Promise<boolean>> = new Set()
-  /** How often it was stopped. */
   #stops = 0
   /** Whether the topic is there, as it is to be. */
   #isKnown = false
@@ -67,6 +66,11 @@ export class TaskManager<Transaction> {
   /** The batches that are held. */
   get batches(): Iterable<Batch> {
     return this.#running?.loop.batches ?? []
+  }
+
+  /** How often it was stopped: a start that was meant before is off then. */
+  get stops(): number {
+    return this.#stops
   }
 
   /** How many batches it may hold at a time, as far as is known before its handler is opened. */
