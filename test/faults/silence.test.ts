@@ -76,95 +76,53 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
       await it.subject.execute(transaction, sql`insert into effect (identifier) values (${`${it.topic}/${identifier}`})`)
   }
 
-  /** How a topic is processed; `silence` is called once a batch is held. */
-  const modes: readonly [string, (silence: () => void) => ProcessOptions<AnyTransaction>][] = [
-    [
-      'in batches',
-      (silence) => ({
-        size: 10,
-        handler: async (batch) => {
-          silence()
-          return succeedAll(batch)
-        },
-      }),
-    ],
-    [
-      'in small batches',
-      (silence) => ({
-        size: 1,
-        concurrency: 10,
-        handler: async (batch) => {
-          silence()
-          return succeedAll(batch)
-        },
-      }),
-    ],
-    [
-      'in order, without two of an identifier',
-      (silence) => ({
-        size: 5,
-        order: 'priority',
-        handler: async (batch) => {
-          silence()
-          return succeedAll(batch)
-        },
-      }),
-    ],
-    [
-      'with what a handler writes',
-      (silence) => ({
-        size: 10,
-        // What a handler says in its transaction has no limit but the driver's: of another batch it might be that.
-        concurrency: 1,
-        handler: async (_, { complete }) => {
-          await complete(async (transaction, held) => {
-            await write(transaction, held)
-            silence()
-            return succeedAll(held)
-          })
-        },
-      }),
-    ],
-    [
-      'in one transaction',
-      (silence) => ({
-        mode: 'transactional',
-        concurrency: 1,
-        size: 10,
-        handler: async (_, { complete }) => {
-          await complete(async (transaction, held) => {
-            await write(transaction, held)
-            silence()
-            return succeedAll(held)
-          })
-        },
-      }),
-    ],
+  const answering =
+    (silence: () => void): BatchHandler<AnyTransaction> =>
+    (batch) => {
+      silence()
+      return succeedAll(batch)
+    }
+  const writing =
+    (silence: () => void): BatchHandler<AnyTransaction> =>
+    async (_, { complete }) => {
+      await complete(async (transaction, held) => {
+        await write(transaction, held)
+        silence()
+        return succeedAll(held)
+      })
+    }
+  /** How a topic is processed, and a handler that calls `silence` once a batch is held. */
+  type Mode = Omit<ProcessOptions<AnyTransaction>, 'handler'> & {
+    readonly handling: (silence: () => void) => BatchHandler<AnyTransaction>
+  }
+  const modes: readonly [string, Mode][] = [
+    ['in batches', { size: 10, handling: answering }],
+    ['in small batches', { size: 1, concurrency: 10, handling: answering }],
+    ['in order of priority', { size: 5, order: 'priority', handling: answering }],
+    // One at a time: what a handler says in its transaction has no limit but the driver's, and of another batch it might be that.
+    ['with what a handler writes', { size: 10, concurrency: 1, handling: writing }],
+    ['in one transaction', { mode: 'transactional', size: 10, concurrency: 1, handling: writing }],
   ]
 
-  describe.each(modes)('%s', (name, optionsOf) => {
-    const order = name.startsWith('in order') ? { order: 'priority' as const } : undefined
+  describe.each(modes)('%s', (_, { handling, ...options }) => {
+    beforeEach(() => (options.order ? it.next({ order: options.order }) : undefined))
 
     test('keeps nobody from completing over another connection what was held, once', async () => {
-      if (order) await it.next(order)
       await it.push(...identifiers)
       await using node = nodeOf()
       let silent = 0
-      node.process(
-        it.topic,
-        optionsOf(() => {
-          if (silent++ === 0) proxy.silence()
-        }),
-      )
+      const handler = handling(() => {
+        if (silent++ === 0) proxy.silence()
+      })
+      node.process(it.topic, { ...options, handler })
       await node.start()
       await expect.poll(() => it.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
-      if (await effects().then(({ length }) => length > 0)) expect(await effects()).toEqual(identifiers.toSorted())
+      expect(await effects()).toEqual(handling === writing ? identifiers.toSorted() : [])
     })
 
     test('is asked again, over another connection, by whoever polls', async () => {
-      if (order) await it.next(order)
       await using node = nodeOf()
-      node.process(it.topic, { ...optionsOf(() => {}), idleMs: 50 })
+      node.process(it.topic, { ...options, handler: handling(() => {}), idleMs: 50 })
       await node.start()
       proxy.silence()
       await it.push(...identifiers)
