@@ -1,3 +1,5 @@
+export { abortedBy, abortOf, LazyAbortController } from './abort.ts'
+export type { Abort } from './abort.ts'
 export type { Execution, Outcome, TransactionOptions, TransactionSource } from './execution.ts'
 export { isSameTask, taskToString } from './task.ts'
 export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, TaskInfo, TaskLease } from './task.ts'

@@ -1,4 +1,4 @@
-import { isPassing, isTaskError } from '@taskstream/task-api'
+import { abortedBy, abortOf, isPassing, isTaskError } from '@taskstream/task-api'
 import type {
   Execution,
   TaskError,
@@ -62,8 +62,10 @@ export class Dispatcher<Transaction> {
    */
   async once<Result>(
     work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
-    { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, foreign = false, signal }: OnceOptions = {},
+    options: OnceOptions = {},
   ): Promise<Result> {
+    const { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, foreign = false } = options
+    const abort = abortOf(options)
     const { transactions, repository } = this.#options
     const lift: Lift = (foreignWork) => limit.lift(foreignWork)
     // What was given up may wait on the server for as long as a lock is held: the next is to end by itself, or they would become many.
@@ -75,20 +77,19 @@ export class Dispatcher<Transaction> {
         if (isCareful) await repository.limitStatements(transaction, statementTimeoutMs)
         return work(transaction, lift)
       })
-    const giveUp = (): void => limit.end(signal!.reason)
-    signal?.addEventListener('abort', giveUp, { once: true })
+    const forget = abort?.onAbort(() => limit.end(abort.reason as TaskError))
     this.#open.add(limit)
     try {
       if (this.#closed) throw this.#closed
-      signal?.throwIfAborted()
-      return await limit.of((alone ?? transactions)(limited, { signal: limit.signal }))
+      abort?.throwIfAborted()
+      return await limit.of((alone ?? transactions)(limited, abortedBy(limit.controller)))
     } catch (error) {
       if (limit.isOver || (!foreign && isTooLate(error))) this.#carefulUntilMs = performance.now() + carefulMs
       throw error
     } finally {
       limit.settle()
       this.#open.delete(limit)
-      signal?.removeEventListener('abort', giveUp)
+      forget?.()
     }
   }
 

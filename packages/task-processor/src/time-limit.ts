@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { LazyAbortController, TaskError } from '@taskstream/task-api'
 
 /** After a standstill of the event loop, answers that have come are read before it is said that there was none. */
 const readingMs = 1_000
@@ -10,9 +10,10 @@ type Step = 'connect' | 'work' | 'end'
  * also in tests: a database does not know of another.
  */
 export class TimeLimit {
+  /** Aborts when it is over. */
+  readonly controller: LazyAbortController = new LazyAbortController()
   readonly #ms: number
   readonly #isAutocommit: boolean
-  readonly #controller = new AbortController()
   readonly #over = Promise.withResolvers<never>()
   #step: Step = 'connect'
   #isLifted = false
@@ -27,13 +28,8 @@ export class TimeLimit {
     this.#timer = setTimeout(this.#onTime, ms)
   }
 
-  /** Aborted when it is over. */
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
   get isOver(): boolean {
-    return this.signal.aborted
+    return this.controller.aborted
   }
 
   /** @throws what `transaction` throws, or, when the time is up first, DATABASE_BUSY for its statements and DATABASE_UNAVAILABLE for its end */
@@ -64,7 +60,7 @@ export class TimeLimit {
   /** What is not ours takes as long as it takes. */
   async lift<Result>(foreign: () => Result | Promise<Result>): Promise<Result> {
     // Begun again elsewhere, perhaps: what comes too late is not handled.
-    this.signal.throwIfAborted()
+    this.controller.throwIfAborted()
     clearTimeout(this.#timer)
     this.#isLifted = true
     try {
@@ -79,13 +75,13 @@ export class TimeLimit {
   end(reason: TaskError): void {
     if (this.isOver || this.#isLifted) return
     clearTimeout(this.#timer)
-    this.#controller.abort(reason)
+    this.controller.abort(reason)
     this.#over.reject(reason)
   }
 
   /** @throws why it is over: nothing of it is begun then */
   #begin(step: Step): void {
-    this.signal.throwIfAborted()
+    this.controller.throwIfAborted()
     this.#step = step
     clearTimeout(this.#timer)
     if (this.#isSettled) return

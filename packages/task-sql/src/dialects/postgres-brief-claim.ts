@@ -1,9 +1,10 @@
 import type { ClaimRequest } from '../dialect.ts'
-import { heldNames, noHeld } from '../repository/row.ts'
+import { heldNames } from '../repository/row.ts'
 import { nothing, raw, sql } from '../statement.ts'
 import type { SqlValue, Statement } from '../statement.ts'
+import type { Row } from '../transaction.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
-import { activate, drawn, historyOf, sessionsRun, topicOf } from './postgres-claim-statement.ts'
+import { activate, historyOf, sessionsRun, topicOf } from './postgres-claim-statement.ts'
 import type { ClaimReport } from './postgres-claim-statement.ts'
 import type { TopicFloor } from './postgres-floor.ts'
 import { chunkBits, chunkOf } from './postgres-holdings.ts'
@@ -79,7 +80,7 @@ function keyOf({ owner, topic }: ClaimRequest): string {
   return `${owner} ${topic}`
 }
 
-/** A last row says that all was as supposed, and that nothing was written meanwhile to what it has locked. */
+/** One row more says that all was as supposed, and how many rows were locked: those that were written to meanwhile are not among the others. */
 function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
   const { task, topic, owner, holding, partitioned } = tables
   const own = topicOf(tables, known.topic)
@@ -92,8 +93,7 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
          and o.owner = ${known.owner}
          and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)
          and pg_catalog.pg_current_xact_id_if_assigned() is null
-         and ${drawn(tables)} between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1
-         and (select cache_size from pg_catalog.pg_sequence_parameters(${tables.sequenceName}::regclass)) = 1
+         and pg_catalog.pg_sequence_last_value(${tables.sequenceClass}) between ${known.floor}::int8 and ((${known.chunk}::int8 + 1) << ${raw(String(chunkBits))}) - 1
          and not exists (select from ${task} t where ${inTopic(tables, partitioned ? known.topic : raw('p.topic'))} and t.listed and ${ready})),
     fresh as materialized (
       select t.ctid as place
@@ -108,5 +108,12 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
       returning ${columns})
     select ${heldNames} from claimed
      union all
-    select ${noHeld} from start where (select count(*) from claimed) = (select count(*) from fresh)`
+    select null, null, (select count(*)::int from fresh), null, null, null from start`
+}
+
+/** What a brief claim took, and whether that was all that there was to take. */
+export function briefly(rows: readonly Row[]): { readonly rows: readonly Row[]; readonly isWhole: boolean } {
+  const taken = rows.filter(({ sequence }) => sequence !== null)
+  const locked = rows.find(({ sequence }) => sequence === null)?.['attempt']
+  return { rows: taken, isWhole: locked === taken.length }
 }

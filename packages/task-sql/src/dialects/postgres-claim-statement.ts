@@ -26,6 +26,8 @@ interface Known extends Record<string, SqlValue> {
 }
 
 /**
+ * Under another history than is known nothing is taken.
+ *
  * `merge`: looks for listed rows too, and at so many rows more than are asked for, as others may have locked the first. Most polls find no
  * listed rows to be there, and are spared that.
  */
@@ -57,18 +59,32 @@ export interface ClaimReport extends FloorReport {
   readonly clean: boolean
   /** Whether there are listed rows. */
   readonly relisted: boolean
-  /** Fewer were taken than asked for, and there may be more: not all were looked at, or some were written to meanwhile. */
-  readonly more: boolean
-  /** How many sequences a session draws at a time. */
-  readonly cache: number
+  /** Fewer were taken than asked for, and there are more than were looked at. */
+  readonly crowded: boolean
+  /** How many rows it has locked. Those that come back are fewer, where some were written to meanwhile. */
+  readonly taken: number
   /** The size of the task table, in bytes. */
   readonly extent: number
 }
 
 /** Reads the status of a claim, in the order in which its statement writes it. */
 export function toReport(status: string): ClaimReport {
-  const [ownerKnown, ordering, condition, history, persisted, floor, bound, clean, mark, settled, relisted, more, cache, extent] =
-    status.split(' ').map((word) => (word === '-' ? undefined : word))
+  const [
+    ownerKnown,
+    ordering,
+    condition,
+    history,
+    persisted,
+    floor,
+    bound,
+    clean,
+    mark,
+    settled,
+    relisted,
+    crowded,
+    taken,
+    extent,
+  ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
   return {
     ownerKnown: ownerKnown === 't',
     ordering: ordering ?? '',
@@ -81,8 +97,8 @@ export function toReport(status: string): ClaimReport {
     mark,
     settled: settled === undefined ? undefined : Number(settled),
     relisted: relisted === 't',
-    more: more === 't',
-    cache: Number(cache),
+    crowded: crowded === 't',
+    taken: Number(taken),
     extent: Number(extent),
   }
 }
@@ -103,8 +119,8 @@ function claimStatement(
   const { task } = tables
   const own = topicOf(tables, topic)
   // What a poll before this one in the same transaction has only locked is ready still, and its lock is no other transaction's, which would be
-  // passed over.
-  const free = sql`${ready} and not ${lockedHere}`
+  // passed over. Whoever has locked something is not clean.
+  const free = sql`${ready} and ((select clean from start) or not ${lockedHere})`
   const places = mayLock ? columns : raw('t.ctid as place')
   const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
   return sql`
@@ -112,8 +128,7 @@ function claimStatement(
       select p.topic,
              pg_catalog.pg_current_xact_id_if_assigned() is null and pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean,
              pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) as low,
-             ${drawn(tables)} as bound,
-             (select cache_size from pg_catalog.pg_sequence_parameters(${tables.sequenceName}::regclass)) as cache,
+             h.bound,
              (select 1 from ${task} t where ${inTopic(tables, tables.partitioned ? topic : raw('p.topic'))} and t.listed and ${ready}
                order by t.topic, t.sequence limit 1) is not null as relisted,
              exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
@@ -124,12 +139,12 @@ function claimStatement(
              case when h.same then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
              case when h.same then ${known.mark}::xid8 end as mark
         from ${tables.topic} p,
-             lateral (select history, history = ${known.history} and ${drawn(tables)} >= ${known.drawn}::int8 as same
-                        from (select ${historyOf(tables, session)} as history
+             lateral (select history, bound, history = ${known.history} and bound >= ${known.drawn}::int8 as same
+                        from (select ${historyOf(tables, session)} as history, ${drawn(tables)} as bound
                                 from (select ${raw(sessionsRun)} as run) h) h) h
        where p.topic = ${topic}),
     room as materialized (
-      select case when registered and ordering = 0 and condition = 0 and cache = 1
+      select case when history = ${known.history} and registered and ordering = 0 and condition = 0
                    and ${mayLock ? raw('clean') : raw('true')}
                    and ${raw(merge === undefined ? 'not relisted' : 'true')} then ${size}::int8 else 0 end as size from start),
     first as materialized (
@@ -148,40 +163,36 @@ function claimStatement(
                      coalesce((case when s.clean and exists (select from claimed) then pg_catalog.pg_current_xact_id() end)::text, '-'),
                      coalesce((case when s.clean and s.low >= s.mark
                                     then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
-                     s.relisted,
-                     (select count(*) from claimed) < (select count(*) from taken)${merge === undefined ? nothing : sql` or ${crowded(tables, own, merge)}`},
-                     s.cache, ${extent}${mayLock ? sql`, ${noteLocked('taken')}` : nothing})
+                     s.relisted, ${merge === undefined ? raw('false') : crowded(tables, own, merge)}, (select count(*) from taken), ${extent}${mayLock ? sql`, ${noteLocked('taken')}` : nothing})
       from start s`
 }
 
 /**
- * What a topic's memory is of, for its row `p`: its generation, and the storage of its rows and of their sequence, which is another once they are
- * truncated or restarted; then that of the session, which is its database and server.
+ * What a topic's memory is of, for its row `p`: its generation; the storage of its rows and of their sequence, which is another in another
+ * database, and once they are truncated or restarted, or the sequence is altered; and the run of the server.
  */
-export function historyOf({ partitioned, schema, taskName, sequenceName }: PostgresTables, run: Statement): Statement {
-  const storage = partitioned
-    ? sql`pg_catalog.pg_relation_filenode(pg_catalog.to_regclass(pg_catalog.format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))})))`
-    : sql`pg_catalog.pg_relation_filenode(${taskName}::regclass)`
-  return sql`pg_catalog.concat_ws('/', p.generation, pg_catalog.concat_ws('.', ${storage}, pg_catalog.pg_relation_filenode(${sequenceName}::regclass)), ${run})`
+export function historyOf({ partitioned, schema, taskClass, sequenceClass }: PostgresTables, run: Statement): Statement {
+  const leaf = sql`pg_catalog.to_regclass(pg_catalog.format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))}))`
+  return sql`pg_catalog.concat_ws(':', p.generation, pg_catalog.pg_relation_filepath(${partitioned ? leaf : taskClass}), pg_catalog.pg_relation_filepath(${sequenceClass}), ${run})`
 }
 
 /** The last sequence that was drawn. */
-export function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
+function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
   return sql`(select case when is_called then last_value else last_value - 1 end from ${sequence})`
 }
 
-/** The session's part of a history. */
-export function runOf(history: string): string | null {
-  return history.split('/').slice(2).join('/') || null
+/** The server's part of a history. */
+function runOf(history: string): string | null {
+  return history.split(':')[3] ?? null
 }
 
 /** As the session keeps it: what it says is so for as long as there is a session. */
 export const sessionsRun: string = "pg_catalog.current_setting('taskstream.run', true)"
 
-/** The server's start, the reset of its statistics by a crash, and the database: one that is restored or cloned is another. */
-const run =
-  raw(`pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()),
-                          (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()))`)
+/** The server's start, and the reset of its statistics by a crash. */
+const run = raw(
+  `pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()))`,
+)
 
 /** The topic, where its value is no part of the plan: a partition is only found by a value. */
 export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {

@@ -3,7 +3,7 @@ import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
-import { BriefClaims } from './postgres-brief-claim.ts'
+import { briefly, BriefClaims } from './postgres-brief-claim.ts'
 import { claimStatements, historyOf, sessionsRun, toReport } from './postgres-claim-statement.ts'
 import { lastDrawn, learn, recall, replacePending } from './postgres-floor.ts'
 import type { TopicFloor } from './postgres-floor.ts'
@@ -18,6 +18,9 @@ const persistEvery = 8192
 /** Ready rows that are looked at beyond those asked for, where listed ones are merged in; where others have locked so many, more. */
 const spareRows = 1_000
 const moreRows = 16
+
+/** A database may be replaced while it is polled, but not each time. */
+const manyHistories = 5
 
 /**
  * Takes ready tasks without an index on the state, so that neither taking nor completing a task touches an index.
@@ -37,11 +40,12 @@ const moreRows = 16
  * What a process has learned holds for one history: a topic's generation, the storage of its rows, the database, and the server's starts. A
  * crash may take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
  * their tasks are ready again, below a floor that is remembered. The persisted floor goes back with them. A database that was restored
- * or cloned has another id, and tables that were reloaded have another storage. What cannot change as long as a session lasts is asked once and
+ * or cloned, and tables that were reloaded, have another storage. What cannot change as long as a session lasts is asked once and
  * kept in it (`taskstream.run`), and asked again where sessions disagree.
  *
  * No sequence is drawn below the floor, unless somebody has set the sequence back. Then a claim forgets what is remembered, and a push lists what
- * lies below the persisted floor. Each sequence is drawn when its task is pushed, unless sessions draw them in advance: then nothing is taken.
+ * lies below the persisted floor. Each sequence is drawn when its task is pushed, unless sessions draw them in advance: then nothing is taken. To
+ * look for that once in each history is enough: what alters a sequence gives it another storage.
  */
 export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'extent' | 'learnExtent'>): Dialect['claimPlain'] {
   const floors = new Map<string, TopicFloor>()
@@ -54,12 +58,11 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
   function* claim(request: ClaimRequest): Verb<Claim> {
     const statement = relisting.has(request.topic) ? undefined : brief.statement(request, recall(floors, request.topic))
     if (statement) {
-      const rows = yield statement
-      const taken = rows.filter(({ sequence }) => sequence !== null)
-      brief.spend(request, taken.length)
-      if (taken.length < rows.length) return { rows: taken, polling: plainPolling, ownerKnown: true }
+      const { rows, isWhole } = briefly(yield statement)
+      brief.spend(request, rows.length)
+      if (isWhole) return { rows, polling: plainPolling, ownerKnown: true }
       brief.forget(request)
-      return taken.length === 0 ? yield* claimAndLearn(request) : yield* claimMore(request, taken)
+      return rows.length === 0 ? yield* claimAndLearn(request) : yield* claimMore(request, rows)
     }
     return yield* claimAndLearn(request)
   }
@@ -69,9 +72,9 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     return { ...more, rows: [...taken, ...more.rows] }
   }
 
-  function* claimAndLearn(request: ClaimRequest, spare = spareRows): Verb<Claim> {
+  function* claimAndLearn(request: ClaimRequest, spare = spareRows, histories = 0): Verb<Claim> {
     const { history, pending } = recall(floors, request.topic)
-    if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, history, pending))
+    if (pending) replacePending(floors, request.topic, pending, yield* settleByLocks(tables, request.topic, history, pending))
     const known = recall(floors, request.topic)
     const merge = relisting.has(request.topic)
     const rows = yield statementOf(request, known, merge ? spare : undefined)
@@ -79,9 +82,14 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     if (!status) return { rows: [], ownerKnown: false }
     const report = toReport(String(status['status']))
     const { relisted, clean } = report
-    if (report.cache !== 1) throw cachedSequence(tables, report.cache)
     if (report.bound < lastDrawn(known)) floors.delete(request.topic)
     scale.learnExtent(report.extent)
+    if (report.history !== known.history) {
+      if (histories >= manyHistories) throw unsteady()
+      yield* checkSequence(tables)
+      learn(floors, request.topic, known, report)
+      return yield* claimAndLearn(request, spare, histories + 1)
+    }
     const now = learn(floors, request.topic, known, report)
     if (relisted) relisting.add(request.topic)
     else relisting.delete(request.topic)
@@ -94,7 +102,8 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     brief.learn(request, report, last === undefined ? undefined : toNumber(last))
     if (clean && now.floor - report.persisted > persistEvery) yield persistFloor(tables, request.topic, now)
     // What is only locked cannot be told apart from what a second claim in this transaction makes active.
-    if (report.more && !(request.mayLock && taken.length > 0)) return yield* claimMore(request, taken, spare * moreRows)
+    const more = report.crowded || report.taken > taken.length
+    if (more && !(request.mayLock && taken.length > 0)) return yield* claimMore(request, taken, spare * moreRows)
     return {
       rows: taken,
       polling: toPolling(report.ordering, report.condition),
@@ -104,11 +113,22 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
   }
 }
 
-function cachedSequence({ sequenceName }: PostgresTables, cache: number): TaskError {
-  return new TaskError(
+/** @throws TaskError RUNTIME_UNSUPPORTED where sessions draw sequences in advance */
+function* checkSequence({ sequenceName, sequenceClass }: PostgresTables): Verb<void> {
+  const [row] = yield sql`select cache_size::int8 as cache from pg_catalog.pg_sequence_parameters(${sequenceClass})`
+  const cache = toNumber(row?.['cache'] ?? 0)
+  if (cache === 1) return
+  throw new TaskError(
     'RUNTIME_UNSUPPORTED',
     `Sessions draw ${cache} sequences of tasks at a time, so that a task may be pushed behind others that were polled: alter sequence ${sequenceName} cache 1, let every producer connect anew, and then run repair`,
     { found: cache, needed: 1 },
+  )
+}
+
+function unsteady(): TaskError {
+  return new TaskError(
+    'DATABASE_UNAVAILABLE',
+    'One statement after the other found another history of the database: it is being replaced, or statements reach several servers',
   )
 }
 

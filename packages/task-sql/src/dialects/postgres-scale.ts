@@ -13,7 +13,7 @@ export function postgresScale(tables: PostgresTables): Pick<Dialect, 'extent' | 
   let scale = ''
   let left = 0
   return {
-    extent: sql`pg_catalog.pg_relation_size(${tables.taskName}::regclass)`,
+    extent: sql`pg_catalog.pg_relation_size(${tables.taskClass})`,
     learnExtent: (bytes) => {
       scale = `scale ${stepOf(bytes)}`
       left = knownFor

@@ -1,5 +1,5 @@
 import { raw, sql } from '../statement.ts'
-import { runOf, sessionsRun } from './postgres-claim-statement.ts'
+import { historyOf, sessionsRun } from './postgres-claim-statement.ts'
 import type { Verb } from '../transaction.ts'
 import type { Settling } from './postgres-floor.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
@@ -16,16 +16,18 @@ const patienceMs = 100
  * whose snapshot may be older than their commits. The transaction that asks is no exception: what it has pushed itself others do not see yet,
  * and they share what is learned here.
  */
-export function* settleByLocks(tables: PostgresTables, history: string, pending: Settling): Verb<Settling> {
+export function* settleByLocks(tables: PostgresTables, topic: string, history: string, pending: Settling): Verb<Settling> {
   if (performance.now() - pending.since < patienceMs) return pending
   const [row] = yield sql`
-    select case when ${raw(sessionsRun)} = ${runOf(history)} then 1 else 0 end as same,
+    select case when ${historyOf(tables, raw(sessionsRun))} = ${history} then 1 else 0 end as same,
            (select pg_catalog.string_agg(l.virtualtransaction, ' ')
               from pg_catalog.pg_locks l
              where l.locktype = 'relation'
-               and l.relation = ${tables.taskName}::regclass
+               and l.relation = ${tables.taskClass}
                and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
-               and l.mode = 'RowExclusiveLock') as holders`
+               and l.mode = 'RowExclusiveLock') as holders
+      from ${tables.topic} p
+     where p.topic = ${topic}`
   // Another database, or server, says nothing of this one.
   if (Number(row?.['same']) !== 1) return pending
   const holders = new Set(

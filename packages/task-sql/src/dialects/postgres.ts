@@ -16,7 +16,6 @@ import { postgresOverview } from './postgres-overview.ts'
 import { postgresRepair } from './postgres-repair.ts'
 import { postgresRights } from './postgres-rights.ts'
 import { postgresClaim } from './postgres-claim.ts'
-import { drawn } from './postgres-claim-statement.ts'
 import { lockedHere } from './postgres-locks.ts'
 import { postgresScale } from './postgres-scale.ts'
 import { inTopic, ready } from './postgres-topic.ts'
@@ -56,7 +55,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const scale = postgresScale(tables)
   const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
     // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
-    with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), ${drawn(tables)} as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
+    with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
   const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })

@@ -20,6 +20,10 @@ export interface PostgresTables extends Tables {
   readonly taskName: string
   /** The name of the sequence of tasks, the same way. */
   readonly sequenceName: string
+  /** The task table, for the catalogue's functions: looked up once in each plan, where a parameter is at each use. */
+  readonly taskClass: Statement
+  /** The sequence of tasks, the same way. */
+  readonly sequenceClass: Statement
 }
 
 /** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
@@ -45,6 +49,8 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
     sequenceName: `${quote(schema)}.task_sequence`,
+    taskClass: raw(`'${quote(schema)}.task'::regclass`),
+    sequenceClass: raw(`'${quote(schema)}.task_sequence'::regclass`),
   }
 }
 

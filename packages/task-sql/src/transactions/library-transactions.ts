@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isTaskError } from '@taskstream/task-api'
+import { abortOf, isTaskError } from '@taskstream/task-api'
 import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from '../adapters/ended-transactions.ts'
 import { answered } from './answered.ts'
@@ -22,8 +22,9 @@ export function libraryTransactions<Transaction extends object>(
   const own = ownWord(named)
   const transactions = async <Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
-    { signal }: TransactionOptions = {},
+    options?: TransactionOptions,
   ) => {
+    const abort = abortOf(options)
     let result: Result
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
@@ -32,12 +33,12 @@ export function libraryTransactions<Transaction extends object>(
     const giveUp = (): void => {
       if (begun) endTransaction(begun)
     }
-    signal?.addEventListener('abort', giveUp, { once: true })
+    const forget = abort?.onAbort(giveUp)
     try {
-      signal?.throwIfAborted()
+      abort?.throwIfAborted()
       await transact(async (transaction) => {
         begun = transaction
-        signal?.throwIfAborted()
+        abort?.throwIfAborted()
         try {
           result = await work(transaction)
         } catch (error) {
@@ -56,7 +57,7 @@ export function libraryTransactions<Transaction extends object>(
       throw thrown ? thrown.error : (named(error) ?? error)
     } finally {
       over = true
-      signal?.removeEventListener('abort', giveUp)
+      forget?.()
       if (begun) endTransaction(begun)
     }
     return result! as Result

@@ -1,3 +1,4 @@
+import { abortOf } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from '../adapters/from-mysql2.ts'
 import { classifyMysqlError } from '../dialects/mysql-errors.ts'
@@ -48,8 +49,9 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   const retries = checkRetries(options)
   const isGalera = askedOnce()
   const own = ownWord(classifyMysqlError)
-  const transact: TransactionSource<Connection> = (work, { signal } = {}) =>
-    repeat(
+  const transact: TransactionSource<Connection> = (work, transactionOptions) => {
+    const abort = abortOf(transactionOptions)
+    return repeat(
       retries,
       (enter) => {
         let galera = false
@@ -64,12 +66,13 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
           enter,
           named,
           own.lost,
-          signal,
+          abort,
         )
       },
       (error, phase) => isRepeatable(named(error), phase),
-      signal,
+      abort,
     )
+  }
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
 }

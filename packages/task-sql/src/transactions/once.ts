@@ -1,4 +1,5 @@
 import { isTaskError } from '@taskstream/task-api'
+import type { Abort } from '@taskstream/task-api'
 import { answered } from './answered.ts'
 import type { OwnWord } from './own-word.ts'
 import type { Phase } from './repeat.ts'
@@ -20,7 +21,7 @@ export interface Session<Connection> {
  *
  * @param named gives an error of the driver its name
  * @param lost is told what `work` threw, or would have met, when its connection was lost
- * @param signal closes the connection as it is when it is aborted
+ * @param abort closes the connection as it is
  */
 export async function once<Connection, Result>(
   open: () => Promise<Session<Connection>>,
@@ -28,16 +29,16 @@ export async function once<Connection, Result>(
   enter: (phase: Phase) => void,
   named: (error: unknown) => unknown,
   lost: OwnWord['lost'],
-  signal: AbortSignal | undefined,
+  abort: Abort | undefined,
 ): Promise<Result> {
   const rethrow = (error: unknown): never => {
     throw named(error)
   }
   const session = await open().catch(rethrow)
-  if (signal?.aborted) {
+  if (abort?.aborted) {
     // Nobody waits for it any more, and nothing was done on it.
     await session.release(undefined)
-    throw signal.reason
+    throw abort.reason
   }
   enter('working')
   let sent = false
@@ -49,8 +50,8 @@ export async function once<Connection, Result>(
     isOpen = false
     released = session.release(why)
   }
-  const giveUp = (): void => release(signal!.reason as Error)
-  signal?.addEventListener('abort', giveUp, { once: true })
+  const giveUp = (): void => release(abort!.reason as Error)
+  const forget = abort?.onAbort(giveUp)
   try {
     await session.begin().catch(rethrow)
     const result = await work(session.connection)
@@ -61,7 +62,7 @@ export async function once<Connection, Result>(
     await session.commit().catch(rethrow)
     return result
   } catch (error) {
-    if (signal?.aborted) throw signal.reason
+    abort?.throwIfAborted()
     // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
     if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
       broken = error
@@ -78,7 +79,7 @@ export async function once<Connection, Result>(
     if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error
   } finally {
-    signal?.removeEventListener('abort', giveUp)
+    forget?.()
     release(broken ?? session.lost)
     await released
   }

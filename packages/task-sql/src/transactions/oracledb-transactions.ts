@@ -1,3 +1,4 @@
+import { abortOf } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { OracledbConnection } from '../adapters/from-oracledb.ts'
 import { classifyOracleError } from '../dialects/oracle-errors.ts'
@@ -45,13 +46,15 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
   const own = ownWord(classifyOracleError)
-  const transact: TransactionSource<Connection> = (work, { signal } = {}) =>
-    repeat(
+  const transact: TransactionSource<Connection> = (work, transactionOptions) => {
+    const abort = abortOf(transactionOptions)
+    return repeat(
       retries,
-      (enter) => once(() => openSession(pool), work, enter, named, own.lost, signal),
+      (enter) => once(() => openSession(pool), work, enter, named, own.lost, abort),
       (error, phase) => isRepeatable(named(error), phase),
-      signal,
+      abort,
     )
+  }
   const connections = pool.poolMax
   return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
 }

@@ -1,4 +1,5 @@
 import { isTaskError } from '@taskstream/task-api'
+import type { Abort } from '@taskstream/task-api'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
 import type { PgPool, PgPoolClient } from './pg-transactions.ts'
 
@@ -17,14 +18,14 @@ export async function autocommit<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
   work: (client: Client) => Result | Promise<Result>,
   onConnected: () => void,
-  signal: AbortSignal | undefined,
+  abort: Abort | undefined,
 ): Promise<Result | typeof notReadCommitted> {
   const client = await pool.connect().catch((error: unknown) => {
     throw classifyPostgresError(error) ?? error
   })
-  if (signal?.aborted) {
+  if (abort?.aborted) {
     client.release()
-    throw signal.reason
+    throw abort.reason
   }
   onConnected()
   let broken: Error | undefined
@@ -33,8 +34,8 @@ export async function autocommit<Client extends PgPoolClient, Result>(
     if (isOpen) client.release(why)
     isOpen = false
   }
-  const giveUp = (): void => release(signal!.reason as Error)
-  signal?.addEventListener('abort', giveUp, { once: true })
+  const giveUp = (): void => release(abort!.reason as Error)
+  const forget = abort?.onAbort(giveUp)
   // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
   const onError = (error: Error): void => void (broken = error)
   client.on('error', onError)
@@ -56,7 +57,7 @@ export async function autocommit<Client extends PgPoolClient, Result>(
     throw known
   } finally {
     client.off('error', onError)
-    signal?.removeEventListener('abort', giveUp)
+    forget?.()
     release(broken)
   }
 }

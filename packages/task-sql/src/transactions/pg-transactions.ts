@@ -1,4 +1,4 @@
-import { checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
+import { abortOf, checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from '../adapters/from-pg.ts'
 import { classifyPostgresError } from '../dialects/postgres-errors.ts'
@@ -56,16 +56,17 @@ export function pgTransactions<Client extends PgPoolClient>(
   servers.forEach(hearErrors)
   const server = new WritableServer(servers)
   const own = ownWord(classifyPostgresError)
-  const transact: TransactionSource<Client> = (work, { signal } = {}) => {
+  const transact: TransactionSource<Client> = (work, transactionOptions) => {
     let pool: PgPool<Client> | undefined
+    const abort = abortOf(transactionOptions)
     // One that says nothing may be a primary no more.
-    signal?.addEventListener('abort', () => void (pool && server.doubt(pool)), { once: true })
+    abort?.onAbort(() => void (pool && server.doubt(pool)))
     return repeat(
       retries,
       async (enter) => {
         pool = undefined
         const found = (pool = await server.find())
-        return once(() => openSession(found), work, enter, named, own.lost, signal)
+        return once(() => openSession(found), work, enter, named, own.lost, abort)
       },
       (error, phase) => {
         if (!pool) return false
@@ -73,19 +74,20 @@ export function pgTransactions<Client extends PgPoolClient>(
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         return elsewhere || isRepeatable(named(error), phase)
       },
-      signal,
+      abort,
     )
   }
-  const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work, { signal } = {}) => {
+  const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work, transactionOptions) => {
+    const abort = abortOf(transactionOptions)
     for (let count = 0; ; count++) {
       let phase: Phase = 'connecting'
       const pool = await server.find()
       try {
-        const result = await autocommit(pool, work, () => (phase = 'committing'), signal)
-        return result === notReadCommitted ? await transact(work, { ...(signal && { signal }) }) : result
+        const result = await autocommit(pool, work, () => (phase = 'committing'), abort)
+        return result === notReadCommitted ? await transact(work, transactionOptions) : result
       } catch (error) {
-        if (signal?.aborted) server.doubt(pool)
-        signal?.throwIfAborted()
+        if (abort?.aborted) server.doubt(pool)
+        abort?.throwIfAborted()
         // Whatever was sent may have been committed: only who could not be reached is given up for another.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         if (count >= retries || !elsewhere) throw error

@@ -1,6 +1,7 @@
 /** What the transactions of our own have in common: how far one has come, and whether it is run again. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, isTaskError } from '@taskstream/task-api'
+import type { Abort } from '@taskstream/task-api'
 
 /** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
 export type Phase = 'connecting' | 'working' | 'committing' | 'lost'
@@ -27,17 +28,17 @@ export async function repeat<Result>(
   retries: number,
   attempt: (enter: (phase: Phase) => void) => Promise<Result>,
   mayRepeat: (error: unknown, phase: Phase) => boolean,
-  signal: AbortSignal | undefined,
+  abort: Abort | undefined,
 ): Promise<Result> {
   for (let count = 0; ; count++) {
     let phase: Phase = 'connecting'
     try {
       return await attempt((next) => (phase = next))
     } catch (error) {
-      signal?.throwIfAborted()
+      abort?.throwIfAborted()
       if (!mayRepeat(error, phase) || count >= retries) throw error
       await delay(Math.min(firstPauseMs * 2 ** count, longestPauseMs) * (0.5 + Math.random() / 2))
-      signal?.throwIfAborted()
+      abort?.throwIfAborted()
     }
   }
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isTaskError, TaskError } from '@taskstream/task-api'
-import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'
+import { abortOf, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Abort, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../dialects/sqlite-errors.ts'
 import { ownWord } from './own-word.ts'
 
@@ -63,8 +63,9 @@ export function immediateTransactions<Transaction>(
   let last: Promise<unknown> = Promise.resolve()
   const transact = <Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
-    { signal }: TransactionOptions = {},
+    transactionOptions?: TransactionOptions,
   ): Promise<Result> => {
+    const abort = abortOf(transactionOptions)
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
       return Promise.reject<Result>(
@@ -77,7 +78,7 @@ export function immediateTransactions<Transaction>(
     const turn = last.then(async () => {
       let result: Result
       await connect(async (transaction, run) => {
-        await begin(run, busyTimeoutMs, signal)
+        await begin(run, busyTimeoutMs, abort)
         const state = { open: true }
         try {
           result = await inside.run(state, async () => work(transaction))
@@ -102,10 +103,10 @@ export function immediateTransactions<Transaction>(
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
-async function begin(run: Run, busyTimeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+async function begin(run: Run, busyTimeoutMs: number, abort: Abort | undefined): Promise<void> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    signal?.throwIfAborted()
+    abort?.throwIfAborted()
     try {
       const begun = run(beginning)
       // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.

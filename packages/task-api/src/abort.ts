@@ -1,0 +1,91 @@
+import type { TransactionOptions } from './execution.ts'
+
+/** What an AbortSignal tells, to those for whom making one is too slow: it costs as much as a statement's way to the server and back. */
+export interface Abort {
+  readonly aborted: boolean
+  readonly reason: unknown
+  /** @throws the reason, once aborted */
+  throwIfAborted(): void
+  /** @returns what takes the listener away again */
+  onAbort(listener: () => void): () => void
+}
+
+/** An AbortController whose signal is made for those only who ask for it. */
+export class LazyAbortController implements Abort {
+  readonly #listeners = new Set<() => void>()
+  #controller: AbortController | undefined
+  #isAborted = false
+  #reason: unknown
+
+  get aborted(): boolean {
+    return this.#isAborted
+  }
+
+  get reason(): unknown {
+    return this.#reason
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#isAborted) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  throwIfAborted(): void {
+    if (this.#isAborted) throw this.#reason
+  }
+
+  onAbort(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  abort(reason: unknown): void {
+    if (this.#isAborted) return
+    this.#isAborted = true
+    this.#reason = reason
+    this.#controller?.abort(reason)
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const lazily: unique symbol = Symbol('lazily')
+
+interface LazyOptions extends TransactionOptions {
+  readonly [lazily]?: Abort
+}
+
+/** Options of a transaction that a controller ends. Copies of them have its signal too. */
+export function abortedBy(controller: LazyAbortController): TransactionOptions {
+  const options: LazyOptions = {
+    get signal() {
+      return controller.signal
+    },
+    [lazily]: controller,
+  }
+  return options
+}
+
+/** Whether a transaction is given up, as its options tell a source of transactions. */
+export function abortOf(options: TransactionOptions = {}): Abort | undefined {
+  const lazy = (options as LazyOptions)[lazily]
+  if (lazy) return lazy
+  const { signal } = options
+  return (
+    signal && {
+      get aborted() {
+        return signal.aborted
+      },
+      get reason() {
+        return signal.reason as unknown
+      },
+      throwIfAborted: () => signal.throwIfAborted(),
+      onAbort: (listener) => {
+        signal.addEventListener('abort', listener, { once: true })
+        return () => signal.removeEventListener('abort', listener)
+      },
+    }
+  )
+}
