@@ -12,7 +12,7 @@ export interface Abort {
 
 /** An AbortController whose signal is made for those only who ask for it. */
 export class LazyAbortController implements Abort {
-  readonly #listeners = new Set<() => void>()
+  #listeners: readonly (() => void)[] = []
   #controller: AbortController | undefined
   #isAborted = false
   #reason: unknown
@@ -38,8 +38,8 @@ export class LazyAbortController implements Abort {
   }
 
   onAbort(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    this.#listeners = [...this.#listeners, listener]
+    return () => void (this.#listeners = this.#listeners.filter((other) => other !== listener))
   }
 
   abort(reason: unknown): void {

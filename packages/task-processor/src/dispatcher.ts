@@ -9,7 +9,7 @@ import type {
 } from '@taskstream/task-api'
 import type { Condition } from './listener.ts'
 import type { Patience } from './patience.ts'
-import { TimeLimit } from './time-limit.ts'
+import { TimeLimit, TimeLimits } from './time-limit.ts'
 
 export interface DispatcherOptions<Transaction> {
   readonly repository: Pick<TaskRepository<Transaction, Execution>, 'limitStatements'>
@@ -46,7 +46,7 @@ export type Lift = TimeLimit['lift']
 /** Opens every transaction that the processor has, and waits for none for ever. */
 export class Dispatcher<Transaction> {
   readonly #options: DispatcherOptions<Transaction>
-  readonly #open: Set<TimeLimit> = new Set()
+  readonly #open = new TimeLimits()
   #closed: TaskError | undefined
   /** Until when the server is to end by itself what takes too long. */
   #carefulUntilMs = -Infinity
@@ -67,16 +67,17 @@ export class Dispatcher<Transaction> {
     const { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, foreign = false } = options
     const abort = abortOf(options)
     const { transactions, repository } = this.#options
-    const lift: Lift = (foreignWork) => limit.lift(foreignWork)
     // What was given up may wait on the server for as long as a lock is held: the next is to end by itself, or they would become many.
     const isCareful = !foreign && performance.now() < this.#carefulUntilMs
     const alone = single && !isCareful ? transactions.autocommit : undefined
     const limit = new TimeLimit(statementTimeoutMs, alone !== undefined)
+    const lift: Lift = (foreignWork) => limit.lift(foreignWork)
+    const carefully = async (transaction: Transaction): Promise<Result> => {
+      await repository.limitStatements(transaction, statementTimeoutMs)
+      return work(transaction, lift)
+    }
     const limited = (transaction: Transaction): Promise<Result> =>
-      limit.work(async () => {
-        if (isCareful) await repository.limitStatements(transaction, statementTimeoutMs)
-        return work(transaction, lift)
-      })
+      limit.work(() => (isCareful ? carefully(transaction) : work(transaction, lift)))
     const forget = abort?.onAbort(() => limit.end(abort.reason as TaskError))
     this.#open.add(limit)
     try {
@@ -87,7 +88,6 @@ export class Dispatcher<Transaction> {
       if (limit.isOver || (!foreign && isTooLate(error))) this.#carefulUntilMs = performance.now() + carefulMs
       throw error
     } finally {
-      limit.settle()
       this.#open.delete(limit)
       forget?.()
     }
@@ -109,7 +109,7 @@ export class Dispatcher<Transaction> {
 
   /** Gives up whatever is under way: nobody waits for it any more. */
   end(reason: TaskError): void {
-    for (const limit of this.#open) limit.end(reason)
+    this.#open.end(reason)
   }
 
   /** The same, and opens no more: whoever goes on to try hears that there is nothing to wait for. */

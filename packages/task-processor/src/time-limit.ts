@@ -7,51 +7,58 @@ type Step = 'connect' | 'work' | 'end'
 
 /**
  * How long the database may take for each step of one transaction: to begin it, to do what it is for, to end it. By the process's own clock,
- * also in tests: a database does not know of another.
+ * also in tests: a database does not know of another. Somebody has to look now and then: a timer for each step would cost more than most steps.
  */
 export class TimeLimit {
   /** Aborts when it is over. */
   readonly controller: LazyAbortController = new LazyAbortController()
   readonly #ms: number
   readonly #isAutocommit: boolean
-  readonly #over = Promise.withResolvers<never>()
   #step: Step = 'connect'
-  #isLifted = false
-  #isSettled = false
-  #timer: NodeJS.Timeout
+  /** When this step is to be over; `Infinity` while it is not the database that is waited for. */
+  #endsAt: number
+  #isReading = false
+  #refuse: ((reason: TaskError) => void) | undefined
+  #refuseWork: ((reason: TaskError) => void) | undefined
 
   /** `isAutocommit`: what is done in it needs no end, and may be committed already. */
-  constructor(ms: number, isAutocommit = false) {
+  constructor(ms: number, isAutocommit: boolean) {
     this.#ms = ms
     this.#isAutocommit = isAutocommit
-    this.#over.promise.catch(() => {})
-    this.#timer = setTimeout(this.#onTime, ms)
+    this.#endsAt = performance.now() + ms
   }
 
   get isOver(): boolean {
     return this.controller.aborted
   }
 
-  /** @throws what `transaction` throws, or, when the time is up first, DATABASE_BUSY for its statements and DATABASE_UNAVAILABLE for its end */
-  async of<Result>(transaction: Promise<Result>): Promise<Result> {
-    try {
-      return await Promise.race([transaction, this.#over.promise])
-    } finally {
-      this.settle()
-    }
+  /** When to look at it next, by `performance.now()`: before that it cannot be over. */
+  get lookAt(): number {
+    return this.#isLifted ? performance.now() + this.#ms : this.#endsAt
   }
 
-  /** Nothing is waited for any more, whatever its work still does. */
-  settle(): void {
-    this.#isSettled = true
-    clearTimeout(this.#timer)
+  get #isLifted(): boolean {
+    return this.#endsAt === Infinity
+  }
+
+  /** @throws what `transaction` throws, or, when the time is up first, DATABASE_BUSY for its statements and DATABASE_UNAVAILABLE for its end */
+  of<Result>(transaction: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#refuse = reject
+      transaction.then(resolve, reject)
+    })
   }
 
   /** The statements of a transaction that has begun; it may begin several times. */
   async work<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     this.#begin('work')
     try {
-      return await Promise.race([work(), this.#over.promise])
+      return await new Promise((resolve, reject) => {
+        this.#refuseWork = reject
+        const result = work()
+        if (result instanceof Promise) result.then(resolve, reject)
+        else resolve(result)
+      })
     } finally {
       this.#begin('end')
     }
@@ -61,12 +68,10 @@ export class TimeLimit {
   async lift<Result>(foreign: () => Result | Promise<Result>): Promise<Result> {
     // Begun again elsewhere, perhaps: what comes too late is not handled.
     this.controller.throwIfAborted()
-    clearTimeout(this.#timer)
-    this.#isLifted = true
+    this.#endsAt = Infinity
     try {
       return await foreign()
     } finally {
-      this.#isLifted = false
       this.#begin('work')
     }
   }
@@ -74,22 +79,26 @@ export class TimeLimit {
   /** Gives the transaction up; not while somebody else's code is at work in it, which would go on on its connection. */
   end(reason: TaskError): void {
     if (this.isOver || this.#isLifted) return
-    clearTimeout(this.#timer)
     this.controller.abort(reason)
-    this.#over.reject(reason)
+    this.#refuse?.(reason)
+    this.#refuseWork?.(reason)
+  }
+
+  /** Ends it if its time is up. */
+  look(): void {
+    const now = performance.now()
+    if (now < this.#endsAt) return
+    if (this.#isReading) this.end(this.#unanswered())
+    this.#isReading = true
+    this.#endsAt = now + Math.min(readingMs, this.#ms / 4)
   }
 
   /** @throws why it is over: nothing of it is begun then */
   #begin(step: Step): void {
     this.controller.throwIfAborted()
     this.#step = step
-    clearTimeout(this.#timer)
-    if (this.#isSettled) return
-    this.#timer = setTimeout(this.#onTime, this.#ms)
-  }
-
-  readonly #onTime = (): void => {
-    this.#timer = setTimeout(() => this.end(this.#unanswered()), Math.min(readingMs, this.#ms / 4))
+    this.#endsAt = performance.now() + this.#ms
+    this.#isReading = false
   }
 
   #unanswered(): TaskError {
@@ -103,5 +112,41 @@ export class TimeLimit {
       timeoutMs,
       outcome: 'unknown',
     })
+  }
+}
+
+/** Limits that are looked at when one may be over: by one timer, which is set again only when it has rung. */
+export class TimeLimits {
+  readonly #open = new Set<TimeLimit>()
+  #timer: NodeJS.Timeout | undefined
+  #ringsAt = Infinity
+
+  add(limit: TimeLimit): void {
+    this.#open.add(limit)
+    if (limit.lookAt < this.#ringsAt) this.#set(limit.lookAt)
+  }
+
+  delete(limit: TimeLimit): void {
+    this.#open.delete(limit)
+  }
+
+  end(reason: TaskError): void {
+    for (const limit of this.#open) limit.end(reason)
+  }
+
+  #set(at: number): void {
+    clearTimeout(this.#timer)
+    this.#ringsAt = at
+    // Whoever waits for a database has a connection that keeps the process alive.
+    if (at < Infinity) this.#timer = setTimeout(this.#onTime, Math.max(1, at - performance.now())).unref()
+  }
+
+  readonly #onTime = (): void => {
+    let next = Infinity
+    for (const limit of this.#open) {
+      limit.look()
+      if (!limit.isOver) next = Math.min(next, limit.lookAt)
+    }
+    this.#set(next)
   }
 }

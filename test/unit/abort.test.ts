@@ -1,0 +1,68 @@
+import { abortedBy, abortOf, LazyAbortController } from '@taskstream/task-api'
+import { describe, expect, it } from 'vitest'
+
+const why = new Error('nobody waits any more')
+
+describe('options of a transaction that may be given up', () => {
+  it('carry a signal for a source that knows of nothing else', () => {
+    const controller = new LazyAbortController()
+    const { signal } = abortedBy(controller)
+    expect(signal?.aborted).toBe(false)
+    controller.abort(why)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toBe(why)
+  })
+
+  it('carry a signal that is aborted, to whoever asks for it too late', () => {
+    const controller = new LazyAbortController()
+    const options = abortedBy(controller)
+    controller.abort(why)
+    expect(options.signal?.reason).toBe(why)
+  })
+
+  it('may be copied by a source that hands them on', () => {
+    const controller = new LazyAbortController()
+    const copied = { ...abortedBy(controller) }
+    controller.abort(why)
+    expect(copied.signal?.reason).toBe(why)
+    expect(abortOf(copied)?.reason).toBe(why)
+  })
+
+  it.for([
+    [
+      'a controller of ours',
+      () => {
+        const controller = new LazyAbortController()
+        return { options: abortedBy(controller), end: () => controller.abort(why) }
+      },
+    ],
+    [
+      "somebody's own signal",
+      () => {
+        const controller = new AbortController()
+        return { options: { signal: controller.signal }, end: () => controller.abort(why) }
+      },
+    ],
+  ] as const)('tell of %s: once, and nobody who no longer listens', ([, begin]) => {
+    const { options, end } = begin()
+    const abort = abortOf(options)!
+    const heard: string[] = []
+    const forget = abort.onAbort(() => heard.push('forgotten'))
+    abort.onAbort(() => heard.push('first'))
+    abort.onAbort(() => heard.push('second'))
+    forget()
+    expect(abort.aborted).toBe(false)
+    expect(() => abort.throwIfAborted()).not.toThrow()
+    end()
+    end()
+    expect(heard).toEqual(['first', 'second'])
+    expect(abort.aborted).toBe(true)
+    expect(abort.reason).toBe(why)
+    expect(() => abort.throwIfAborted()).toThrow(why)
+  })
+
+  it('say nothing where there is nothing to be given up', () => {
+    expect(abortOf({})).toBeUndefined()
+    expect(abortOf()).toBeUndefined()
+  })
+})
