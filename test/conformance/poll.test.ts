@@ -193,6 +193,12 @@ describe.skipIf(!canRun)('poll', () => {
     await expect(poll(tasks, 1)).rejects.toThrow(/alter sequence .*task_sequence cache 1/)
     await cache(1)
     expect(await poll(tasks, 1)).toMatchObject([{ identifier: 'a', attempt: 1 }])
+    // Whatever it has polled before, and however often.
+    await push('b')
+    await cache(50)
+    for (let count = 0; count < 2; count++) expect(await codeOf(() => poll(tasks, 1))).toBe('RUNTIME_UNSUPPORTED')
+    await cache(1)
+    expect(await poll(tasks, 1)).toMatchObject([{ identifier: 'b', attempt: 1 }])
   })
 
   testOn(['postgres'])('finds what others refer to by a foreign key, in a transaction that has written before', async () => {
