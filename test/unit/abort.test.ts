@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events'
 import { abortedBy, abortOf, LazyAbortController } from '@taskstream/task-api'
+import { pgTransactions } from '@taskstream/task-sql/postgres'
 import { describe, expect, it } from 'vitest'
 
 const why = new Error('nobody waits any more')
@@ -59,6 +61,14 @@ describe('options of a transaction that may be given up', () => {
     expect(abort.aborted).toBe(true)
     expect(abort.reason).toBe(why)
     expect(() => abort.throwIfAborted()).toThrow(why)
+  })
+
+  it('are forgotten by a source of several servers once its transaction is over', async () => {
+    const client = { query: async () => ({ rows: [{ read_only: false }] }), on: () => {}, off: () => {}, release: () => {} }
+    const pool = { connect: async () => client }
+    const { signal } = new AbortController()
+    await pgTransactions([pool, pool])(async () => {}, { signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('say nothing where there is nothing to be given up', () => {

@@ -59,9 +59,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const transact: TransactionSource<Client> = (work, transactionOptions) => {
     let pool: PgPool<Client> | undefined
     const abort = abortOf(transactionOptions)
-    // One that says nothing may be a primary no more.
-    abort?.onAbort(() => void (pool && server.doubt(pool)))
-    return repeat(
+    const transaction = repeat(
       retries,
       async (enter) => {
         pool = undefined
@@ -76,6 +74,9 @@ export function pgTransactions<Client extends PgPoolClient>(
       },
       abort,
     )
+    if (!abort || servers.length === 1) return transaction
+    // One that says nothing may be a primary no more.
+    return transaction.finally(abort.onAbort(() => void (pool && server.doubt(pool))))
   }
   const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work, transactionOptions) => {
     const abort = abortOf(transactionOptions)
