@@ -223,8 +223,8 @@ export interface Dialect {
   inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>
   /** Inserts tasks but those whose external id is there. @returns `sequence` and `external_id` of what was inserted */
   insertNew(insertion: TaskInsertion): Verb<readonly Row[]>
-  /** Begins an insert of so many rows that may wake whoever waits for the topic. */
-  beginPush(topic: string, wake: boolean, count: number): { readonly with: Statement; readonly from: Statement }
+  /** Begins an insert that may wake whoever waits for the topic. */
+  beginPush(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Changes rows, found by their keys or locked first. @returns what is asked for, of each row that was changed, in no particular order */
   change(change: Change): Verb<readonly Row[]>
   /** Changes those of the tasks that are held: that are held, by this owner, since that very poll. @returns their sequences */

@@ -53,15 +53,12 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
   const scale = postgresScale(tables)
-  const beginPush: Dialect['beginPush'] = (topic, wake, count) => {
-    const notify = wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing
-    // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts).
-    const started = sql`select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${notify}`
-    // Beside many rows it might be run for each of them.
-    return count === 1
-      ? { with: nothing, from: sql`(${started} offset 0) started,` }
-      : { with: sql`with started as materialized (${started})`, from: raw('started,') }
-  }
+  const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
+    // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts). Materialised, as a column that
+    // nobody reads is left out of any other subquery, and the id is such a one.
+    with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
+    from: raw('started,'),
+  })
   const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
   return {
     name: 'postgres',

@@ -41,8 +41,8 @@ type Writes = Pick<
 export function returningWrites({ tables, among, at, lock, beginPush, held, affected }: Parts): Writes {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
     sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
-  const insert = ({ topic, wake, count, columns, values, from, where, orderBy }: TaskInsertion): Statement => {
-    const start = beginPush(topic, wake, count)
+  const insert = ({ topic, wake, columns, values, from, where, orderBy }: TaskInsertion): Statement => {
+    const start = beginPush(topic, wake)
     return sql`
       ${start.with}
       insert into ${tables.task} (${columns})

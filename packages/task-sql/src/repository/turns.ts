@@ -63,7 +63,7 @@ export function* noteIdentifiers({ dialect }: Context, topic: string, identifier
 }
 
 function noteStatement(dialect: Dialect, topic: string, identifiers: readonly string[]): Statement {
-  const start = dialect.beginPush(topic, true, identifiers.length)
+  const start = dialect.beginPush(topic, true)
   return sql`
     ${start.with}
     insert into ${dialect.tables.turn} (topic, identifier)
