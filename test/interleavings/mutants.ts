@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what is locked inside a savepoint may be polled again',
     file: 'dialects/postgres-claim-statement.ts',
-    from: '${ready} and not ${lockedHere}',
+    from: '${ready} and ((select clean from start) or not ${lockedHere})',
     to: "${ready} and t.xmax <> coalesce(pg_current_xact_id_if_assigned()::xid, '2'::xid)",
   },
   {
