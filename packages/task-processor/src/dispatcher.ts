@@ -107,6 +107,11 @@ export class Dispatcher<Transaction> {
     })
   }
 
+  /** There is nothing more to be done for now. */
+  rest(): void {
+    this.#open.rest()
+  }
+
   /** Gives up whatever is under way: nobody waits for it any more. */
   end(reason: TaskError): void {
     this.#open.end(reason)

@@ -90,8 +90,12 @@ export async function handleBatch<Transaction>(
     abortMs: 2e3,
     wake: () => {},
   }
-  await new LeasedBatch(environment, tasks, false).begin()
-  await open.close?.()
+  try {
+    await new LeasedBatch(environment, tasks, false).begin()
+    await open.close?.()
+  } finally {
+    dispatcher.rest()
+  }
   for (const error of failures.values()) throw error
   if (late) throw (late as { readonly error: unknown }).error
   return outcome

@@ -134,6 +134,11 @@ export class TimeLimits {
     for (const limit of this.#open) limit.end(reason)
   }
 
+  /** Leaves no timer behind, unless something is still waited for. */
+  rest(): void {
+    if (this.#open.size === 0) this.#set(Infinity)
+  }
+
   #set(at: number): void {
     clearTimeout(this.#timer)
     this.#ringsAt = at
