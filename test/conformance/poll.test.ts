@@ -201,6 +201,34 @@ describe.skipIf(!canRun)('poll', () => {
     expect(await poll(tasks, 1)).toMatchObject([{ identifier: 'b', attempt: 1 }])
   })
 
+  testOn(['postgres'])(
+    'polls again in a database that was replaced under it, and says so where that happens each time',
+    async () => {
+      await push('a', 'b')
+      let replacements = 3
+      const replaced = subject.tasks({
+        adapt: (adapter) => ({
+          ...adapter,
+          execute: async (transaction, statement, plan) => {
+            if (statement.texts.join('').includes('start as materialized') && replacements-- > 0)
+              await adapter.execute(
+                transaction,
+                sql`update taskstream.task_topic set generation = generation + 1 where topic = ${topic}`,
+                undefined,
+              )
+            return adapter.execute(transaction, statement, plan)
+          },
+        }),
+      })
+      await subject.transactions((transaction) => replaced.register(transaction))
+      expect(names(await poll(replaced, 1))).toEqual(['a'])
+      replacements = Infinity
+      expect(await codeOf(() => poll(replaced, 1))).toBe('DATABASE_UNAVAILABLE')
+      replacements = 0
+      expect(await poll(replaced, 1)).toMatchObject([{ identifier: 'b', attempt: 1 }])
+    },
+  )
+
   testOn(['postgres'])('finds what others refer to by a foreign key, in a transaction that has written before', async () => {
     await push('a', 'b')
     const references =

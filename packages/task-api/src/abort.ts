@@ -6,11 +6,18 @@ export interface Abort {
   readonly reason: unknown
   /** @throws the reason, once aborted */
   throwIfAborted(): void
-  /** @returns what takes the listener away again */
+  /** Calls the listener once, when it is aborted; not if it was before. @returns what takes the listener away again */
   onAbort(listener: () => void): () => void
 }
 
-/** An AbortController whose signal is made for those only who ask for it. */
+/**
+ * An AbortController whose signal is made for those only who ask for it.
+ *
+ * @example
+ * const controller = new LazyAbortController()
+ * const pushed = transactions((client) => tasks.push(client, 'invoices', 'inv-1'), abortedBy(controller))
+ * controller.abort(new Error('nobody waits any more'))
+ */
 export class LazyAbortController implements Abort {
   #listeners: readonly (() => void)[] = []
   #controller: AbortController | undefined
@@ -68,7 +75,12 @@ export function abortedBy(controller: LazyAbortController): TransactionOptions {
   return options
 }
 
-/** Whether a transaction is given up, as its options tell a source of transactions. */
+/**
+ * Whether a transaction is given up, as its options tell a source of transactions; nothing where it cannot be.
+ *
+ * @example
+ * const forget = abortOf(options)?.onAbort(() => connection.destroy())
+ */
 export function abortOf(options: TransactionOptions = {}): Abort | undefined {
   const lazy = (options as LazyOptions)[lazily]
   if (lazy) return lazy

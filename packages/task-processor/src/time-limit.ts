@@ -79,9 +79,10 @@ export class TimeLimit {
   /** Gives the transaction up; not while somebody else's code is at work in it, which would go on on its connection. */
   end(reason: TaskError): void {
     if (this.isOver || this.#isLifted) return
-    this.controller.abort(reason)
+    // Whoever waits is told first, whatever those do who close connections.
     this.#refuse?.(reason)
     this.#refuseWork?.(reason)
+    this.controller.abort(reason)
   }
 
   /** Ends it if its time is up. */
