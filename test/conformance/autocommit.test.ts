@@ -6,25 +6,19 @@ import { raw } from '@taskstream/task-sql'
 import { fromPg, pgTransactions } from '@taskstream/task-sql/postgres'
 import type { PgPoolClient } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, subjectName } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { canRun, subjectName, engine } from '../subject.ts'
+import { names, useFixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a source without a transaction', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let pool: pg.Pool
   const open = (options: pg.PoolConfig = {}): pg.Pool => {
-    pool = new pg.Pool({ connectionString: it.subject.location.at, max: 1, ...options })
+    pool = new pg.Pool({ connectionString: fixture.subject.location.at, max: 1, ...options })
     pool.on('connect', (client) => client.on('error', () => {}))
     pool.on('error', () => {})
     return pool
   }
-  beforeAll(async () => {
-    it = await openFixture()
-  })
-  afterAll(() => it[Symbol.asyncDispose]())
-  beforeEach(() => it.nextTopic())
   afterEach(() => pool.end())
 
   const id = raw('select pg_current_xact_id()::text as id')
@@ -37,11 +31,11 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
     const { autocommit } = pgTransactions(open())
     expect(await autocommit!(ids)).toBe(2)
     const failed = autocommit!(async (client) => {
-      await it.tasks.push(client, it.topic, 'a')
+      await fixture.tasks.push(client, fixture.topic, 'a')
       throw new Error('later')
     })
     await expect(failed).rejects.toThrow('later')
-    expect(await it.states()).toEqual({ ready: 1 })
+    expect(await fixture.states()).toEqual({ ready: 1 })
   })
 
   // Behind a pooler the setting would stay with a connection of the server, whoever uses it next.
@@ -71,12 +65,12 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
   })
 
   test('is what a node polls and completes a plain topic by, and no topic under a condition', async () => {
-    await it.nextTopic({ condition: 'singular-by-identifier' })
-    const singular = it.topic
-    await it.nextTopic()
-    const plain = it.topic
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    const singular = fixture.topic
+    await fixture.nextTopic()
+    const plain = fixture.topic
     const source = pgTransactions(open({ max: 4 }))
-    const tasks = await it.owner()
+    const tasks = await fixture.owner()
     const way = new WeakMap<object, string>()
     const polls = new Map<string, Set<string>>()
     const completions = new Set<string>()
@@ -115,8 +109,8 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
         },
       },
     })
-    await it.commit((transaction) => it.tasks.push(transaction, plain, ['a', 'b']))
-    await it.commit((transaction) => it.tasks.push(transaction, singular, 'a'))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, plain, ['a', 'b']))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, singular, 'a'))
     for (const topic of [plain, singular]) node.process(topic, { size: 10, handler: eachTask(() => {}) })
     await node.start()
     await handled.promise
@@ -128,9 +122,11 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
   })
 
   test('does for a poll what a transaction does', async () => {
-    await it.push('a', 'b')
-    const batch = await pgTransactions(open()).autocommit!((client) => it.tasks.poll(client, it.topic, { size: 5 }) as HeldTask[])
+    await fixture.push('a', 'b')
+    const batch = await pgTransactions(open()).autocommit!(
+      (client) => fixture.tasks.poll(client, fixture.topic, { size: 5 }) as HeldTask[],
+    )
     expect(names(batch)).toEqual(['a', 'b'])
-    expect(await it.complete(batch)).toEqual({ completed: batch, lost: [] })
+    expect(await fixture.complete(batch)).toEqual({ completed: batch, lost: [] })
   })
 })

@@ -2,56 +2,53 @@
 import { TaskDecision } from '@taskstream/task-api'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
-import { codeOf, names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
 
 describe('a second writer', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let writer: Session
   let other: Session
   beforeAll(async () => {
-    it = await openFixture()
-    writer = await it.subject.session()
-    other = await it.subject.session()
+    writer = await fixture.subject.session()
+    other = await fixture.subject.session()
   })
-  afterAll(() => it[Symbol.asyncDispose]())
-  beforeEach(() => it.nextTopic())
 
   test('is told by every verb that writes, and has written nothing', async () => {
-    await it.push('a', 'b')
-    const [a] = await it.poll(1)
-    const dead = await it.owner()
-    await it.poll(1, dead)
-    await it.commit((transaction) => dead.unregister(transaction))
+    await fixture.push('a', 'b')
+    const [a] = await fixture.poll(1)
+    const dead = await fixture.owner()
+    await fixture.poll(1, dead)
+    await fixture.commit((transaction) => dead.unregister(transaction))
     await writer.begin()
-    await it.tasks.push(writer.transaction, it.topic, 'c')
+    await fixture.tasks.push(writer.transaction, fixture.topic, 'c')
     const { transaction } = other
     const attempts: (() => unknown)[] = [
-      () => it.tasks.push(transaction, it.topic, 'd'),
-      () => it.tasks.push(transaction, it.topic, { identifier: 'd', externalId: 'd' }),
-      () => it.tasks.poll(transaction, it.topic),
-      () => it.tasks.complete(transaction, it.topic, new Map([[a!, TaskDecision.success()]])),
-      () => it.tasks.handBack(transaction, it.topic, [a!]),
-      () => it.tasks.reclaim(transaction, it.topic, []),
-      () => it.tasks.expire(transaction, { olderThanMs: 1 }),
-      () => it.tasks.initialize(transaction, 'new'),
-      () => it.subject.tasks().register(transaction),
-      () => it.tasks.heartbeat(transaction),
-      () => it.tasks.unregister(transaction),
+      () => fixture.tasks.push(transaction, fixture.topic, 'd'),
+      () => fixture.tasks.push(transaction, fixture.topic, { identifier: 'd', externalId: 'd' }),
+      () => fixture.tasks.poll(transaction, fixture.topic),
+      () => fixture.tasks.complete(transaction, fixture.topic, new Map([[a!, TaskDecision.success()]])),
+      () => fixture.tasks.handBack(transaction, fixture.topic, [a!]),
+      () => fixture.tasks.reclaim(transaction, fixture.topic, []),
+      () => fixture.tasks.expire(transaction, { olderThanMs: 1 }),
+      () => fixture.tasks.initialize(transaction, 'new'),
+      () => fixture.subject.tasks().register(transaction),
+      () => fixture.tasks.heartbeat(transaction),
+      () => fixture.tasks.unregister(transaction),
     ]
     for (const attempt of attempts) expect(await codeOf(attempt)).toBe('DATABASE_BUSY')
     // Readers are not kept out, and see what was committed.
-    expect(names((await it.tasks.page(transaction, it.topic)) as { identifier: string }[])).toEqual(['a', 'b'])
+    expect(names((await fixture.tasks.page(transaction, fixture.topic)) as { identifier: string }[])).toEqual(['a', 'b'])
     await writer.commit()
-    expect(await it.states()).toEqual({ active: 2, ready: 1 })
+    expect(await fixture.states()).toEqual({ active: 2, ready: 1 })
   })
 
   test('waits for its turn in a transaction of its own, and acts on what the first has done', async () => {
-    await it.push('a', 'b')
+    await fixture.push('a', 'b')
     await writer.begin()
-    expect(names((await it.tasks.poll(writer.transaction, it.topic)) as { identifier: string }[])).toEqual(['a'])
+    expect(names((await fixture.tasks.poll(writer.transaction, fixture.topic)) as { identifier: string }[])).toEqual(['a'])
     let attempts = 0
     const source = sqliteTransactions({
       exec: (text: string): unknown => {
@@ -63,7 +60,7 @@ describe('a second writer', () => {
     let began = false
     const waiting = source(() => {
       began = true
-      return it.tasks.poll(other.transaction, it.topic, { size: 2 })
+      return fixture.tasks.poll(other.transaction, fixture.topic, { size: 2 })
     })
     // It tries again and again, and the event loop turns meanwhile.
     await expect.poll(() => attempts, { interval: 1 }).toBeGreaterThan(2)
@@ -73,13 +70,13 @@ describe('a second writer', () => {
   })
 
   test('leaves the event loop free while it waits, and the patience of its connection as it is', async () => {
-    await it.push('a')
+    await fixture.push('a')
     await writer.begin()
     const { transaction } = other
     // Longer than the source waits: were the driver asked to wait, the source would be out of time when it comes back.
     transaction.exec('pragma busy_timeout = 15000')
     try {
-      const waiting = sqliteTransactions(transaction as SqliteDatabase)(() => it.tasks.poll(transaction, it.topic))
+      const waiting = sqliteTransactions(transaction as SqliteDatabase)(() => fixture.tasks.poll(transaction, fixture.topic))
       await new Promise((resolve) => setImmediate(resolve))
       await writer.commit()
       expect(names((await waiting) as { identifier: string }[])).toEqual(['a'])
@@ -92,10 +89,12 @@ describe('a second writer', () => {
   test('that waits for longer than it may is told so', async () => {
     await writer.begin()
     const impatient = sqliteTransactions(other.transaction as SqliteDatabase, { busyTimeoutMs: 20 })
-    expect(await codeOf(() => impatient((transaction) => it.tasks.push(transaction, it.topic, 'never')))).toBe('DATABASE_BUSY')
+    expect(await codeOf(() => impatient((transaction) => fixture.tasks.push(transaction, fixture.topic, 'never')))).toBe(
+      'DATABASE_BUSY',
+    )
     await writer.rollback()
-    expect(await it.states()).toEqual({})
-    await impatient(async (transaction) => void (await it.tasks.push(transaction, it.topic, 'now')))
-    expect(await it.states()).toEqual({ ready: 1 })
+    expect(await fixture.states()).toEqual({})
+    await impatient(async (transaction) => void (await fixture.tasks.push(transaction, fixture.topic, 'now')))
+    expect(await fixture.states()).toEqual({ ready: 1 })
   })
 })

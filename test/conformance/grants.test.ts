@@ -5,31 +5,28 @@ import { periodicTasks } from '@taskstream/task-scheduler'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { fromPg, postgres } from '@taskstream/task-sql/postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { grantsOf } from '../databases/grants.ts'
-import { canRun, isPostgres } from '../subject.ts'
+import { canRun, isPostgres, engine } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { codeOf, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 
 const onPostgres = testOn(['postgres'])
 const onMariadb = testOn(['mariadb'])
 
 describe.skipIf(!canRun)('a right that is missing', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let database: string
   let worker: string
   beforeAll(async () => {
-    it = await openFixture()
-    const { pathname, username } = new URL(it.subject.location.at)
+    const { pathname, username } = new URL(fixture.subject.location.at)
     database = pathname.slice(1)
     worker = isPostgres ? username : `${username}@'127.0.0.1'`
   })
-  afterAll(() => it[Symbol.asyncDispose]())
 
   const run = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-    it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+    fixture.commit((transaction) => fixture.subject.execute(transaction, raw(text)))
   const errorOf = async (work: () => unknown): Promise<TaskError | undefined> => {
     try {
       await work()
@@ -60,8 +57,8 @@ describe.skipIf(!canRun)('a right that is missing', () => {
 
   /** Something of everything that whoever works does. */
   const work = async (): Promise<void> => {
-    const tasks = it.subject.tasks()
-    const commit = it.subject.transactions
+    const tasks = fixture.subject.tasks()
+    const commit = fixture.subject.transactions
     await commit((transaction) => tasks.register(transaction))
     await commit((transaction) => tasks.heartbeat(transaction))
     const held = async (topic: string): Promise<HeldTask[]> =>
@@ -129,20 +126,20 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     const names = { app: database, taskstream_reader: name }
     await run(isPostgres ? `create role ${name} login` : `create user ${name}@'127.0.0.1'`)
     for (const statement of grantsOf(`${isPostgres ? 'postgres' : 'mariadb'}: reader`, names)) await run(statement)
-    const at = new URL(it.subject.location.at)
+    const at = new URL(fixture.subject.location.at)
     at.username = name
-    const reader = await it.subject.session({ ...it.subject.owner, at: at.href })
-    const tasks: Tasks = it.subject.tasks()
+    const reader = await fixture.subject.session({ ...fixture.subject.owner, at: at.href })
+    const tasks: Tasks = fixture.subject.tasks()
     try {
-      await it.push('a')
+      await fixture.push('a')
       const { transaction } = reader
-      expect(await tasks.topics(transaction)).toEqual([it.topic])
-      expect(await tasks.overview(transaction)).toMatchObject([{ topic: it.topic, ready: 1 }])
-      expect(await tasks.page(transaction, it.topic)).toMatchObject([{ identifier: 'a' }])
+      expect(await tasks.topics(transaction)).toEqual([fixture.topic])
+      expect(await tasks.overview(transaction)).toMatchObject([{ topic: fixture.topic, ready: 1 }])
+      expect(await tasks.page(transaction, fixture.topic)).toMatchObject([{ identifier: 'a' }])
       expect((await tasks.count(transaction)).size).toBe(1)
-      expect(await codeOf(() => tasks.push(transaction, it.topic, 'b'))).toBe('PERMISSION_DENIED')
+      expect(await codeOf(() => tasks.push(transaction, fixture.topic, 'b'))).toBe('PERMISSION_DENIED')
       expect(await codeOf(() => tasks.register(transaction))).toBe('PERMISSION_DENIED')
-      expect(await codeOf(() => tasks.destroy(transaction, it.topic))).toBe('PERMISSION_DENIED')
+      expect(await codeOf(() => tasks.destroy(transaction, fixture.topic))).toBe('PERMISSION_DENIED')
     } finally {
       await reader.close()
       if (isPostgres) await run(`drop owned by ${name}`)
@@ -155,16 +152,16 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     const names = { app: database, taskstream_producer: name }
     await run(isPostgres ? `create role ${name} login` : `create user ${name}@'127.0.0.1'`)
     for (const statement of grantsOf(`${isPostgres ? 'postgres' : 'mariadb'}: producer`, names)) await run(statement)
-    const at = new URL(it.subject.location.at)
+    const at = new URL(fixture.subject.location.at)
     at.username = name
-    const producer = await it.subject.session({ ...it.subject.owner, at: at.href })
-    const tasks: Tasks = it.subject.tasks()
+    const producer = await fixture.subject.session({ ...fixture.subject.owner, at: at.href })
+    const tasks: Tasks = fixture.subject.tasks()
     try {
       await producer.begin()
-      await tasks.push(producer.transaction, it.topic, ['a', 'b'])
-      await tasks.push(producer.transaction, it.topic, { identifier: 'c', delayMs: 60_000, externalId: 'c' })
+      await tasks.push(producer.transaction, fixture.topic, ['a', 'b'])
+      await tasks.push(producer.transaction, fixture.topic, { identifier: 'c', delayMs: 60_000, externalId: 'c' })
       await producer.commit()
-      expect(await codeOf(() => tasks.poll(producer.transaction, it.topic))).toBe('PERMISSION_DENIED')
+      expect(await codeOf(() => tasks.poll(producer.transaction, fixture.topic))).toBe('PERMISSION_DENIED')
       await producer.rollback()
       // It looks which version the tables are of, and they are there.
       expect(await codeOf(() => tasks.register(producer.transaction))).toBe('PERMISSION_DENIED')
@@ -177,39 +174,39 @@ describe.skipIf(!canRun)('a right that is missing', () => {
 
   test('to define is missed by name where the tables are to be changed, and not where they are as they should be', async () => {
     const table = isPostgres ? 'taskstream.task_migration' : 'task_migration'
-    expect(await it.tasks.migrate(it.subject.transactions)).toMatchObject({ from: expect.any(Number) })
+    expect(await fixture.tasks.migrate(fixture.subject.transactions)).toMatchObject({ from: expect.any(Number) })
     const [last] = await run(`select version, name, applied, works_from from ${table} order by version desc limit 1`)
     const { version, name, applied, works_from } = last!
     await run(`delete from ${table} where version = ${Number(version)}`)
-    const error = await errorOf(() => it.tasks.migrate(it.subject.transactions))
+    const error = await errorOf(() => fixture.tasks.migrate(fixture.subject.transactions))
     const again: Statement = sql`insert into ${raw(table)} (version, name, applied, works_from)
       values (${Number(version)}, ${String(name)}, ${String(applied)}, ${Number(works_from)})`
-    await it.commit((transaction) => it.subject.execute(transaction, again))
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, again))
     expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringMatching(/owner|CREATE/) })
   })
 
   onPostgres('to make a schema is missed by name', async () => {
     const other = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
-    expect(await errorOf(() => other.migrate(it.subject.transactions))).toMatchObject({
+    expect(await errorOf(() => other.migrate(fixture.subject.transactions))).toMatchObject({
       code: 'PERMISSION_DENIED',
       data: { needed: `create on database ${database}` },
     })
   })
 
   onPostgres('to make a schema is not needed where an administrator has made it', async () => {
-    const owner = new URL(it.subject.owner.at).username
+    const owner = new URL(fixture.subject.owner.at).username
     await run(`revoke create on database ${database} from ${owner}`)
     await run(`alter table taskstream.task_migration owner to ${owner}`)
     const [last] = await run('select max(version) as version from taskstream.task_migration')
     await run(`delete from taskstream.task_migration where version = ${Number(last!['version'])}`)
-    expect(await it.tasks.migrate(it.subject.owner.transactions)).toMatchObject({ to: last!['version'] })
+    expect(await fixture.tasks.migrate(fixture.subject.owner.transactions)).toMatchObject({ to: last!['version'] })
     await run(`grant create on database ${database} to ${owner}`)
   })
 
   test('to renew statistics is missed by name, where the database itself would say nothing', async () => {
-    const error = await errorOf(() => it.commit((transaction) => it.tasks.refresh(transaction)))
+    const error = await errorOf(() => fixture.commit((transaction) => fixture.tasks.refresh(transaction)))
     if (isPostgres) expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('owner') })
-    await it.subject.owner.transactions<void>((transaction: AnyTransaction) => it.tasks.refresh(transaction))
+    await fixture.subject.owner.transactions<void>((transaction: AnyTransaction) => fixture.tasks.refresh(transaction))
   })
 
   // MariaDB has no such thing.
@@ -236,26 +233,26 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       for (const table of ['task', 'task_topic', 'task_owner', 'task_migration', 'task_lane', 'task_holding', 'task_periodic'])
         test(`of ${table} is missed by name, and nobody waits for ever for what is hidden`, async () => {
           await secured(table, '', async () => {
-            expect(await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))).toMatchObject(
-              hidden(table),
-            )
+            expect(
+              await errorOf(() => fixture.commit((transaction) => fixture.subject.tasks().register(transaction))),
+            ).toMatchObject(hidden(table))
             // One that was there before policies came learns of it by the expiry that every node makes now and then.
             expect(
-              await errorOf(() => it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))),
+              await errorOf(() => fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))),
             ).toMatchObject(hidden(table))
           })
         })
 
       test('of topics does not make a topic one that was never initialised', async () => {
         await secured('task_topic', '', async () => {
-          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task_topic'))
-          expect(await errorOf(() => it.poll())).toMatchObject(hidden('task_topic'))
+          expect(await errorOf(() => fixture.push('a'))).toMatchObject(hidden('task_topic'))
+          expect(await errorOf(() => fixture.poll())).toMatchObject(hidden('task_topic'))
         })
       })
 
       test('to add them is missed by the same name', async () => {
         await secured('task', 'for select using (true)', async () => {
-          expect(await errorOf(() => it.push('a'))).toMatchObject(hidden('task'))
+          expect(await errorOf(() => fixture.push('a'))).toMatchObject(hidden('task'))
         })
       })
 
@@ -273,7 +270,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
         ])
           await secured('task', policy, async () => {
             expect(
-              await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction))),
+              await errorOf(() => fixture.commit((transaction) => fixture.subject.tasks().register(transaction))),
               policy,
             ).toMatchObject(hidden('task'))
           })
@@ -289,7 +286,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
   onMariadb('to see which version the tables are of is missed by name, and not taken for tables that are missing', async () => {
     const table = `${database}.task_migration`
     await run(`revoke select on ${table} from ${worker}`)
-    const error = await errorOf(() => it.commit((transaction) => it.subject.tasks().register(transaction)))
+    const error = await errorOf(() => fixture.commit((transaction) => fixture.subject.tasks().register(transaction)))
     await run(`grant select on ${table} to ${worker}`)
     expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('task_migration') })
   })

@@ -2,26 +2,23 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOptions } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
-import { codeOf, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('what is locked', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let session: Session
   beforeAll(async () => {
-    it = await openFixture()
-    session = await it.subject.session()
+    session = await fixture.subject.session()
   })
-  afterAll(() => it[Symbol.asyncDispose]())
 
   /** Identifiers of the tasks of all topics that others can lock no more. */
   const locked = async (): Promise<string[]> => {
-    const all = await it.commit((transaction) => it.subject.execute(transaction, raw('select identifier from task')))
-    const free = await it.commit((transaction) =>
-      it.subject.execute(transaction, raw('select identifier from task force index (primary) for update skip locked')),
+    const all = await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('select identifier from task')))
+    const free = await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw('select identifier from task force index (primary) for update skip locked')),
     )
     const left = new Set(free.map(({ identifier }) => String(identifier)))
     return all.flatMap(({ identifier }) => (left.has(String(identifier)) ? [] : [String(identifier)])).toSorted()
@@ -38,13 +35,13 @@ describe.skipIf(!canRun)('what is locked', () => {
 
   /** A topic with a finished, an active, a suspended, a waiting and a late task around its ready ones; and neighbours on both sides. */
   const fill = async (options: TopicOptions): Promise<void> => {
-    await it.commit((transaction) => it.subject.execute(transaction, raw('delete from task')))
-    const { topic } = it
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('delete from task')))
+    const { topic } = fixture
     for (const name of [`${topic}-before`, topic, `${topic}z-after`]) {
-      await it.commit(async (transaction) => {
-        await it.tasks.initialize(transaction, name, options)
+      await fixture.commit(async (transaction) => {
+        await fixture.tasks.initialize(transaction, name, options)
         const of = (identifier: string): string => (name === topic ? identifier : `${name} ${identifier}`)
-        await it.tasks.push(transaction, name, [
+        await fixture.tasks.push(transaction, name, [
           of('finished'),
           of('active'),
           of('ready 1'),
@@ -54,9 +51,9 @@ describe.skipIf(!canRun)('what is locked', () => {
           of('ready 3'),
         ])
       })
-      const finished = await it.commit<HeldTask[]>((transaction) => it.tasks.poll(transaction, name, { size: 1 }))
-      await it.commit((transaction) => it.tasks.complete(transaction, name, success(finished)))
-      await it.commit((transaction) => it.tasks.poll(transaction, name, { size: 1 }))
+      const finished = await fixture.commit<HeldTask[]>((transaction) => fixture.tasks.poll(transaction, name, { size: 1 }))
+      await fixture.commit((transaction) => fixture.tasks.complete(transaction, name, success(finished)))
+      await fixture.commit((transaction) => fixture.tasks.poll(transaction, name, { size: 1 }))
     }
   }
 
@@ -68,7 +65,7 @@ describe.skipIf(!canRun)('what is locked', () => {
     { order: 'lifo', condition: 'singular-by-identifier' },
   ] as const)('in a topic of %o', (options) => {
     beforeEach(async () => {
-      await it.nextTopic(options)
+      await fixture.nextTopic(options)
       await fill(options)
     })
 
@@ -76,7 +73,7 @@ describe.skipIf(!canRun)('what is locked', () => {
       let returned: string[] = []
       for (const size of [1, 2, 100]) {
         const held = await during(async (transaction) => {
-          const batch = (await it.tasks.poll(transaction, it.topic, { size })) as HeldTask[]
+          const batch = (await fixture.tasks.poll(transaction, fixture.topic, { size })) as HeldTask[]
           returned = batch.map(({ identifier }) => identifier).toSorted()
           expect(batch.length).toBeGreaterThan(0)
         })
@@ -85,79 +82,85 @@ describe.skipIf(!canRun)('what is locked', () => {
     })
 
     test('by a completion, a hold or a handing back of tasks that are lost is nothing', async () => {
-      const batch = await it.poll(2)
-      await it.commit((transaction) => it.tasks.handBack(transaction, it.topic, batch))
-      expect(await during((transaction) => it.tasks.complete(transaction, it.topic, success(batch)))).toEqual([])
-      expect(await during((transaction) => it.tasks.complete(transaction, it.topic, success(batch.slice(0, 1))))).toEqual([])
-      expect(await during((transaction) => it.tasks.hold(transaction, it.topic, batch))).toEqual([])
-      expect(await during((transaction) => it.tasks.handBack(transaction, it.topic, batch))).toEqual([])
+      const batch = await fixture.poll(2)
+      await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, batch))
+      expect(await during((transaction) => fixture.tasks.complete(transaction, fixture.topic, success(batch)))).toEqual([])
+      expect(
+        await during((transaction) => fixture.tasks.complete(transaction, fixture.topic, success(batch.slice(0, 1)))),
+      ).toEqual([])
+      expect(await during((transaction) => fixture.tasks.hold(transaction, fixture.topic, batch))).toEqual([])
+      expect(await during((transaction) => fixture.tasks.handBack(transaction, fixture.topic, batch))).toEqual([])
     })
 
     test('by a push is nothing that was there', async () => {
-      expect(await during((transaction) => it.tasks.push(transaction, it.topic, ['ready 1', 'newer']))).toEqual([])
+      expect(await during((transaction) => fixture.tasks.push(transaction, fixture.topic, ['ready 1', 'newer']))).toEqual([])
     })
 
     test('by a release that finds nothing due is nothing', async () => {
-      expect(await during((transaction) => it.tasks.release(transaction, it.topic))).toEqual([])
+      expect(await during((transaction) => fixture.tasks.release(transaction, fixture.topic))).toEqual([])
     })
   })
 
   test('by superseding is what is superseded', async () => {
-    await it.nextTopic({ keyed: true })
-    await it.commit((transaction) => it.subject.execute(transaction, raw('delete from task')))
-    await it.push('a', 'b', 'c', 'b')
-    const [active] = await it.poll(1)
+    await fixture.nextTopic({ keyed: true })
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('delete from task')))
+    await fixture.push('a', 'b', 'c', 'b')
+    const [active] = await fixture.poll(1)
     expect(active).toMatchObject({ identifier: 'a' })
     const held = await during(async (transaction) => {
-      await it.tasks.push(transaction, it.topic, ['a', 'b'], { insertion: 'supersede' })
+      await fixture.tasks.push(transaction, fixture.topic, ['a', 'b'], { insertion: 'supersede' })
       // The active one is its owner's, who can complete it meanwhile.
-      expect(await it.commit((other) => it.tasks.complete(other, it.topic, success([active!])))).toMatchObject({ lost: [] })
+      expect(await fixture.commit((other) => fixture.tasks.complete(other, fixture.topic, success([active!])))).toMatchObject({
+        lost: [],
+      })
     })
     expect(held).toEqual(['b', 'b'])
   })
 
   describe('at REPEATABLE READ, with a view from before', () => {
     const begin = async (): Promise<void> => {
-      await it.subject.execute(session.transaction, raw('set transaction isolation level repeatable read'))
-      await it.subject.execute(session.transaction, raw('start transaction'))
-      await it.subject.execute(session.transaction, raw('select count(*) from task'))
+      await fixture.subject.execute(session.transaction, raw('set transaction isolation level repeatable read'))
+      await fixture.subject.execute(session.transaction, raw('start transaction'))
+      await fixture.subject.execute(session.transaction, raw('select count(*) from task'))
     }
 
     test('a poll takes what was pushed since, and completes it', async () => {
-      await it.nextTopic()
+      await fixture.nextTopic()
       await begin()
-      await it.push('a', 'b')
-      const batch = (await it.tasks.poll(session.transaction, it.topic, { size: 10 })) as HeldTask[]
+      await fixture.push('a', 'b')
+      const batch = (await fixture.tasks.poll(session.transaction, fixture.topic, { size: 10 })) as HeldTask[]
       expect(batch.map(({ identifier }) => identifier)).toEqual(['a', 'b'])
-      expect(await it.tasks.complete(session.transaction, it.topic, success(batch))).toMatchObject({ lost: [] })
+      expect(await fixture.tasks.complete(session.transaction, fixture.topic, success(batch))).toMatchObject({ lost: [] })
       await session.commit()
-      expect(await it.states()).toEqual({ succeeded: 2 })
+      expect(await fixture.states()).toEqual({ succeeded: 2 })
     })
 
     test('a push whose external id a rival has pushed since is a duplicate', async () => {
-      await it.nextTopic()
+      await fixture.nextTopic()
       await begin()
-      const [first] = await it.push({ identifier: 'a', externalId: 'once' })
-      const again = await it.tasks.push(session.transaction, it.topic, { identifier: 'a', externalId: 'once' })
+      const [first] = await fixture.push({ identifier: 'a', externalId: 'once' })
+      const again = await fixture.tasks.push(session.transaction, fixture.topic, { identifier: 'a', externalId: 'once' })
       expect(again).toEqual([{ ...first, outcome: 'duplicate' }])
       await session.commit()
     })
 
     test('a poll under a condition says that it cannot see what another has taken, and takes nothing', async () => {
-      await it.nextTopic({ condition: 'singular-by-identifier' })
-      await it.push('a', 'a', 'b')
+      await fixture.nextTopic({ condition: 'singular-by-identifier' })
+      await fixture.push('a', 'a', 'b')
       await begin()
-      expect(await it.poll(1)).toMatchObject([{ identifier: 'a' }])
-      expect(await codeOf(() => it.tasks.poll(session.transaction, it.topic, { size: 10 }))).toBe('ISOLATION_UNSUPPORTED')
+      expect(await fixture.poll(1)).toMatchObject([{ identifier: 'a' }])
+      expect(await codeOf(() => fixture.tasks.poll(session.transaction, fixture.topic, { size: 10 }))).toBe(
+        'ISOLATION_UNSUPPORTED',
+      )
       await session.rollback()
-      expect(await it.states()).toEqual({ active: 1, ready: 2 })
+      expect(await fixture.states()).toEqual({ active: 1, ready: 2 })
     })
 
     test('a poll under a condition is right where nobody has taken anything since', async () => {
-      await it.nextTopic({ condition: 'singular-by-identifier' })
-      await it.push('a', 'a', 'b')
+      await fixture.nextTopic({ condition: 'singular-by-identifier' })
+      await fixture.push('a', 'a', 'b')
       await begin()
-      const batch = (await it.tasks.poll(session.transaction, it.topic, { size: 10 })) as HeldTask[]
+      const batch = (await fixture.tasks.poll(session.transaction, fixture.topic, { size: 10 })) as HeldTask[]
       expect(batch.map(({ identifier }) => identifier).toSorted()).toEqual(['a', 'b'])
       await session.commit()
     })

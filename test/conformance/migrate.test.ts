@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest'
 import { canRun, isMysql, isOracle, isPostgres, openSubject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { codeOf } from './fixture.ts'
+import { codeOf } from '@taskstream/task-testing/suite'
 
 /** A family of engines has its own steps. */
 const latest = (isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()).migrations.at(-1)?.version ?? 0

@@ -4,22 +4,19 @@ import type { HeldTask, TopicOverview } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { detachPartition } from '@taskstream/task-sql/postgres'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { canRun } from '../subject.ts'
+import { describe, expect } from 'vitest'
+import { canRun, engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { codeOf, names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('partitions', () => {
-  let it: Fixture
-  beforeAll(async () => void (it = await openFixture()))
-  afterAll(() => it[Symbol.asyncDispose]())
+  const fixture = useFixture(engine)
   const test = testOn(['postgres-partitioned'])
   const client = (session: Session): pg.Client => session.transaction as pg.Client
   const leaf = async (topic: string): Promise<unknown> => {
-    const [row] = await it.commit((transaction) =>
-      it.subject.execute(
+    const [row] = await fixture.commit((transaction) =>
+      fixture.subject.execute(
         transaction,
         sql`select i.inhrelid::text as leaf, i.inhdetachpending as pending from pg_inherits i
              where i.inhrelid = to_regclass('taskstream.task_p_' || md5(${topic}))`,
@@ -29,7 +26,7 @@ describe.skipIf(!canRun)('partitions', () => {
   }
   /** A session that gives up rather than wait. */
   const impatient = async (): Promise<Session> => {
-    const session = await it.subject.session()
+    const session = await fixture.subject.session()
     await client(session).query(`set lock_timeout = '1s'`)
     return session
   }
@@ -37,109 +34,109 @@ describe.skipIf(!canRun)('partitions', () => {
   const works = async (topic: string): Promise<void> => {
     const session = await impatient()
     await session.begin()
-    await it.tasks.push(session.transaction, topic, 'a')
+    await fixture.tasks.push(session.transaction, topic, 'a')
     await session.commit()
     await session.begin()
-    const held = (await it.tasks.poll(session.transaction, topic, { size: 9 })) as HeldTask[]
+    const held = (await fixture.tasks.poll(session.transaction, topic, { size: 9 })) as HeldTask[]
     expect(names(held)).toEqual(['a'])
-    await it.tasks.complete(session.transaction, topic, new Map([[held[0]!, TaskDecision.success()]]))
+    await fixture.tasks.complete(session.transaction, topic, new Map([[held[0]!, TaskDecision.success()]]))
     await session.commit()
     await session.close()
   }
 
   test('making and unmaking a topic never blocks push, poll or completion of another', async () => {
-    const other = it.topic
-    await it.nextTopic({ condition: 'singular-by-identifier' })
-    const singular = it.topic
-    const session = await it.subject.session()
+    const other = fixture.topic
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    const singular = fixture.topic
+    const session = await fixture.subject.session()
     await session.begin()
-    await it.tasks.initialize(session.transaction, 'in the making')
+    await fixture.tasks.initialize(session.transaction, 'in the making')
     await works(other)
     await works(singular)
     await session.commit()
-    await it.commit((transaction) => it.tasks.push(transaction, 'in the making', ['x', 'y']))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, 'in the making', ['x', 'y']))
     await session.begin()
-    await it.tasks.destroy(session.transaction, 'in the making')
+    await fixture.tasks.destroy(session.transaction, 'in the making')
     await works(other)
     await works(singular)
     await session.commit()
   })
 
   test('an emptied partition is kept, and taken again when its topic comes back', async () => {
-    await it.nextTopic()
-    await it.push('a')
-    const before = await leaf(it.topic)
+    await fixture.nextTopic()
+    await fixture.push('a')
+    const before = await leaf(fixture.topic)
     expect(before).toMatchObject({ pending: false })
-    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
-    expect(await leaf(it.topic)).toEqual(before)
-    await it.commit((transaction) => it.tasks.initialize(transaction, it.topic))
-    expect(await leaf(it.topic)).toEqual(before)
-    expect(await it.page()).toEqual([])
-    await works(it.topic)
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
+    expect(await leaf(fixture.topic)).toEqual(before)
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic))
+    expect(await leaf(fixture.topic)).toEqual(before)
+    expect(await fixture.page()).toEqual([])
+    await works(fixture.topic)
   })
 
   test('a topic whose name looks like SQL has its partition like any other', async () => {
     for (const topic of [`it's`, `a'); drop table taskstream.task; --`, '%L', 'ä"😀', '$$', `\\`]) {
-      await it.commit((transaction) => it.tasks.initialize(transaction, topic))
+      await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic))
       await works(topic)
     }
   })
 
   test('is detached when its topic is destroyed, and not before', async () => {
-    await it.nextTopic()
-    const session = await it.subject.session(it.subject.owner)
-    expect(await codeOf(() => detachPartition(client(session), it.topic))).toBe('TOPIC_IN_USE')
-    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
-    expect(await detachPartition(client(session), it.topic)).toBe(true)
-    expect(await detachPartition(client(session), it.topic)).toBe(false)
-    expect(await leaf(it.topic)).toBeUndefined()
-    await it.commit((transaction) => it.tasks.initialize(transaction, it.topic))
-    await works(it.topic)
-    expect(await codeOf(() => detachPartition(client(session), it.topic, { schema: 'a"b' }))).toBe('ARGUMENT_INVALID')
+    await fixture.nextTopic()
+    const session = await fixture.subject.session(fixture.subject.owner)
+    expect(await codeOf(() => detachPartition(client(session), fixture.topic))).toBe('TOPIC_IN_USE')
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
+    expect(await detachPartition(client(session), fixture.topic)).toBe(true)
+    expect(await detachPartition(client(session), fixture.topic)).toBe(false)
+    expect(await leaf(fixture.topic)).toBeUndefined()
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic))
+    await works(fixture.topic)
+    expect(await codeOf(() => detachPartition(client(session), fixture.topic, { schema: 'a"b' }))).toBe('ARGUMENT_INVALID')
   })
 
   test('detaching survives being killed half way, and hinders nobody meanwhile', async () => {
-    const other = it.topic
-    await it.nextTopic()
-    await it.commit((transaction) => it.tasks.destroy(transaction, it.topic))
+    const other = fixture.topic
+    await fixture.nextTopic()
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
     // A transaction that has used the table is what a detach waits for.
-    const reader = await it.subject.session()
+    const reader = await fixture.subject.session()
     await reader.begin()
-    await it.tasks.page(reader.transaction, other)
-    const session = await it.subject.session(it.subject.owner)
+    await fixture.tasks.page(reader.transaction, other)
+    const session = await fixture.subject.session(fixture.subject.owner)
     const [row] = (await client(session).query('select pg_backend_pid() as pid')).rows as { pid: number }[]
-    const detached = detachPartition(client(session), it.topic).catch((error: unknown) => error)
-    await expect.poll(() => leaf(it.topic)).toMatchObject({ pending: true })
+    const detached = detachPartition(client(session), fixture.topic).catch((error: unknown) => error)
+    await expect.poll(() => leaf(fixture.topic)).toMatchObject({ pending: true })
     await works(other)
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row!.pid)}, 5000)`)),
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw(`select pg_terminate_backend(${Number(row!.pid)}, 5000)`)),
     )
     expect(await detached).toBeInstanceOf(Error)
     await reader.commit()
-    expect(await leaf(it.topic)).toMatchObject({ pending: true })
+    expect(await leaf(fixture.topic)).toMatchObject({ pending: true })
     await works(other)
     const initialize = (): Promise<unknown> =>
-      codeOf(() => it.commit((transaction) => it.tasks.initialize(transaction, it.topic)))
+      codeOf(() => fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic)))
     expect(await initialize()).toBe('PARTITION_DETACHING')
-    const again = await it.subject.session(it.subject.owner)
-    expect(await detachPartition(client(again), it.topic)).toBe(true)
+    const again = await fixture.subject.session(fixture.subject.owner)
+    expect(await detachPartition(client(again), fixture.topic)).toBe(true)
     expect(await initialize()).toBe(true)
-    await works(it.topic)
+    await works(fixture.topic)
   })
 
   test('a thousand topics: each works, and what looks at all of them does', async () => {
     const topics = Array.from({ length: 1_000 }, (_, index) => `many-${index}`)
     for (let from = 0; from < topics.length; from += 50) {
-      await it.commit(async (transaction) => {
-        for (const topic of topics.slice(from, from + 50)) await it.tasks.initialize(transaction, topic)
+      await fixture.commit(async (transaction) => {
+        for (const topic of topics.slice(from, from + 50)) await fixture.tasks.initialize(transaction, topic)
       })
     }
     for (const topic of ['many-0', 'many-500', 'many-999']) await works(topic)
-    const session = await it.subject.session()
+    const session = await fixture.subject.session()
     await session.begin()
-    await it.tasks.push(session.transaction, 'many-7', 'a')
-    const held = (await it.tasks.poll(session.transaction, 'many-7', { size: 1 })) as HeldTask[]
-    await it.tasks.complete(session.transaction, 'many-7', new Map([[held[0]!, TaskDecision.success()]]))
+    await fixture.tasks.push(session.transaction, 'many-7', 'a')
+    const held = (await fixture.tasks.poll(session.transaction, 'many-7', { size: 1 })) as HeldTask[]
+    await fixture.tasks.complete(session.transaction, 'many-7', new Map([[held[0]!, TaskDecision.success()]]))
     const { rows } = await client(session).query(
       `select count(distinct l.relation)::int as count from pg_locks l
          join pg_class c on c.oid = l.relation and c.relname like 'task_p_%'
@@ -148,8 +145,10 @@ describe.skipIf(!canRun)('partitions', () => {
     await session.commit()
     // Its own partition and that one's indexes: not those of a thousand others.
     expect((rows[0] as { count: number }).count).toBeLessThan(12)
-    expect(await it.commit((transaction) => it.tasks.expire(transaction, { olderThanMs: 60_000 }))).toMatchObject({ expired: 0 })
-    const overview = await it.commit<TopicOverview[]>((transaction) => it.tasks.overview(transaction))
+    expect(await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))).toMatchObject({
+      expired: 0,
+    })
+    const overview = await fixture.commit<TopicOverview[]>((transaction) => fixture.tasks.overview(transaction))
     expect(overview.length).toBeGreaterThan(1_000)
   })
 })

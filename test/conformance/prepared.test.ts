@@ -4,30 +4,24 @@ import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { fromPg, pgTransactions } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, subjectName } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { canRun, subjectName, engine } from '../subject.ts'
+import { useFixture } from '@taskstream/task-testing/suite'
 
 /** A plan for every topic would lock every partition; and behind a pooler the next transaction may find another server process. */
 const prepares = subjectName === 'postgres-18' || subjectName === 'postgres-15'
 
 describe.skipIf(!canRun)('prepared statements', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let pool: pg.Pool
-  beforeAll(async () => {
-    it = await openFixture()
-  })
-  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await it.nextTopic()
-    pool = new pg.Pool({ connectionString: it.subject.location.at, max: 1 })
+    pool = new pg.Pool({ connectionString: fixture.subject.location.at, max: 1 })
     pool.on('connect', (client) => client.on('error', () => {}))
     pool.on('error', () => {})
   })
 
   const polls = async (count: number): Promise<void> => {
-    for (let index = 0; index < count; index++) await pgTransactions(pool)((client) => it.tasks.poll(client, it.topic))
+    for (let index = 0; index < count; index++) await pgTransactions(pool)((client) => fixture.tasks.poll(client, fixture.topic))
   }
   const prepared = (): Promise<number> =>
     pgTransactions(pool)(async (client) => {
@@ -48,7 +42,7 @@ describe.skipIf(!canRun)('prepared statements', () => {
     test('are planned anew when the table has grown', async () => {
       await polls(3)
       const before = await prepared()
-      for (let count = 0; count < 4; count++) await it.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
+      for (let count = 0; count < 4; count++) await fixture.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
       await polls(3)
       expect(await prepared()).toBeGreaterThan(before)
       await pool.end()
@@ -56,20 +50,22 @@ describe.skipIf(!canRun)('prepared statements', () => {
 
   if (prepares)
     test('are not planned anew each time because the values promise a better plan, however well the table is known', async () => {
-      for (let count = 0; count < 3; count++) await it.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
-      await it.complete(await it.poll(10_000))
-      await it.commit((transaction) => it.subject.execute(transaction, raw('analyze taskstream.task')))
+      for (let count = 0; count < 3; count++) await fixture.push(...Array.from({ length: 5_000 }, (_, index) => `i${index}`))
+      await fixture.complete(await fixture.poll(10_000))
+      await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('analyze taskstream.task')))
       const transactions = pgTransactions(pool)
       for (let cycle = 0; cycle < 40; cycle++) {
-        await transactions((client) => it.tasks.push(client, it.topic, 'a'))
-        const held = await transactions<HeldTask[]>((client) => it.tasks.poll(client, it.topic))
-        await transactions((client) => it.tasks.hold(client, it.topic, held))
+        await transactions((client) => fixture.tasks.push(client, fixture.topic, 'a'))
+        const held = await transactions<HeldTask[]>((client) => fixture.tasks.poll(client, fixture.topic))
+        await transactions((client) => fixture.tasks.hold(client, fixture.topic, held))
         const some = new Map(held.map((task) => [task, TaskDecision.success()]))
         await transactions((client) =>
-          cycle % 2 === 0 ? it.tasks.complete(client, it.topic, some) : it.tasks.handBack(client, it.topic, held),
+          cycle % 2 === 0
+            ? fixture.tasks.complete(client, fixture.topic, some)
+            : fixture.tasks.handBack(client, fixture.topic, held),
         )
-        await transactions((client) => it.tasks.heartbeat(client))
-        await transactions((client) => it.tasks.release(client, it.topic))
+        await transactions((client) => fixture.tasks.heartbeat(client))
+        await transactions((client) => fixture.tasks.release(client, fixture.topic))
       }
       const plans = 'select statement, generic_plans, custom_plans from pg_prepared_statements'
       const rows = await transactions((client) => fromPg.execute(client, raw(plans)))
@@ -82,10 +78,10 @@ describe.skipIf(!canRun)('prepared statements', () => {
   test('are prepared anew, by running the transaction again, when the connection was made to forget them', async () => {
     await polls(3)
     await pool.query('discard all')
-    await pgTransactions(pool)((client) => it.tasks.push(client, it.topic, 'a'))
+    await pgTransactions(pool)((client) => fixture.tasks.push(client, fixture.topic, 'a'))
     const taken: string[] = []
     await pgTransactions(pool)(async (client) => {
-      for (const { identifier } of await it.tasks.poll(client, it.topic)) taken.push(identifier)
+      for (const { identifier } of await fixture.tasks.poll(client, fixture.topic)) taken.push(identifier)
     })
     expect(taken).toEqual(['a'])
     await pool.end()
@@ -96,14 +92,14 @@ describe.skipIf(!canRun)('prepared statements', () => {
     await pool.query('discard all')
     const client = await pool.connect()
     await client.query('begin')
-    const outcome = await Promise.resolve(it.tasks.poll(client, it.topic)).then(
+    const outcome = await Promise.resolve(fixture.tasks.poll(client, fixture.topic)).then(
       () => 'polled',
       (error: unknown) => isTaskError(error, 'TRANSACTION_CONFLICT'),
     )
     expect(outcome).toBe(prepares ? true : 'polled')
     await client.query('rollback')
     await client.query('begin')
-    expect(await it.tasks.poll(client, it.topic)).toEqual([])
+    expect(await fixture.tasks.poll(client, fixture.topic)).toEqual([])
     await client.query('commit')
     client.release()
     await pool.end()

@@ -6,12 +6,11 @@ import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
 import { fromPg, postgres } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { useFixture } from '@taskstream/task-testing/suite'
 
 /** Every function that a text calls by a name without a schema. */
 const called = /(?<![\w.])([a-z_][a-z_0-9]*)\(/g
@@ -28,11 +27,11 @@ const tempting: Readonly<Record<string, string>> = {
 }
 
 describe.skipIf(!canRun)("somebody else's schema, first in the search path", () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let tasks: Tasks
   const texts = new Set<string>()
   const run = (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-    it.commit((transaction) => it.subject.execute(transaction, raw(text)))
+    fixture.commit((transaction) => fixture.subject.execute(transaction, raw(text)))
 
   /** Whatever is done, with every statement's text noted. */
   const noting = (adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> =>
@@ -98,16 +97,15 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
     await transact((transaction) => tasks.unregister(transaction))
   }
   const lured: Transact = (each) =>
-    it.commit(async (transaction: pg.PoolClient) => {
+    fixture.commit(async (transaction: pg.PoolClient) => {
       await transaction.query('set local search_path = hostile, public')
       return each(transaction)
     })
 
   beforeAll(async () => {
-    it = await openFixture()
-    tasks = it.subject.tasks({ adapt: noting })
+    tasks = fixture.subject.tasks({ adapt: noting })
     // What is called is learned by doing it all once, where nothing is in the way.
-    await work((each) => it.commit(each))
+    await work((each) => fixture.commit(each))
     await run('create schema hostile; grant usage on schema hostile to public')
     await run('create sequence hostile.called; grant usage on sequence hostile.called to public')
     const names = [...new Set([...texts].flatMap((text) => [...text.matchAll(/([a-z_][a-z_0-9]*)\(/g)].map(([, name]) => name)))]
@@ -124,12 +122,11 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
     for (const name of ['pg_class', 'pg_locks', 'pg_tables', 'pg_database', 'pg_inherits', 'pg_policy'])
       await run(`create table hostile.${name} as select nextval('hostile.called') from generate_series(1, 0)`)
   })
-  afterAll(() => it[Symbol.asyncDispose]())
 
   async function trap(name: string, types: readonly string[]): Promise<void> {
     const parameters = types.filter((type) => !/^(internal|any.*)$/.test(type)).join(', ')
-    await it.commit(async (transaction) => {
-      await it.subject.execute(
+    await fixture.commit(async (transaction) => {
+      await fixture.subject.execute(
         transaction,
         raw(`do $do$ begin
                create function hostile."${name}"(${parameters}) returns text language plpgsql as
@@ -164,7 +161,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
     'takes no temporary table for one of ours, or of the server',
     async () => {
       const tables = ['task', 'task_topic', 'task_owner', 'task_migration', 'pg_class', 'pg_locks', 'pg_policy', 'pg_database']
-      const session = await it.subject.session()
+      const session = await fixture.subject.session()
       const { transaction } = session
       for (const table of tables) await transaction.query(`create temporary table ${table} (nothing int)`)
       await work(async (each) => {
@@ -178,7 +175,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
   )
 
   test('is not called by a migration, or by what a migration makes', async () => {
-    const client = new pg.Client({ connectionString: it.subject.owner.at })
+    const client = new pg.Client({ connectionString: fixture.subject.owner.at })
     await client.connect()
     await client.query('set search_path = hostile, public')
     const other = sqlTaskRepository({ dialect: postgres({ schema: 'lured', partitioned: true }), adapter: fromPg })

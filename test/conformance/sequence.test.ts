@@ -4,16 +4,16 @@ import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement } from '@taskstream/task-sql'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction, Session } from '../subject.ts'
-import { codeOf, names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Session, Subject } from '../subject.ts'
+import { codeOf, names, openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a sequence that has fallen back', () => {
-  let it: Fixture
+  let it: Fixture<Subject>
   let other: Session
   beforeEach(async () => {
-    it = await openFixture()
+    it = await openFixture(engine)
     other = await it.subject.session(it.subject.owner)
   })
   afterEach(() => it[Symbol.asyncDispose]())

@@ -1,7 +1,7 @@
 /** Servers that speak a database's language and do not do what it says. */
 import { describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
-import { codeOf } from './fixture.ts'
+import { codeOf } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a server that calls itself TiDB', () => {
   test('is refused by migrate, register and initialize', async () => {

@@ -1,19 +1,14 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import { names, useFixture } from '@taskstream/task-testing/suite'
 
 const singular = 'singular-by-identifier' as const
 
 describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
-  let fixture: Fixture
-  beforeAll(async () => {
-    fixture = await openFixture()
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useFixture(engine)
 
   /** The inputs of those that a poll looks at: what is not listed costs it nothing. */
   const listed = async (): Promise<unknown[]> => {

@@ -1,25 +1,17 @@
 import type { Activation, TaskNotifier } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a processor that is activated', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('activation')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('activation')
 
   const handler = eachTask(() => {})
   const say = (verb: 'activate' | 'deactivate'): Promise<boolean> =>
-    fixture.subject.transactions<boolean>((transaction) => fixture.tasks[verb](transaction, fixture.topic))
+    fixture.commit<boolean>((transaction) => fixture.tasks[verb](transaction, fixture.topic))
   const stored = async (): Promise<boolean | undefined> => {
-    const all = await fixture.subject.transactions<ReadonlyMap<string, Activation>>((transaction) =>
-      fixture.tasks.activations(transaction),
-    )
+    const all = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
     return all.get(fixture.topic)?.active
   }
 
@@ -74,13 +66,11 @@ describe.skipIf(!canRun)('a processor that is activated', () => {
   test('leaves alone what was stopped by hand, and writes nothing of its own', async () => {
     let transactions = 0
     await say('activate')
-    const before = await fixture.subject.transactions<ReadonlyMap<string, Activation>>((transaction) =>
-      fixture.tasks.activations(transaction),
-    )
+    const before = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
     await using node = fixture.nodeOf({
       transactions: (work) => {
         transactions++
-        return fixture.subject.transactions(work)
+        return fixture.commit(work)
       },
     })
     const manager = node.process(fixture.topic, { handler })
@@ -89,9 +79,7 @@ describe.skipIf(!canRun)('a processor that is activated', () => {
     const looked = transactions
     await expect.poll(() => transactions).toBeGreaterThan(looked + 5)
     expect(manager.isActive).toBe(false)
-    const after = await fixture.subject.transactions<ReadonlyMap<string, Activation>>((transaction) =>
-      fixture.tasks.activations(transaction),
-    )
+    const after = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
     expect(after).toEqual(before)
   })
 

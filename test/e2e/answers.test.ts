@@ -1,17 +1,12 @@
 /** What a handler returns that is no decision. */
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a node', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('answers')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useNodeFixture('answers')
 
   test('says at once of a handler of batches that returns nothing what it is to return, in either mode', async () => {
     for (const mode of ['leased', 'transactional'] as const) {

@@ -3,10 +3,9 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { buffering, eachTask } from '@taskstream/task-processor'
 import type { BufferState, Decisions } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (tasks: readonly HeldTask[]): Decisions => new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
@@ -30,12 +29,7 @@ function gated(): {
 }
 
 describe.skipIf(!canRun)('a buffer', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('buffer')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('buffer')
 
   test('keeps batches at hand for its workers, and no more is polled than it takes', async () => {
     await fixture.push(...'abcdefgh')

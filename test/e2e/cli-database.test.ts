@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun, isPostgres, openSubject } from '../subject.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, isPostgres, openSubject, engine } from '../subject.ts'
+import type { Subject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { administratorOf } from '../databases/least-privilege.ts'
 import { run, urlOf } from './command-line.ts'
@@ -15,11 +16,11 @@ import type { Run } from './command-line.ts'
 const secret = 'correct-horse'
 
 describe.skipIf(!canRun)('the command line, of databases', () => {
-  let it: Fixture
+  let it: Fixture<Subject>
   let url = ''
   let folder = ''
   beforeAll(async () => {
-    it = await openFixture()
+    it = await openFixture(engine)
     url = urlOf(it.subject)
     folder = mkdtempSync(join(tmpdir(), 'taskstream-cli-'))
   })

@@ -4,22 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TaskDecision } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { names, openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { names, useFixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { run, urlOf } from './command-line.ts'
 import type { Run } from './command-line.ts'
 
 describe.skipIf(!canRun)('the command line', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   let url = ''
   beforeAll(async () => {
-    it = await openFixture()
-    url = urlOf(it.subject)
+    url = urlOf(fixture.subject)
   })
-  afterAll(() => it[Symbol.asyncDispose]())
   const taskstream = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
   const json = async (...args: readonly string[]): Promise<unknown> => {
     const { code, out, err } = await taskstream(...args, '--json')
@@ -28,115 +25,123 @@ describe.skipIf(!canRun)('the command line', () => {
   }
 
   test('pushes what is named and what is read, in one transaction, and says what became of each', async () => {
-    await it.nextTopic()
-    const { code, out } = await taskstream('push', it.topic, 'a', 'b', '--input', "it's; drop table", '--external-id', 'x')
+    await fixture.nextTopic()
+    const { code, out } = await taskstream('push', fixture.topic, 'a', 'b', '--input', "it's; drop table", '--external-id', 'x')
     expect(code).toBe(0)
     expect(out).toMatch(/^created .*\/a@\d+\nduplicate .*\/a@\d+\n$/)
     const lines = '{"identifier":"c","priority":3}\n\n{"identifier":"d","due":"2100-01-01T00:00:00Z"}\n'
-    const read = await run(['push', it.topic, '--stdin', '--json', '--url', url], { stdin: lines })
+    const read = await run(['push', fixture.topic, '--stdin', '--json', '--url', url], { stdin: lines })
     expect(
       read.out
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line)),
     ).toMatchObject([{ identifier: 'c', outcome: 'created' }, { identifier: 'd' }])
-    expect(await it.page()).toMatchObject([
+    expect(await fixture.page()).toMatchObject([
       { identifier: 'a', input: "it's; drop table" },
       { identifier: 'c', priority: 3 },
       { state: 'suspended' },
     ])
-    const bad = await run(['push', it.topic, '--stdin', '--url', url], { stdin: '{"identifier":"e"}\n{oops' })
+    const bad = await run(['push', fixture.topic, '--stdin', '--url', url], { stdin: '{"identifier":"e"}\n{oops' })
     expect(bad).toMatchObject({ code: 1, out: '' })
     expect(bad.err).toMatch(/^error: line 2 must be a JSON object.*ARGUMENT_INVALID/)
-    expect(await it.page()).toHaveLength(3)
+    expect(await fixture.page()).toHaveLength(3)
   })
 
   test('shows topics, tasks and counts, to people and to programs', async () => {
-    await it.nextTopic({ order: 'lifo' })
-    await it.push('a', 'b', 'c')
-    await it.complete(await it.poll(1), TaskDecision.failure('no'))
+    await fixture.nextTopic({ order: 'lifo' })
+    await fixture.push('a', 'b', 'c')
+    await fixture.complete(await fixture.poll(1), TaskDecision.failure('no'))
     const topics = (await json('topics')) as { topic: string }[]
-    expect(topics.find(({ topic }) => topic === it.topic)).toMatchObject({ order: 'lifo', ready: 2, active: 0 })
-    expect((await taskstream('topics')).out).toMatch(new RegExp(`${it.topic} +│ lifo`))
-    expect(await json('count', it.topic)).toMatchObject([
+    expect(topics.find(({ topic }) => topic === fixture.topic)).toMatchObject({ order: 'lifo', ready: 2, active: 0 })
+    expect((await taskstream('topics')).out).toMatch(new RegExp(`${fixture.topic} +│ lifo`))
+    expect(await json('count', fixture.topic)).toMatchObject([
       { state: 'ready', count: 2 },
       { state: 'failed', count: 1 },
     ])
-    expect((await taskstream('count', it.topic)).out).toMatch(/failed +│ 1/)
-    expect(await json('ls', it.topic, '--state', 'failed')).toMatchObject({ identifier: 'c', output: 'no' })
-    expect((await taskstream('ls', it.topic, '--before', '9007199254740991', '--size', '1')).out).toMatch(/│ c +│ failed/)
+    expect((await taskstream('count', fixture.topic)).out).toMatch(/failed +│ 1/)
+    expect(await json('ls', fixture.topic, '--state', 'failed')).toMatchObject({ identifier: 'c', output: 'no' })
+    expect((await taskstream('ls', fixture.topic, '--before', '9007199254740991', '--size', '1')).out).toMatch(/│ c +│ failed/)
   })
 
   test('tells what waits for its time from what is suspended', async () => {
-    await it.nextTopic()
-    await it.push({ identifier: 'reminder', due: new Date('2100-01-01T00:00:00Z') }, { identifier: 'branch', suspended: true })
-    expect(await json('count', it.topic)).toMatchObject([
+    await fixture.nextTopic()
+    await fixture.push(
+      { identifier: 'reminder', due: new Date('2100-01-01T00:00:00Z') },
+      { identifier: 'branch', suspended: true },
+    )
+    expect(await json('count', fixture.topic)).toMatchObject([
       { state: 'suspended', count: 1 },
       { state: 'delayed', count: 1 },
     ])
-    expect(await json('ls', it.topic, '--state', 'delayed')).toMatchObject({ identifier: 'reminder' })
-    expect((await taskstream('ls', it.topic)).out).toMatch(
+    expect(await json('ls', fixture.topic, '--state', 'delayed')).toMatchObject({ identifier: 'reminder' })
+    expect((await taskstream('ls', fixture.topic)).out).toMatch(
       /reminder +│ delayed .*2100-01-01T00:00:00.000Z.*\n.*\n.*branch +│ suspended/,
     )
     expect((await taskstream('topics')).out).toMatch(/ delayed /)
-    expect(await json('redrive', it.topic, '--state', 'suspended', '--state', 'failed', '--dry-run')).toMatchObject({ count: 1 })
+    expect(await json('redrive', fixture.topic, '--state', 'suspended', '--state', 'failed', '--dry-run')).toMatchObject({
+      count: 1,
+    })
   })
 
   test('redrives what failed, once it has said how many that would be', async () => {
-    await it.nextTopic()
-    await it.push('a', 'b')
-    await it.complete(await it.poll(2), TaskDecision.failure())
-    expect(await json('redrive', it.topic, '--dry-run')).toMatchObject({ count: 2, dryRun: true })
-    expect(await it.states()).toEqual({ failed: 2 })
-    expect((await taskstream('redrive', it.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
-    expect(names(await it.poll(9))).toEqual(['a'])
+    await fixture.nextTopic()
+    await fixture.push('a', 'b')
+    await fixture.complete(await fixture.poll(2), TaskDecision.failure())
+    expect(await json('redrive', fixture.topic, '--dry-run')).toMatchObject({ count: 2, dryRun: true })
+    expect(await fixture.states()).toEqual({ failed: 2 })
+    expect((await taskstream('redrive', fixture.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
+    expect(names(await fixture.poll(9))).toEqual(['a'])
   })
 
   test('repairs what was written by hand, topic by topic, and says what was wrong', async () => {
-    await it.nextTopic({ order: 'lifo' })
-    await it.push('a', 'b')
-    const table = raw(it.subject.engine === 'postgres' ? 'taskstream.task' : 'task')
-    const off = raw(it.subject.engine === 'postgres' ? 'false' : '0')
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, sql`update ${table} set listed = ${off} where topic = ${it.topic}`),
+    await fixture.nextTopic({ order: 'lifo' })
+    await fixture.push('a', 'b')
+    const table = raw(fixture.subject.engine === 'postgres' ? 'taskstream.task' : 'task')
+    const off = raw(fixture.subject.engine === 'postgres' ? 'false' : '0')
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, sql`update ${table} set listed = ${off} where topic = ${fixture.topic}`),
     )
-    expect(await it.poll()).toEqual([])
-    const wrong = { topic: it.topic, corrected: 2, listed: 2, noted: 0, held: 0, left: 0 }
-    expect(await json('repair', it.topic)).toEqual({ topics: [wrong], sequence: 'ahead' })
-    expect(names(await it.poll())).toEqual(['b', 'a'])
+    expect(await fixture.poll()).toEqual([])
+    const wrong = { topic: fixture.topic, corrected: 2, listed: 2, noted: 0, held: 0, left: 0 }
+    expect(await json('repair', fixture.topic)).toEqual({ topics: [wrong], sequence: 'ahead' })
+    expect(names(await fixture.poll())).toEqual(['b', 'a'])
     const { code, out } = await taskstream('repair')
     expect(code).toBe(0)
-    expect(out).toMatch(new RegExp(`${it.topic} +│ 0 `))
+    expect(out).toMatch(new RegExp(`${fixture.topic} +│ 0 `))
     expect(out).toMatch(/new tasks are numbered after those that are there\n$/)
     expect(await taskstream('repair', 'none')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
   })
 
   testOn(['postgres-18'])('moves a sequence that is behind a floor', async () => {
-    await it.nextTopic()
-    await it.push('a')
-    await it.commit((transaction) =>
-      it.subject.execute(
+    await fixture.nextTopic()
+    await fixture.push('a')
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(
         transaction,
         raw('update taskstream.task_topic set floor = (select last_value + 1 from taskstream.task_sequence)'),
       ),
     )
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, sql`update taskstream.task set sequence = sequence + 1000 where topic = ${it.topic}`),
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(
+        transaction,
+        sql`update taskstream.task set sequence = sequence + 1000 where topic = ${fixture.topic}`,
+      ),
     )
     expect((await taskstream('repair')).out).toMatch(/the sequence was behind, and is ahead of all tasks now\n$/)
-    await it.push('b')
-    expect(names(await it.poll())).toEqual(['a', 'b'])
+    await fixture.push('b')
+    expect(names(await fixture.poll())).toEqual(['a', 'b'])
   })
 
   testOn(['sqlite-file'])('looks without waiting for anybody who writes', async () => {
-    await it.nextTopic()
-    await it.push('a')
-    const writer = await it.subject.session()
+    await fixture.nextTopic()
+    await fixture.push('a')
+    const writer = await fixture.subject.session()
     await writer.begin()
     try {
-      expect(await json('count', it.topic)).toMatchObject([{ state: 'ready', count: 1 }])
-      expect((await taskstream('topics')).out).toContain(it.topic)
-      expect((await taskstream('ls', it.topic)).out).toMatch(/│ a +│ ready/)
+      expect(await json('count', fixture.topic)).toMatchObject([{ state: 'ready', count: 1 }])
+      expect((await taskstream('topics')).out).toContain(fixture.topic)
+      expect((await taskstream('ls', fixture.topic)).out).toMatch(/│ a +│ ready/)
     } finally {
       await writer.rollback()
     }
@@ -148,26 +153,26 @@ describe.skipIf(!canRun)('the command line', () => {
   })
 
   test('pauses a topic and resumes it, and shows which are paused', async () => {
-    await it.nextTopic()
-    expect((await taskstream('pause', it.topic)).out).toBe(`paused: ${it.topic}\n`)
-    expect((await taskstream('pause', it.topic)).out).toBe(`already paused: ${it.topic}\n`)
-    expect((await json('topics')) as unknown[]).toContainEqual(expect.objectContaining({ topic: it.topic, paused: true }))
-    expect((await taskstream('topics')).out).toMatch(new RegExp(`${it.topic} .*paused`))
-    expect(await json('resume', it.topic)).toEqual({ topic: it.topic, active: true, changed: true })
+    await fixture.nextTopic()
+    expect((await taskstream('pause', fixture.topic)).out).toBe(`paused: ${fixture.topic}\n`)
+    expect((await taskstream('pause', fixture.topic)).out).toBe(`already paused: ${fixture.topic}\n`)
+    expect((await json('topics')) as unknown[]).toContainEqual(expect.objectContaining({ topic: fixture.topic, paused: true }))
+    expect((await taskstream('topics')).out).toMatch(new RegExp(`${fixture.topic} .*paused`))
+    expect(await json('resume', fixture.topic)).toEqual({ topic: fixture.topic, active: true, changed: true })
     expect((await taskstream('topics')).out).not.toMatch(/paused/)
     expect(await taskstream('pause', 'never-there')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
   })
 
   test('keeps timers: adds, lists, pauses, resumes, runs and removes them', async () => {
-    await it.nextTopic()
-    const added = await taskstream('periodic', 'add', 'report', 'Mon..Fri 09:00 Europe/Oslo', it.topic, '--input', '{"a":1}')
+    await fixture.nextTopic()
+    const added = await taskstream('periodic', 'add', 'report', 'Mon..Fri 09:00 Europe/Oslo', fixture.topic, '--input', '{"a":1}')
     expect([added.code, added.out]).toEqual([
       0,
       expect.stringMatching(/^added: report, next \d{4}-\d\d-\d\dT0[78]:00:00.000Z\n$/),
     ])
-    const again = await taskstream('periodic', 'add', 'report', 'daily', it.topic)
+    const again = await taskstream('periodic', 'add', 'report', 'daily', fixture.topic)
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('TIMER_DUPLICATE')])
-    expect(await json('periodic', 'add', 'report', 'hourly', it.topic, '--replace', '--max-count', '3')).toMatchObject({
+    expect(await json('periodic', 'add', 'report', 'hourly', fixture.topic, '--replace', '--max-count', '3')).toMatchObject({
       done: 'changed',
       timer: 'hourly',
       maxCount: 3,
@@ -182,7 +187,7 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('periodic', 'rm', 'report')).out).toBe('removed: report\n')
     const gone = await taskstream('periodic', 'rm', 'report')
     expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('TIMER_UNKNOWN')])
-    const wrong = await taskstream('periodic', 'add', 'wrong', '*:*/10', it.topic)
+    const wrong = await taskstream('periodic', 'add', 'wrong', '*:*/10', fixture.topic)
     expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('*:0/10')])
     expect((await taskstream('periodic', 'pause')).code).toBe(1)
   })
@@ -206,12 +211,12 @@ describe.skipIf(!canRun)('the command line', () => {
   })
 
   test('says what is wrong and what to do, and ends with a code that scripts can tell apart', async () => {
-    await it.nextTopic()
+    await fixture.nextTopic()
     const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
       [['frob'], 2, /unknown command 'frob'/],
       [['ls'], 2, /missing required argument 'topic'/],
-      [['ls', it.topic, '--after', 'x', '--url', url], 2, /must be a whole number/],
-      [['ls', it.topic, '--frob'], 2, /unknown option '--frob'/],
+      [['ls', fixture.topic, '--after', 'x', '--url', url], 2, /must be a whole number/],
+      [['ls', fixture.topic, '--frob'], 2, /unknown option '--frob'/],
       [['topics'], 1, /Which database\? Give --url, or set TASKSTREAM_URL/],
       [['topics', '--url', 'redis://localhost'], 1, /No engine for redis/],
       [['topics', '--url', 'postgres://nobody@127.0.0.1:1/none'], 1, /DATABASE_UNAVAILABLE/],
@@ -219,9 +224,9 @@ describe.skipIf(!canRun)('the command line', () => {
       [['ls', 'nowhere', '--url', url], 1, /no topic "nowhere".*TOPIC_UNKNOWN/],
       [['count', 'nowhere', '--url', url], 1, /no topic "nowhere".*TOPIC_UNKNOWN/],
       [['redrive', 'nowhere', '--url', url], 1, /no topic "nowhere".*TOPIC_UNKNOWN/],
-      [['push', it.topic, '--url', url], 1, /identifier must be given, or --stdin/],
-      [['push', it.topic, 'a', '--insertion', 'upsert', '--url', url], 1, /ARGUMENT_INVALID/],
-      [['ls', it.topic, '--state', 'gone', '--url', url], 1, /states must be one of/],
+      [['push', fixture.topic, '--url', url], 1, /identifier must be given, or --stdin/],
+      [['push', fixture.topic, 'a', '--insertion', 'upsert', '--url', url], 1, /ARGUMENT_INVALID/],
+      [['ls', fixture.topic, '--state', 'gone', '--url', url], 1, /states must be one of/],
       [['count', '--from', '2', '--to', '1', '--url', url], 1, /must not be after to/],
     ]
     for (const [args, code, error] of cases) {
@@ -229,7 +234,7 @@ describe.skipIf(!canRun)('the command line', () => {
       expect([args, result.code, result.out]).toEqual([args, code, ''])
       expect(result.err).toMatch(error)
     }
-    expect(await it.page()).toEqual([])
+    expect(await fixture.page()).toEqual([])
   })
 
   test('helps, with examples', async () => {
@@ -241,9 +246,9 @@ describe.skipIf(!canRun)('the command line', () => {
   })
 
   test('does not mind a reader that has read enough', async () => {
-    await it.nextTopic()
-    await it.push(...Array.from({ length: 5_000 }, (_, index) => ({ identifier: `i${index}`, input: 'x'.repeat(100) })))
-    const { code, err } = await run(['ls', it.topic, '--size', '5000', '--json', '--url', url], { closeEarly: true })
+    await fixture.nextTopic()
+    await fixture.push(...Array.from({ length: 5_000 }, (_, index) => ({ identifier: `i${index}`, input: 'x'.repeat(100) })))
+    const { code, err } = await run(['ls', fixture.topic, '--size', '5000', '--json', '--url', url], { closeEarly: true })
     expect([code, err]).toEqual([0, ''])
   })
 })

@@ -1,20 +1,14 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { TaskError } from '@taskstream/task-api'
 import { byError, eachTask, fixed, never } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe.skipIf(!canRun)('a handler of single tasks', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('each')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('each')
 
   test('handles so many at a time, and each alone decides of its task', async () => {
     const identifiers = Array.from({ length: 40 }, (_, index) => String(index))

@@ -12,6 +12,7 @@ import type {
 import { TaskNode } from '@taskstream/task-processor'
 import type { TaskNodeOptions } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
+import { whileTested } from '@taskstream/task-testing/suite'
 import type { TestClock } from '@taskstream/task-testing'
 import { openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
@@ -32,6 +33,7 @@ export interface NodeFixture extends AsyncDisposable {
   states(): Promise<Record<string, number>>
   page(): Promise<TaskInfo[]>
   poll(size?: number, by?: Tasks): Promise<HeldTask[]>
+  commit<Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result>
   complete(work: (transaction: AnyTransaction) => Completion | Promise<Completion>): Promise<Completion>
   nodeOf(options?: NodeOptions): TaskNode<AnyTransaction>
   /** A clock that only the test moves, and a node and its repository by it. */
@@ -39,6 +41,14 @@ export interface NodeFixture extends AsyncDisposable {
     options?: NodeOptions,
     wrap?: (tasks: Tasks) => Tasks,
   ): { readonly clock: TestClock; readonly tasks: Tasks; readonly node: TaskNode<AnyTransaction> }
+}
+
+/** One fixture for the tests of a `describe`, each with a topic and an owner of its own; closed after the last of them. */
+export function useNodeFixture(name: string, topic?: TopicOptions): NodeFixture {
+  return whileTested(
+    () => openNodeFixture(name),
+    (fixture) => fixture.next(topic),
+  )
 }
 
 export async function openNodeFixture(name: string): Promise<NodeFixture> {
@@ -70,6 +80,7 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
     },
     page: () => transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic)),
     poll: (size = 100, by = tasks) => transactions<HeldTask[]>((transaction) => by.poll(transaction, topic, { size })),
+    commit: (work) => transactions(work),
     complete: (work) => transactions<Completion>(work),
     nodeOf: (options = {}) =>
       new TaskNode({

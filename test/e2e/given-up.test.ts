@@ -2,23 +2,17 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun, isPostgres } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
 describe.skipIf(!canRun)('what a node has given up', () => {
-  let it: NodeFixture
-  beforeAll(async () => {
-    it = await openNodeFixture('given-up')
-  })
-  afterAll(() => it[Symbol.asyncDispose]())
-  beforeEach(() => it.next())
-  const push = (...identifiers: string[]): Promise<unknown> => it.push(...identifiers)
+  const fixture = useNodeFixture('given-up')
+  const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
 
   /** Whatever was to follow at once has followed. */
   const turns = async (): Promise<void> => {
@@ -26,13 +20,13 @@ describe.skipIf(!canRun)('what a node has given up', () => {
   }
 
   /** As a library's, of which no connection can be closed from outside. */
-  const deaf: TransactionSource<AnyTransaction> = (work) => it.subject.transactions(work)
+  const deaf: TransactionSource<AnyTransaction> = (work) => fixture.commit(work)
 
   test('calls no handler in a transaction that is over, and calls it once in the next', async () => {
     await push('a')
     const late = Promise.withResolvers<void>()
     let holds = 0
-    const own = it.tasks
+    const own = fixture.tasks
     const repository = {
       ...own,
       hold: async (...args: Parameters<Tasks['hold']>) => {
@@ -42,8 +36,8 @@ describe.skipIf(!canRun)('what a node has given up', () => {
       },
     } as Tasks
     const decided: string[] = []
-    await using node = it.nodeOf({ repository, transactions: deaf, statementTimeoutMs: 100 })
-    node.process(it.topic, {
+    await using node = fixture.nodeOf({ repository, transactions: deaf, statementTimeoutMs: 100 })
+    node.process(fixture.topic, {
       concurrency: 1,
       handler: async (_, { complete }) => {
         await complete((__, held) => {
@@ -53,7 +47,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
       },
     })
     await node.start()
-    await expect.poll(it.states).toEqual({ succeeded: 1 })
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     // It is answered when nobody waits for it any more.
     late.resolve()
     await turns()
@@ -65,7 +59,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     if (!isPostgres) return
     await push('before')
     let late = 1
-    const own = it.tasks
+    const own = fixture.tasks
     const repository = {
       ...own,
       release: async (...args: Parameters<Tasks['release']>) => {
@@ -74,19 +68,19 @@ describe.skipIf(!canRun)('what a node has given up', () => {
       },
     } as Tasks
     let decided = 0
-    await using node = it.nodeOf({ repository, statementTimeoutMs: 100 })
-    node.process(it.topic, {
+    await using node = fixture.nodeOf({ repository, statementTimeoutMs: 100 })
+    node.process(fixture.topic, {
       concurrency: 1,
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
           decided++
-          await it.subject.execute(transaction, sql`select from pg_sleep(0.5)`)
+          await fixture.subject.execute(transaction, sql`select from pg_sleep(0.5)`)
           return succeedAll(held)
         })
       },
     })
     await node.start()
-    await expect.poll(it.states).toEqual({ succeeded: 1 })
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     expect(late).toBeLessThan(1)
     expect(decided).toBe(1)
   })
@@ -99,15 +93,15 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     const transactions: TransactionSource<AnyTransaction> = async (work, options) => {
       asked++
       if (mode === 'gone') throw new Error('Cannot use a pool after calling end on the pool')
-      const result = await it.subject.transactions(work, options)
+      const result = await fixture.subject.transactions(work, options)
       if (mode === 'late' && Array.isArray(result) && result.length > 0) {
         polled.resolve()
         await gate.promise
       }
       return result
     }
-    const { clock, node } = it.clocked({ transactions, heartbeatIntervalMs: 60_000, leaseMs: 600_000 })
-    node.process(it.topic, { handler: () => new Map() })
+    const { clock, node } = fixture.clocked({ transactions, heartbeatIntervalMs: 60_000, leaseMs: 600_000 })
+    node.process(fixture.topic, { handler: () => new Map() })
     await push('a')
     mode = 'late'
     await node.start()
@@ -127,9 +121,9 @@ describe.skipIf(!canRun)('what a node has given up', () => {
 
   test('by a second stop that allows it less time takes no longer than that', async () => {
     await push('a')
-    const { clock, node } = it.clocked()
+    const { clock, node } = fixture.clocked()
     const held = Promise.withResolvers<void>()
-    const manager = node.process(it.topic, {
+    const manager = node.process(fixture.topic, {
       handler: async () => {
         held.resolve()
         return new Promise(() => {})
@@ -149,16 +143,16 @@ describe.skipIf(!canRun)('what a node has given up', () => {
 
   test('was not lost for a push, which may be there: that it is unknown is said', async () => {
     const transactions: TransactionSource<AnyTransaction> = Object.assign(
-      <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => it.subject.transactions(work),
+      <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => fixture.commit(work),
       {
         autocommit: <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) =>
-          it.subject.transactions(async (transaction) => {
+          fixture.commit(async (transaction) => {
             const result = await work(transaction)
             return result
           }),
       },
     )
-    const own = it.tasks
+    const own = fixture.tasks
     const repository = {
       ...own,
       push: async (...args: Parameters<Tasks['push']>) => {
@@ -166,8 +160,8 @@ describe.skipIf(!canRun)('what a node has given up', () => {
         return own.push(...args)
       },
     } as Tasks
-    const node = it.nodeOf({ repository, transactions, statementTimeoutMs: 100 })
-    const refused = await node.submit(it.topic, 'a').catch((error: unknown) => error)
+    const node = fixture.nodeOf({ repository, transactions, statementTimeoutMs: 100 })
+    const refused = await node.submit(fixture.topic, 'a').catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(TaskError)
     expect(refused).toMatchObject({ code: 'DATABASE_UNAVAILABLE', data: { outcome: 'unknown' } })
     await node.stop()

@@ -1,22 +1,16 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { HandlerContext } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (held: readonly HeldTask[]): ReadonlyMap<HeldTask, TaskDecision> =>
   new Map(held.map((task) => [task, TaskDecision.success('late')]))
 
 describe.skipIf(!canRun)('a handler that comes too late', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('late')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('late')
 
   test('cannot complete after its node has stopped, and is not asked what it would write', async () => {
     await fixture.push('a')
@@ -65,7 +59,7 @@ describe.skipIf(!canRun)('a handler that comes too late', () => {
     await began.promise
     // As if its lease had run out: another takes what it holds, and does the first of the two.
     const other = fixture.subject.tasks()
-    await fixture.subject.transactions(async (transaction) => {
+    await fixture.commit(async (transaction) => {
       await other.register(transaction)
       await fixture.tasks.unregister(transaction)
       await other.expire(transaction, { olderThanMs: 1_000_000, then: 'ready' })

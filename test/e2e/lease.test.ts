@@ -1,11 +1,10 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { eachTask, systemClock } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const hour = 3_600_000
 
@@ -18,19 +17,14 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 describe.skipIf(!canRun)('a lease', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('lease')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('lease')
 
   /** The transactions of the subject, as long as `allow` lets them be. */
   const guarded =
     (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
     async (work) => {
       await allow()
-      return fixture.subject.transactions(work)
+      return fixture.commit(work)
     }
 
   test('is counted from the sending of a heartbeat, not from the answer', async () => {
@@ -46,7 +40,7 @@ describe.skipIf(!canRun)('a lease', () => {
         const gate = slow
         if (gate) progress.sent++
         await gate?.promise
-        const result = await fixture.subject.transactions(work)
+        const result = await fixture.commit(work)
         if (gate) progress.answered++
         return result
       },
@@ -142,7 +136,7 @@ describe.skipIf(!canRun)('a lease', () => {
   test('leaves the tasks of an owner that left for somebody to look at, where it is told to', async () => {
     await fixture.push('a', 'b')
     const dead = fixture.subject.tasks()
-    await fixture.subject.transactions(async (transaction) => {
+    await fixture.commit(async (transaction) => {
       await dead.register(transaction)
       await dead.poll(transaction, fixture.topic, { size: 1 })
       await dead.unregister(transaction)
@@ -153,9 +147,7 @@ describe.skipIf(!canRun)('a lease', () => {
     await expect.poll(fixture.states).toEqual({ expired: 1, succeeded: 1 })
     expect((await fixture.page())[0]).toMatchObject({ identifier: 'a', state: 'expired', owner: dead.owner, reason: 'lease' })
     // Somebody has looked.
-    await fixture.subject.transactions((transaction) =>
-      fixture.tasks.redrive(transaction, fixture.topic, { states: ['expired'] }),
-    )
+    await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { states: ['expired'] }))
     node.wake(fixture.topic)
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
   })

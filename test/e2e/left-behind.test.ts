@@ -3,11 +3,10 @@ import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TaskState } from '@taskstream/task-api'
 import { eachTask, unlimited } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import { refusal, refuse, results } from './refusals.ts'
 
 const hour = 3_600_000
@@ -19,13 +18,8 @@ const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
 describe.skipIf(!canRun)('a task of which nothing can be written', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('left')
   let refusing: AsyncDisposable | undefined
-  beforeAll(async () => {
-    fixture = await openNodeFixture('left')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
   const allow = async (): Promise<void> => {
     await refusing?.[Symbol.asyncDispose]()
     refusing = undefined
@@ -142,7 +136,7 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
     const { clock, node } = fixture.clocked({ ...patient, repository: tasks, listener })
     await using _ = node
     node.process(fixture.topic, { size: 300, concurrency: 1, handler: succeedAll })
-    await fixture.subject.transactions((transaction) => tasks.register(transaction))
+    await fixture.commit((transaction) => tasks.register(transaction))
     await node.start()
     // It is told of each: the batch has ended.
     await expect.poll(() => listener.told.flatMap(([, some]) => some)).toHaveLength(300)

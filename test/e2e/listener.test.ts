@@ -2,10 +2,9 @@ import { channel, tracingChannel } from 'node:diagnostics_channel'
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const events = [
   'onStart',
@@ -29,12 +28,7 @@ function everything(answer: (name: keyof TaskListener, event: never) => unknown)
 }
 
 describe.skipIf(!canRun)('a listener', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('listener')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('listener')
 
   test('is told of every step of a batch, with the trace that its start returned', async () => {
     await fixture.push('a')

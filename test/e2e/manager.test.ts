@@ -1,19 +1,13 @@
 import { TaskDecision, TaskDecisionError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a manager', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('manager')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('manager')
 
   test('is started and stopped any number of times while its node runs', async () => {
     await using node = fixture.nodeOf()
@@ -229,7 +223,7 @@ describe.skipIf(!canRun)('a manager', () => {
 
   test('refuses to start on a pool that is too small, with the number that it needs', async () => {
     const source = (connections: number): TransactionSource<AnyTransaction> =>
-      Object.assign(<R>(work: (transaction: AnyTransaction) => R | Promise<R>) => fixture.subject.transactions(work), {
+      Object.assign(<R>(work: (transaction: AnyTransaction) => R | Promise<R>) => fixture.commit(work), {
         connections,
       })
     const handler = eachTask(() => {})

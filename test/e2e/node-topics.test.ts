@@ -3,30 +3,19 @@ import type { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('the topics of a node', () => {
-  let fixture: NodeFixture
-  let topic = ''
-  beforeAll(async () => {
-    fixture = await openNodeFixture('topics')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    await fixture.next()
-    topic = fixture.topic
-  })
+  const fixture = useNodeFixture('topics')
   const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
   const states = (): Promise<Record<string, number>> => fixture.states()
   const nodeOf = (repository: Tasks = fixture.tasks): TaskNode<AnyTransaction> => fixture.nodeOf({ repository })
 
   test('handles one task of each identifier at a time in a topic with a condition, whatever its concurrency', async () => {
-    topic = `${topic}-singular`
-    fixture.turnTo(topic)
+    fixture.turnTo(`${fixture.topic}-singular`)
     const running = new Map<string, number>()
     const handled: string[] = []
     let most = 0
@@ -41,11 +30,11 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     await using one = nodeOf()
     await using two = nodeOf(fixture.subject.tasks())
     for (const node of [one, two]) {
-      node.process(topic, { condition, size: 7, concurrency: 3, handler, idleMs: 20 })
+      node.process(fixture.topic, { condition, size: 7, concurrency: 3, handler, idleMs: 20 })
       await node.start()
     }
     const creations = Array.from({ length: 60 }, (_, index) => ({ identifier: 'abc'[index % 3]!, input: String(index) }))
-    await fixture.subject.transactions((transaction) => fixture.tasks.push(transaction, topic, creations))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, fixture.topic, creations))
     await expect.poll(states).toEqual({ succeeded: 60 })
     expect(most).toBe(1)
     for (const identifier of 'abc') {
@@ -55,22 +44,21 @@ describe.skipIf(!canRun)('the topics of a node', () => {
   })
 
   test('takes a topic as it is, and refuses to start where it was promised to be another', async () => {
-    await fixture.subject.transactions((transaction) => fixture.tasks.initialize(transaction, `${topic}-lifo`, { order: 'lifo' }))
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, `${fixture.topic}-lifo`, { order: 'lifo' }))
     const handler = eachTask(() => {})
     await using plain = nodeOf()
-    plain.process(`${topic}-lifo`, { handler })
+    plain.process(`${fixture.topic}-lifo`, { handler })
     await plain.start()
     await using other = nodeOf(fixture.subject.tasks())
-    other.process(`${topic}-lifo`, { handler, order: 'priority' })
+    other.process(`${fixture.topic}-lifo`, { handler, order: 'priority' })
     await expect(other.start()).rejects.toMatchObject({ code: 'TOPIC_DIFFERENT' })
   })
 
   test('makes a topic known that it is given when it runs already', async () => {
     await using node = nodeOf()
     await node.start()
-    topic = `${topic}-late`
-    fixture.turnTo(topic)
-    node.process(topic, { order: 'lifo', handler: eachTask(() => {}), idleMs: 20 })
+    fixture.turnTo(`${fixture.topic}-late`)
+    node.process(fixture.topic, { order: 'lifo', handler: eachTask(() => {}), idleMs: 20 })
     await expect
       .poll(() =>
         push('a').then(
@@ -86,18 +74,18 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     await push('ok', 'no')
     await using node = nodeOf()
     const handler = eachTask(({ identifier }) => (identifier === 'ok' ? TaskDecision.success() : TaskDecision.failure()))
-    node.process(topic, { handler, retainMs: { succeeded: 0, failed: 86_400_000 } })
+    node.process(fixture.topic, { handler, retainMs: { succeeded: 0, failed: 86_400_000 } })
     await node.start()
     await expect.poll(states).toEqual({ failed: 1 })
     for (const retainMs of [{ ready: 1 }, { succeeded: -1 }, { gone: 1 }])
-      expect(() => node.process(`${topic}-x`, { handler, retainMs } as never)).toThrow(
+      expect(() => node.process(`${fixture.topic}-x`, { handler, retainMs } as never)).toThrow(
         expect.objectContaining({ code: 'ARGUMENT_INVALID' }),
       )
   })
 
   test('purges nothing that waits for its time, however short suspended tasks are kept', async () => {
-    await fixture.subject.transactions((transaction) =>
-      fixture.tasks.push(transaction, topic, [
+    await fixture.commit((transaction) =>
+      fixture.tasks.push(transaction, fixture.topic, [
         { identifier: 'reminder', delayMs: 7 * 86_400_000 },
         { identifier: 'branch', suspended: true },
         'aside',
@@ -108,10 +96,10 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     const handler = eachTask(({ identifier }) =>
       identifier === 'again' ? TaskDecision.retry({ afterMs: 86_400_000 }) : TaskDecision.suspension(),
     )
-    node.process(topic, { handler, retainMs: { suspended: 0, failed: 0, expired: 0 } })
+    node.process(fixture.topic, { handler, retainMs: { suspended: 0, failed: 0, expired: 0 } })
     await node.start()
     await expect.poll(states).toEqual({ delayed: 2 })
-    expect(() => node.process(`${topic}-x`, { handler, retainMs: { delayed: 0 } } as never)).toThrow(
+    expect(() => node.process(`${fixture.topic}-x`, { handler, retainMs: { delayed: 0 } } as never)).toThrow(
       expect.objectContaining({ code: 'ARGUMENT_INVALID', message: expect.stringContaining('delayed') }),
     )
   })
@@ -122,11 +110,11 @@ describe.skipIf(!canRun)('the topics of a node', () => {
       listener: { onError: ({ activity, error }) => void errors.push(`${activity} ${(error as TaskError).code}`) },
     })
     const options = { handler: eachTask(() => {}), retainMs: { succeeded: 0 }, idleMs: 20 }
-    node.process(topic, options)
-    const other = `${topic}-other`
+    node.process(fixture.topic, options)
+    const other = `${fixture.topic}-other`
     node.process(other, options)
     await node.start()
-    await fixture.subject.transactions((transaction) => fixture.tasks.destroy(transaction, topic))
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
     await expect.poll(() => errors).toEqual(['poll TOPIC_UNKNOWN'])
     fixture.turnTo(other)
     await push('a')
@@ -139,15 +127,15 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     const [gone, quiet] = [fixture.subject.tasks(), fixture.subject.tasks()]
     const table = raw(fixture.subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
     const longAgo = fixture.subject.engine === 'postgres' ? raw(`now() - interval '2 days'`) : raw('0')
-    await fixture.subject.transactions(async (transaction) => {
+    await fixture.commit(async (transaction) => {
       for (const owner of [gone, quiet]) await owner.register(transaction)
       await fixture.subject.execute(transaction, sql`update ${table} set heartbeat = ${longAgo} where owner = ${gone.owner}`)
     })
     await using node = nodeOf()
-    node.process(topic, { handler: eachTask(() => {}) })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
     await node.start()
     const known = (): Promise<unknown[]> =>
-      fixture.subject.transactions(async (transaction) =>
+      fixture.commit(async (transaction) =>
         (await fixture.subject.execute(transaction, sql`select owner from ${table}`)).map(({ owner }) => owner),
       )
     await expect.poll(known).not.toContain(gone.owner)
@@ -157,10 +145,10 @@ describe.skipIf(!canRun)('the topics of a node', () => {
   test('do not run when they were stopped as soon as they were asked for', async () => {
     await using node = nodeOf()
     await node.start()
-    const manager = node.process(`${topic}-stopped`, { handler: eachTask(() => {}) })
+    const manager = node.process(`${fixture.topic}-stopped`, { handler: eachTask(() => {}) })
     await manager.stop()
     // Whatever the node had begun for it has ended when another that came later runs.
-    const other = node.process(`${topic}-later`, { handler: eachTask(() => {}) })
+    const other = node.process(`${fixture.topic}-later`, { handler: eachTask(() => {}) })
     await expect.poll(() => other.isActive).toBe(true)
     await push('later')
     expect(manager.isActive).toBe(false)

@@ -3,24 +3,16 @@ import type { Completion, HeldTask } from '@taskstream/task-api'
 import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a node', () => {
-  let fixture: NodeFixture
-  let topic = ''
+  const fixture = useNodeFixture('node')
   beforeAll(async () => {
-    fixture = await openNodeFixture('node')
     const { subject } = fixture
     await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier ${textColumn})`))
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(async () => {
-    await fixture.next()
-    topic = fixture.topic
   })
   const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
   const states = (): Promise<Record<string, number>> => fixture.states()
@@ -31,7 +23,7 @@ describe.skipIf(!canRun)('a node', () => {
     await push(...identifiers)
     const handled: string[] = []
     await using node = nodeOf()
-    node.process(topic, { size: 20, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    node.process(fixture.topic, { size: 20, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 250 })
     expect(handled).toEqual(identifiers)
@@ -41,17 +33,17 @@ describe.skipIf(!canRun)('a node', () => {
     const notifier = localNotifier()
     const handled = Promise.withResolvers<string>()
     await using node = new TaskNode({ repository: fixture.tasks, transactions: fixture.subject.transactions, notifier })
-    node.process(topic, { idleMs: 86_400_000, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    node.process(fixture.topic, { idleMs: 86_400_000, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
     await node.start()
     await push('a')
-    notifier.notify(topic)
+    notifier.notify(fixture.topic)
     expect(await handled.promise).toBe('a')
   })
 
   test('fails a task whose handler throws, and no other', async () => {
     await push('a', 'b', 'c')
     await using node = nodeOf()
-    node.process(topic, {
+    node.process(fixture.topic, {
       handler: eachTask(({ identifier }) => {
         if (identifier === 'b') throw new Error('broken')
         return TaskDecision.filter()
@@ -65,7 +57,7 @@ describe.skipIf(!canRun)('a node', () => {
     await push('a')
     const attempts: number[] = []
     await using node = nodeOf()
-    node.process(topic, {
+    node.process(fixture.topic, {
       retry: exponential({ tries: 3, firstMs: 1 }),
       handler: eachTask(({ attempt }) => {
         attempts.push(attempt)
@@ -81,7 +73,7 @@ describe.skipIf(!canRun)('a node', () => {
     await push('good', 'bad')
     const completions: Completion[] = []
     await using node = nodeOf({ onComplete: ({ completion }) => completions.push(completion) })
-    node.process(topic, {
+    node.process(fixture.topic, {
       size: 1,
       concurrency: 1,
       handler: async (_, { complete }) => {
@@ -95,7 +87,7 @@ describe.skipIf(!canRun)('a node', () => {
     })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
-    const effects = await fixture.subject.transactions((transaction) =>
+    const effects = await fixture.commit((transaction) =>
       fixture.subject.execute(transaction, sql`select identifier from effect`),
     )
     expect(effects).toEqual([{ identifier: 'good' }])
@@ -115,13 +107,13 @@ describe.skipIf(!canRun)('a node', () => {
       maintenanceIntervalMs: 10_000,
       // The server is gone after the statements, and twice.
       transactions: (work) =>
-        fixture.subject.transactions(async (transaction) => {
+        fixture.commit(async (transaction) => {
           const result = await work(transaction)
           if (decidedIn === transaction && decided < 3) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
           return result
         }),
     })
-    node.process(topic, {
+    node.process(fixture.topic, {
       concurrency: 1,
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
@@ -137,21 +129,20 @@ describe.skipIf(!canRun)('a node', () => {
     await expect.poll(states).toEqual({ succeeded: 1 })
     expect([decided, told]).toEqual([3, ['error complete', 'recovered complete']])
     const count = sql`select identifier from effect where identifier = 'away'`
-    expect(await fixture.subject.transactions((transaction) => fixture.subject.execute(transaction, count))).toHaveLength(1)
+    expect(await fixture.commit((transaction) => fixture.subject.execute(transaction, count))).toHaveLength(1)
   })
 
   test('fails what has no decision, and the whole batch for a decision of a stranger', async () => {
     await push('a', 'b')
     await using node = nodeOf()
-    node.process(topic, { size: 2, handler: ([first]) => new Map([[first!, TaskDecision.success()]]) })
+    node.process(fixture.topic, { size: 2, handler: ([first]) => new Map([[first!, TaskDecision.success()]]) })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 1, failed: 1 })
     await node.stop()
 
     await fixture.next()
-    topic = fixture.topic
     await using other = nodeOf()
-    other.process(topic, { handler: (batch) => new Map([[{ ...batch[0]! }, TaskDecision.success()]]) })
+    other.process(fixture.topic, { handler: (batch) => new Map([[{ ...batch[0]! }, TaskDecision.success()]]) })
     await other.start()
     await push('c')
     await expect.poll(states).toEqual({ failed: 1 })
@@ -162,13 +153,13 @@ describe.skipIf(!canRun)('a node', () => {
   test('takes up the tasks of an owner that left', async () => {
     await push('a', 'b')
     const dead = fixture.subject.tasks()
-    await fixture.subject.transactions(async (transaction) => {
+    await fixture.commit(async (transaction) => {
       await dead.register(transaction)
-      await dead.poll(transaction, topic, { size: 2 })
+      await dead.poll(transaction, fixture.topic, { size: 2 })
       await dead.unregister(transaction)
     })
     await using node = nodeOf()
-    node.process(topic, { handler: eachTask(({ attempt }) => TaskDecision.success(String(attempt))) })
+    node.process(fixture.topic, { handler: eachTask(({ attempt }) => TaskDecision.success(String(attempt))) })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 2 })
   })
@@ -178,7 +169,7 @@ describe.skipIf(!canRun)('a node', () => {
     const began = Promise.withResolvers<void>()
     let reason: unknown
     const node = nodeOf()
-    node.process(topic, {
+    node.process(fixture.topic, {
       size: 3,
       handler: async (_, { signal }) => {
         began.resolve()
@@ -194,7 +185,7 @@ describe.skipIf(!canRun)('a node', () => {
     expect(reason).toMatchObject({ code: 'SHUTDOWN' })
     expect([finished, returned.map(({ identifier }) => identifier), abandoned]).toEqual([[], ['a', 'b', 'c'], []])
     expect(await states()).toEqual({ ready: 3 })
-    const owners = await fixture.subject.transactions((transaction) => fixture.subject.tasks().owners(transaction, 1_000_000))
+    const owners = await fixture.commit((transaction) => fixture.subject.tasks().owners(transaction, 1_000_000))
     expect(owners).not.toContainEqual(expect.objectContaining({ owner: node.owner }))
   })
 
@@ -209,12 +200,12 @@ describe.skipIf(!canRun)('a node', () => {
       // While the first batch is handled, the next poll is on its way; it arrives when that batch has been handed back.
       transactions: async (work) => {
         if (handled > 0 && under++ === 0) await gate.promise
-        return fixture.subject.transactions(work)
+        return fixture.commit(work)
       },
       heartbeatIntervalMs: 1_000,
       maintenanceIntervalMs: 10_000,
     })
-    node.process(topic, {
+    node.process(fixture.topic, {
       handler: async (_, { signal }) => {
         handled++
         began.resolve()
@@ -239,7 +230,7 @@ describe.skipIf(!canRun)('a node', () => {
     const goOn = Promise.withResolvers<void>()
     const lost = Promise.withResolvers<readonly HeldTask[]>()
     const node = nodeOf({ onLost: ({ tasks: gone }) => lost.resolve(gone) })
-    node.process(topic, {
+    node.process(fixture.topic, {
       handler: eachTask(async () => {
         began.resolve()
         await goOn.promise
@@ -260,7 +251,7 @@ describe.skipIf(!canRun)('a node', () => {
     const began = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     const node = nodeOf()
-    node.process(topic, {
+    node.process(fixture.topic, {
       handler: eachTask(async () => {
         began.resolve()
         await goOn.promise
@@ -276,8 +267,10 @@ describe.skipIf(!canRun)('a node', () => {
 
   test('refuses to be started twice, to process a topic twice, and a lease too short for its beat', async () => {
     await using node = nodeOf()
-    node.process(topic, { handler: eachTask(() => {}) })
-    expect(() => node.process(topic, { handler: eachTask(() => {}) })).toThrow(expect.objectContaining({ code: 'LIFECYCLE' }))
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    expect(() => node.process(fixture.topic, { handler: eachTask(() => {}) })).toThrow(
+      expect.objectContaining({ code: 'LIFECYCLE' }),
+    )
     await node.start()
     await expect(node.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
     const options = {
@@ -297,7 +290,7 @@ describe.skipIf(!canRun)('a node', () => {
         throw new Error('listener')
       },
     })
-    node.process(topic, { handler: eachTask(() => {}) })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
     await node.start()
     await expect.poll(states).toEqual({ succeeded: 1 })
     expect((await warned).message).toContain('onStart threw')

@@ -4,17 +4,17 @@ import { occurrenceOf, PeriodicScheduler, periodicTasks } from '@taskstream/task
 import type { PeriodicListener, PeriodicTasks } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('a periodic scheduler', () => {
-  let fixture: Fixture
+  let fixture: Fixture<Subject>
   let timers: PeriodicTasks<AnyTransaction>
   const running: PeriodicScheduler<AnyTransaction>[] = []
   beforeEach(async () => {
-    fixture = await openFixture()
+    fixture = await openFixture(engine)
     timers = periodicTasks(fixture.tasks) as PeriodicTasks<AnyTransaction>
   })
   afterEach(async () => {

@@ -6,17 +6,17 @@ import { calendar, every, PersistedJobs } from '@taskstream/task-scheduler'
 import type { JobLogEntry, PersistedJobContext, PersistedJobsOptions } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import { codeOf, openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('persisted jobs', () => {
-  let fixture: Fixture
+  let fixture: Fixture<Subject>
   let logged: JobLogEntry[]
   const open: AsyncDisposable[] = []
   beforeEach(async () => {
-    fixture = await openFixture()
+    fixture = await openFixture(engine)
     logged = []
   })
   afterEach(async () => {

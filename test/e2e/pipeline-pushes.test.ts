@@ -11,58 +11,52 @@ import type {
   PushingOptions,
   TaskContext,
 } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { useFixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 
 type Step = (tasks: readonly HeldTask[], pushes: Pushes) => void
 
 describe.skipIf(!canRun)('what steps push', () => {
-  let it: Fixture
+  const fixture = useFixture(engine, { topic: { keyed: true } })
   let target = ''
   let other = ''
   /** Verbs in the order they were called, with the topic, how, and for what. */
   let calls: string[]
   let repository: PushingOptions<AnyTransaction>['repository']
-  beforeAll(async () => {
-    it = await openFixture()
-  })
-  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await it.nextTopic({ keyed: true })
-    ;[target, other] = [`a-target-of-${it.topic}`, `another-of-${it.topic}`]
+    ;[target, other] = [`a-target-of-${fixture.topic}`, `another-of-${fixture.topic}`]
     calls = []
-    await it.commit(async (transaction) => {
-      for (const topic of [target, other]) await it.tasks.initialize(transaction, topic, { keyed: true })
+    await fixture.commit(async (transaction) => {
+      for (const topic of [target, other]) await fixture.tasks.initialize(transaction, topic, { keyed: true })
     })
     repository = {
       push: (transaction, topic, creations, options) => {
         const identifiers = (creations as TaskCreation[]).map(({ identifier }) => identifier)
         calls.push(`${topic === target ? 'target' : 'other'} ${options?.insertion} ${identifiers.join(',')}`)
-        return it.tasks.push(transaction, topic, creations, options)
+        return fixture.tasks.push(transaction, topic, creations, options)
       },
       junction: (transaction, topic, junction, groups) => {
         calls.push(
           `${topic === target ? 'target' : 'other'} ${junction} ${[...groups].map((group) => group.join('+')).join(',')}`,
         )
-        return it.tasks.junction(transaction, topic, junction, groups)
+        return fixture.tasks.junction(transaction, topic, junction, groups)
       },
     }
   })
 
   const pushed = async (...identifiers: string[]): Promise<HeldTask[]> => {
-    await it.push(...identifiers)
-    return it.poll()
+    await fixture.push(...identifiers)
+    return fixture.poll()
   }
   const handle = (handler: Composite<AnyTransaction, string>, tasks: readonly HeldTask[]): Promise<BatchOutcome> =>
-    handleBatch(tasks, { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic, handler })
+    handleBatch(tasks, { repository: fixture.tasks, transactions: fixture.subject.transactions, topic: fixture.topic, handler })
   /** A pipeline of one step that pushes. */
   const pushingBy = (step: Step, outbox: Pushing<AnyTransaction> = pushing({ repository })): Composite<AnyTransaction, 'push'> =>
     composite({ contexts: [outbox] }).batch('push', (tasks, supplement) => step(tasks, supplement.require(outbox)))
   const rows = async (topic: string): Promise<string[]> =>
-    (await it.commit<TaskInfo[]>((transaction) => it.tasks.page(transaction, topic))).map(
+    (await fixture.commit<TaskInfo[]>((transaction) => fixture.tasks.page(transaction, topic))).map(
       ({ identifier, state, input, reference }) =>
         [identifier, state, input, reference].filter((one) => one !== undefined).join(' '),
     )
@@ -83,15 +77,15 @@ describe.skipIf(!canRun)('what steps push', () => {
         },
         { after: ['push'] },
       )
-      .batch('lose', async (tasks) => void (await it.complete([tasks.at(-1)!])), { after: ['decide'] })
+      .batch('lose', async (tasks) => void (await fixture.complete([tasks.at(-1)!])), { after: ['decide'] })
     await handle(pipeline, batch)
     expect(await rows(target)).toEqual(['a ready x of a', 'd ready x of d'])
-    expect(await it.states()).toEqual({ succeeded: 3, filtered: 1, failed: 1 })
+    expect(await fixture.states()).toEqual({ succeeded: 3, filtered: 1, failed: 1 })
   })
 
   test('is not there when the completing transaction is rolled back, and nobody is woken', async () => {
     const batch = await pushed('a')
-    await it.commit((transaction) => it.tasks.push(transaction, other, { identifier: 'a', suspended: true }))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, other, { identifier: 'a', suspended: true }))
     const outbox = pushing({ repository })
     const events: string[] = []
     const failing: TaskContext<AnyTransaction> = {
@@ -105,7 +99,7 @@ describe.skipIf(!canRun)('what steps push', () => {
     await handle(pipeline, batch)
     expect(calls).toEqual(['target append a', 'other singular a'])
     expect([await rows(target), await rows(other)]).toEqual([[], ['a suspended']])
-    expect(await it.states()).toEqual({ failed: 1 })
+    expect(await fixture.states()).toEqual({ failed: 1 })
     expect(events).toEqual([])
   })
 
@@ -120,7 +114,7 @@ describe.skipIf(!canRun)('what steps push', () => {
     )
     for (const { explanations } of decisions.values()) expect(explanations[0]).toMatchObject({ code: 'TOPIC_UNKNOWN' })
     expect(await rows(target)).toEqual([])
-    expect(await it.states()).toEqual({ failed: 2 })
+    expect(await fixture.states()).toEqual({ failed: 2 })
   })
 
   test('is one push for what was asked with one insertion, in the order of the tasks; another insertion is another push', async () => {
@@ -176,20 +170,20 @@ describe.skipIf(!canRun)('what steps push', () => {
     )
     expect(calls).toEqual(['other append x'])
     expect([...decisions.values()].map(({ result }) => result)).toEqual(['success', 'success'])
-    await it.nextTopic()
+    await fixture.nextTopic()
     const outbox = pushing({ repository })
     const pipeline = composite({ contexts: [outbox] })
       .each('push', (task, supplement) => supplement.require(outbox).pushByTask(task, target))
       .each('filter', () => TaskDecision.filter())
     await handle(pipeline, await pushed('a'))
     expect(calls).toEqual(['other append x'])
-    expect(await it.states()).toEqual({ filtered: 1 })
+    expect(await fixture.states()).toEqual({ filtered: 1 })
   })
 
   test('joins what has met, of each group with the task itself, after every push and in a fixed order (B25)', async () => {
     const batch = await pushed('a', 'b', 'c')
     const suspended = (...identifiers: string[]) => identifiers.map((identifier) => ({ identifier, suspended: true }))
-    await it.commit((transaction) => it.tasks.push(transaction, target, suspended('a', 'b', 'c', 'b:x')))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, target, suspended('a', 'b', 'c', 'b:x')))
     await handle(
       pushingBy(([a, b, c], pushes) => {
         pushes.junctionByTask(c!, other, 'z', { junction: 'eternal' })
@@ -205,8 +199,8 @@ describe.skipIf(!canRun)('what steps push', () => {
 
   test('joins for tasks that every step continued, and no others', async () => {
     const batch = await pushed('a', 'b')
-    await it.commit((transaction) =>
-      it.tasks.push(
+    await fixture.commit((transaction) =>
+      fixture.tasks.push(
         transaction,
         target,
         ['a', 'b'].map((identifier) => ({ identifier, suspended: true })),
@@ -224,50 +218,50 @@ describe.skipIf(!canRun)('what steps push', () => {
     const batch = await pushed('a', 'b')
     const rolledBack = new Error('rolled back')
     const again: TransactionSource<AnyTransaction> = async (work) => {
-      const first = it.subject.transactions(async (transaction) => {
+      const first = fixture.commit(async (transaction) => {
         await work(transaction)
         throw rolledBack
       })
       await expect(first).rejects.toBe(rolledBack)
       // Meanwhile somebody else has completed the first one.
-      await it.complete([batch[0]!])
-      return it.subject.transactions(work)
+      await fixture.complete([batch[0]!])
+      return fixture.commit(work)
     }
     const woken: string[] = []
     const { handle: handlePipeline } = pushingBy(([a, b], pushes) => {
       pushes.pushByTask(a!, target)
       pushes.pushByTask(b!, other)
-    }).open(it.topic)
+    }).open(fixture.topic)
     const handler: BatchHandler<AnyTransaction> = (tasks, context) =>
       handlePipeline(tasks, { ...context, wake: (topic) => void woken.push(topic) })
-    await handleBatch(batch, { repository: it.tasks, transactions: again, topic: it.topic, handler })
+    await handleBatch(batch, { repository: fixture.tasks, transactions: again, topic: fixture.topic, handler })
     expect(calls).toEqual(['target append a', 'other append b', 'other append b'])
     expect([await rows(target), await rows(other)]).toEqual([[], ['b ready']])
     expect(woken).toEqual([other])
   })
 
   test('wakes the processors of the topics that it touched, once it is committed', async () => {
-    await it.commit((transaction) => it.tasks.push(transaction, target, { identifier: 'a', suspended: true }))
-    await it.push('a', 'b')
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, target, { identifier: 'a', suspended: true }))
+    await fixture.push('a', 'b')
     const events: string[] = []
-    const own = await it.owner()
+    const own = await fixture.owner()
     const pipeline = pushingBy((tasks, pushes) => {
       pushes.junctionByTask(tasks, target)
       pushes.pushByTask(tasks[1]!, other)
       // Nothing is pushed here, and nobody has met: it is not touched.
-      pushes.pushByTask(tasks, it.topic, [])
-      pushes.junctionByTask(tasks, it.topic, 'nobody')
+      pushes.pushByTask(tasks, fixture.topic, [])
+      pushes.junctionByTask(tasks, fixture.topic, 'nobody')
     })
     const handled: string[] = []
     await using node = new TaskNode<AnyTransaction>({
       repository: own,
-      transactions: it.subject.transactions,
+      transactions: fixture.subject.transactions,
       listener: {
         onComplete: ({ topic }) => events.push(`completed ${topic}`),
         onError: ({ error }) => events.push(String(error)),
       },
     })
-    node.process(it.topic, {
+    node.process(fixture.topic, {
       handler: {
         open: (topic) => {
           const opened = pipeline.open(topic)
@@ -290,8 +284,8 @@ describe.skipIf(!canRun)('what steps push', () => {
     await node.start()
     await expect.poll(() => handled.toSorted()).toEqual([`${target} a`, `${other} b`])
     await node.stop()
-    expect(events.filter((event) => event.startsWith('wake') || event === `completed ${it.topic}`)).toEqual([
-      `completed ${it.topic}`,
+    expect(events.filter((event) => event.startsWith('wake') || event === `completed ${fixture.topic}`)).toEqual([
+      `completed ${fixture.topic}`,
       `wake ${other}`,
       `wake ${target}`,
     ])

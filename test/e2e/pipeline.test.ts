@@ -4,49 +4,47 @@ import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api
 import { composite, exponential, handleBatch, TaskNode } from '@taskstream/task-processor'
 import type { BatchHandler, BatchOutcome, Composite, TaskContext } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { gate } from '../composite.ts'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun, textColumn } from '../subject.ts'
+import { useFixture } from '@taskstream/task-testing/suite'
+import { canRun, textColumn, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 
 describe.skipIf(!canRun)('the contexts of a composite', () => {
-  let it: Fixture
+  const fixture = useFixture(engine, { topic: { keyed: true } })
   let table = raw('')
   let count = 0
-  beforeAll(async () => {
-    it = await openFixture()
-  })
-  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await it.nextTopic({ keyed: true })
     table = raw(`written_${count++}`)
-    await it.commit((transaction) => it.subject.execute(transaction, sql`create table ${table} (identifier ${textColumn})`))
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, sql`create table ${table} (identifier ${textColumn})`),
+    )
   })
 
   const handle = (
     handler: Composite<AnyTransaction, string>,
     tasks: readonly HeldTask[],
-    transactions: TransactionSource<AnyTransaction> = it.subject.transactions,
-  ): Promise<BatchOutcome> => handleBatch(tasks, { repository: it.tasks, transactions, topic: it.topic, handler })
+    transactions: TransactionSource<AnyTransaction> = fixture.subject.transactions,
+  ): Promise<BatchOutcome> => handleBatch(tasks, { repository: fixture.tasks, transactions, topic: fixture.topic, handler })
   const pushed = async (...identifiers: string[]): Promise<HeldTask[]> => {
-    await it.push(...identifiers)
-    return it.poll()
+    await fixture.push(...identifiers)
+    return fixture.poll()
   }
   const written = async (): Promise<unknown[]> =>
     (
-      await it.commit((transaction) => it.subject.execute(transaction, sql`select identifier from ${table} order by identifier`))
+      await fixture.commit((transaction) =>
+        fixture.subject.execute(transaction, sql`select identifier from ${table} order by identifier`),
+      )
     ).map(({ identifier }) => identifier)
   const ended = async (): Promise<string[]> =>
-    (await it.page()).map(({ identifier, state, output = '' }: TaskInfo) =>
+    (await fixture.page()).map(({ identifier, state, output = '' }: TaskInfo) =>
       `${identifier} ${state} ${output.split('\n')[0]}`.trim(),
     )
   /** Writes a row for each task that goes on. */
   const writing: TaskContext<AnyTransaction> = {
     apply: async (transaction, decisions) => {
       for (const [{ identifier }, { continued }] of decisions)
-        if (continued) await it.subject.execute(transaction, sql`insert into ${table} values (${identifier})`)
+        if (continued) await fixture.subject.execute(transaction, sql`insert into ${table} values (${identifier})`)
     },
   }
   const nothing = (): void => {}
@@ -62,7 +60,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       .each('note', ({ identifier }) => `noted ${identifier}`, { provides: Note })
       .each('decide', ({ identifier }) => (identifier === 'b' ? TaskDecision.filter('old') : undefined), { after: ['note'] })
       // Meanwhile somebody else has taken up the last one.
-      .batch('lose', async ([, last]) => void (await it.complete([last!])), { after: ['decide'] })
+      .batch('lose', async ([, last]) => void (await fixture.complete([last!])), { after: ['decide'] })
     const { completion } = await handle(pipeline, batch)
     expect(completion.lost.map(({ identifier }) => identifier)).toEqual(['c'])
     expect(await ended()).toEqual(['a succeeded noted a', 'b filtered old', 'c succeeded'])
@@ -76,13 +74,16 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       apply: () => void events.push('apply'),
       afterTransaction: () => void events.push('afterTransaction'),
     }
-    const pipeline = composite({ contexts: [context] }).batch('lose', async () => void (await it.complete(batch)))
+    const pipeline = composite({ contexts: [context] }).batch('lose', async () => void (await fixture.complete(batch)))
     expect((await handle(pipeline, batch)).completion.lost).toEqual(batch)
     expect(events).toEqual([])
   })
 
   test.each([
-    ['the database refuses', (transaction: AnyTransaction) => it.subject.execute(transaction, sql`select * from nowhere_at_all`)],
+    [
+      'the database refuses',
+      (transaction: AnyTransaction) => fixture.subject.execute(transaction, sql`select * from nowhere_at_all`),
+    ],
     ['fails by itself', () => Promise.reject(new Error('nowhere_at_all'))],
   ])('roll everything back when one of them %s; then the tasks fail in a new transaction', async (_, fail) => {
     const batch = await pushed('a', 'b')
@@ -104,7 +105,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       expect(result).toBe('failure')
       expect(String(explanations[0])).toContain('nowhere_at_all')
     }
-    expect(await it.states()).toEqual({ failed: 2 })
+    expect(await fixture.states()).toEqual({ failed: 2 })
     expect(await written()).toEqual([])
     expect(runs).toBe(1)
   })
@@ -112,10 +113,14 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
   test('leave it to the retry policy when one of them fails', async () => {
     const batch = await pushed('a')
     const failing: TaskContext<AnyTransaction> = { apply: () => Promise.reject(new Error('busy')) }
-    const { repository, ...given } = { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic }
+    const { repository, ...given } = {
+      repository: fixture.tasks,
+      transactions: fixture.subject.transactions,
+      topic: fixture.topic,
+    }
     const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
     await handleBatch(batch, { repository, ...given, handler, retry: exponential({ tries: 2, firstMs: 60_000 }) })
-    expect(await it.states()).toEqual({ delayed: 1 })
+    expect(await fixture.states()).toEqual({ delayed: 1 })
     expect(await written()).toEqual([])
   })
 
@@ -132,7 +137,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       [(batch: readonly HeldTask[]) => new Map([[{ ...batch[0] }, TaskDecision.success()]]), 'Context "wrong" decided of'],
       [() => [], 'context "wrong" must return a Map'],
     ] as const) {
-      await it.nextTopic()
+      await fixture.nextTopic()
       const batch = await pushed('a')
       const wrong: TaskContext<AnyTransaction> = { name: 'wrong', apply: () => returned(batch) as never }
       await handle(composite({ contexts: [writing, wrong] }).batch('step', nothing), batch)
@@ -159,7 +164,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     await handle(composite({ contexts: [filtering, factory] }).batch('step', nothing), batch)
     expect(await ended()).toEqual(['a filtered late', 'b succeeded'])
     expect(await written()).toEqual(['b'])
-    expect(opened).toEqual([[it.topic, batch]])
+    expect(opened).toEqual([[fixture.topic, batch]])
   })
 
   test('may be run again in a new transaction, and are told of the commit once', async () => {
@@ -172,12 +177,12 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     // As a source does after a deadlock: the first transaction leaves nothing.
     const rolledBack = new Error('rolled back')
     const again: TransactionSource<AnyTransaction> = async (work) => {
-      const first = it.subject.transactions(async (transaction) => {
+      const first = fixture.commit(async (transaction) => {
         await work(transaction)
         throw rolledBack
       })
       await expect(first).rejects.toBe(rolledBack)
-      return it.subject.transactions(work)
+      return fixture.commit(work)
     }
     await handle(composite({ contexts: [writing, context] }).batch('step', nothing), batch, again)
     expect(await written()).toEqual(['a', 'b'])
@@ -191,8 +196,8 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       { afterTransaction: ({ decisions }) => void told.push(...[...decisions.keys()].map(({ identifier }) => identifier)) },
     ]
     const { handle: handlePipeline } = composite({ contexts })
-      .batch('lose', async ([first]) => void (await it.complete([first!])))
-      .open(it.topic)
+      .batch('lose', async ([first]) => void (await fixture.complete([first!])))
+      .open(fixture.topic)
     const given: string[] = []
     const handler: BatchHandler<AnyTransaction> = (tasks, context) =>
       handlePipeline(tasks, {
@@ -202,7 +207,12 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
           return context.complete(decide)
         },
       })
-    await handleBatch(batch, { repository: it.tasks, transactions: it.subject.transactions, topic: it.topic, handler })
+    await handleBatch(batch, {
+      repository: fixture.tasks,
+      transactions: fixture.subject.transactions,
+      topic: fixture.topic,
+      handler,
+    })
     expect(given).toEqual(['object'])
     expect(told).toEqual(['b'])
   })
@@ -219,8 +229,8 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     }
     const empty = Promise.withResolvers<void>()
     await using node = new TaskNode<AnyTransaction>({
-      repository: await it.owner(),
-      transactions: it.subject.transactions,
+      repository: await fixture.owner(),
+      transactions: fixture.subject.transactions,
       listener: {
         // From then on it is one transaction.
         onEmpty: () => empty.resolve(),
@@ -231,11 +241,11 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       },
     })
     const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
-    node.process(it.topic, { handler, mode: 'transactional', idleMs: 20 })
+    node.process(fixture.topic, { handler, mode: 'transactional', idleMs: 20 })
     await node.start()
     await empty.promise
-    await it.push('a', 'b')
-    await expect.poll(it.states).toEqual({ succeeded: 2 })
+    await fixture.push('a', 'b')
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     await node.stop()
     // Rolled back, it was never polled: it is handled again.
     expect(events).toEqual(['apply 2', 'at first', 'apply 2', 'committed 2'])
@@ -243,10 +253,13 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
   })
 
   test('know nothing of a batch that a stop of the node has handed back, without waiting for its steps', async () => {
-    await it.push('a')
+    await fixture.push('a')
     const hold = gate()
-    await using node = new TaskNode<AnyTransaction>({ repository: await it.owner(), transactions: it.subject.transactions })
-    node.process(it.topic, {
+    await using node = new TaskNode<AnyTransaction>({
+      repository: await fixture.owner(),
+      transactions: fixture.subject.transactions,
+    })
+    node.process(fixture.topic, {
       handler: composite({ contexts: [writing], pendingOnClose: 'return' }).each('held', () => hold.pass()),
     })
     await node.start()
@@ -254,12 +267,12 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     const { returned } = await node.stop({ graceMs: 600_000 })
     expect(returned.map(({ identifier }) => identifier)).toEqual(['a'])
     hold.open()
-    expect(await it.states()).toEqual({ ready: 1 })
+    expect(await fixture.states()).toEqual({ ready: 1 })
     expect(await written()).toEqual([])
   })
 
   test('cannot undo the completion when they fail after the commit: it is reported, and nothing more is done (B22)', async () => {
-    await it.push('a', 'b')
+    await fixture.push('a', 'b')
     const events: string[] = []
     const errors: unknown[] = []
     const hook = (name: string, error?: Error): TaskContext<AnyTransaction> => ({
@@ -271,8 +284,8 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     const contexts = [hook('first', new Error('one')), writing, hook('second', new Error('other')), hook('third')]
     const completed = Promise.withResolvers<void>()
     await using node = new TaskNode<AnyTransaction>({
-      repository: await it.owner(),
-      transactions: it.subject.transactions,
+      repository: await fixture.owner(),
+      transactions: fixture.subject.transactions,
       listener: {
         onComplete: ({ completion }) => events.push(`completed ${completion.completed.length}`),
         onLost: () => events.push('lost'),
@@ -282,14 +295,14 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
         },
       },
     })
-    node.process(it.topic, { handler: composite({ contexts }).batch('step', nothing) })
+    node.process(fixture.topic, { handler: composite({ contexts }).batch('step', nothing) })
     await node.start()
     await completed.promise
     await node.stop()
     expect(events).toEqual(['completed 2', 'first', 'second', 'third'])
     expect(errors).toEqual(['handle', expect.any(AggregateError)])
     expect((errors[1] as AggregateError).errors.map(String)).toEqual(['Error: one', 'Error: other'])
-    expect(await it.states()).toEqual({ succeeded: 2 })
+    expect(await fixture.states()).toEqual({ succeeded: 2 })
     expect(await written()).toEqual(['a', 'b'])
   })
 })

@@ -5,39 +5,35 @@ import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { pgListener } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useFixture } from '@taskstream/task-testing/suite'
 import { startPgBouncer } from '../databases/pgbouncer.ts'
-import { canRun } from '../subject.ts'
+import { canRun, engine } from '../subject.ts'
 
 const aDay = 86_400_000
 
 describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
-  let it: Fixture
+  const fixture = useFixture(engine)
   /** The address of the server itself. */
   let direct = ''
   beforeAll(async () => {
-    it = await openFixture()
     const url = new URL(process.env['TASKSTREAM_POSTGRES_SERVER'] ?? '')
-    url.pathname = new URL(it.subject.location.at).pathname
+    url.pathname = new URL(fixture.subject.location.at).pathname
     direct = url.href
   })
-  afterAll(() => it[Symbol.asyncDispose]())
-  beforeEach(() => it.nextTopic())
 
-  const pooledClient = (): pg.Client => new pg.Client({ connectionString: it.subject.location.at })
+  const pooledClient = (): pg.Client => new pg.Client({ connectionString: fixture.subject.location.at })
 
   test('transactions of one client run on several connections of the server, or no test here would show anything', async () => {
-    const session = await it.subject.session()
-    const other = await it.subject.session()
+    const session = await fixture.subject.session()
+    const other = await fixture.subject.session()
     const pids = new Set<unknown>()
     await expect
       .poll(async () => {
         // While another transaction is open, there are two connections to choose from.
         await other.begin()
-        await it.subject.execute(other.transaction, raw('select 1'))
-        const [row] = await it.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
+        await fixture.subject.execute(other.transaction, raw('select 1'))
+        const [row] = await fixture.subject.execute(session.transaction, raw('select pg_backend_pid() as pid'))
         await other.commit()
         return pids.add(row?.['pid']).size
       })
@@ -78,8 +74,8 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     const given = Promise.withResolvers<void>()
     const done = Promise.withResolvers<void>()
     await using node = new TaskNode({
-      repository: it.subject.tasks(),
-      transactions: it.subject.transactions,
+      repository: fixture.subject.tasks(),
+      transactions: fixture.subject.transactions,
       notifier,
       listener: {
         onError: ({ activity, error }) => {
@@ -88,15 +84,15 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
         },
       },
     })
-    node.process(it.topic, {
+    node.process(fixture.topic, {
       ...(idleMs === undefined ? {} : { idleMs }),
       handler: eachTask(({ identifier }) => void (identifier === 'last' && done.resolve())),
     })
     await node.start()
     if (idleMs === undefined) await given.promise
-    await it.push('first')
-    await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
-    await it.push('last')
+    await fixture.push('first')
+    await expect.poll(() => fixture.states()).toEqual({ succeeded: 1 })
+    await fixture.push('last')
     await done.promise
     await node.stop()
     return reported
@@ -110,7 +106,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
 
   test('a node whose listener gave up polls as often as one that has none', async () => {
     let polls = 0
-    const tasks = it.subject.tasks()
+    const tasks = fixture.subject.tasks()
     const givenUp = Promise.withResolvers<void>()
     await using node = new TaskNode({
       repository: {
@@ -120,11 +116,11 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
           return tasks.poll(...args)
         },
       },
-      transactions: it.subject.transactions,
+      transactions: fixture.subject.transactions,
       notifier: pgListener(pooledClient, { selfTestMs: 300 }),
       listener: { onError: () => givenUp.resolve() },
     })
-    node.process(it.topic, { handler: eachTask(() => {}) })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
     await node.start()
     await givenUp.promise
     // Pauses double up to a second; with a notifier they would go on to 30, and the thirteenth poll come after more than 30.
@@ -145,8 +141,8 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     })
     // It asks whether the server is there only when it has heard from itself.
     const last = (): Promise<readonly unknown[]> =>
-      it.commit((transaction) =>
-        it.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),
+      fixture.commit((transaction) =>
+        fixture.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),
       )
     await expect.poll(last).toEqual([{ query: 'select 1' }])
     expect(reasons).toEqual([])
@@ -171,12 +167,12 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
       onTasks: () => wakes++,
       onGivenUp: (reason) => reasons.push(reason),
     })
-    await it.push('a')
+    await fixture.push('a')
     await expect.poll(() => wakes).toBeGreaterThan(0)
     expect(reasons).toEqual([])
-    url = it.subject.location.at
-    await it.commit((transaction) =>
-      it.subject.execute(
+    url = fixture.subject.location.at
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(
         transaction,
         sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'moving'`,
       ),

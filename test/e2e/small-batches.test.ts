@@ -2,11 +2,10 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const count = 60
 const concurrency = 20
@@ -14,13 +13,8 @@ const identifiers = Array.from({ length: count }, (_, index) => `i${index}`)
 const succeed = eachTask(() => TaskDecision.success())
 
 describe.skipIf(!canRun)('batches of one', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('small')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useNodeFixture('small')
   beforeEach(async () => {
-    await fixture.next()
     await fixture.push(...identifiers)
   })
 

@@ -4,11 +4,11 @@ import type { TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
 import type { TestClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture, NodeOptions } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
+import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
 /** What a start does, one after the other. */
@@ -16,12 +16,7 @@ const steps = ['register', 'initialize', 'listen', 'activations', 'open'] as con
 type Step = (typeof steps)[number]
 
 describe.skipIf(!canRun)('a node that starts', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('starting')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('starting')
 
   interface Starting {
     readonly clock: TestClock
@@ -39,7 +34,7 @@ describe.skipIf(!canRun)('a node that starts', () => {
     let listening = 0
     const transactions: TransactionSource<AnyTransaction> = (work) => {
       opened++
-      return fixture.subject.transactions(work)
+      return fixture.commit(work)
     }
     const notifier: TaskNotifier = {
       listen: async () => {
@@ -144,7 +139,7 @@ describe.skipIf(!canRun)('a node that starts', () => {
     let count = 0
     const starting = startingOf(() => {}, {
       transactions: async (work) => {
-        const result = await fixture.subject.transactions(work)
+        const result = await fixture.commit(work)
         if (count++ === 0) throw gone
         return result
       },

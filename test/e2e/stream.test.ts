@@ -1,20 +1,14 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (decision: TaskDecision, tasks: readonly HeldTask[]): ReadonlyMap<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, decision]))
 
 describe.skipIf(!canRun)('a stream', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('stream')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('stream')
 
   test('brings the tasks of a topic in order, batch by batch, until its signal says so', async () => {
     const identifiers = Array.from({ length: 25 }, (_, index) => String(index))

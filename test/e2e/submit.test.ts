@@ -2,20 +2,19 @@ import { TaskError } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation, TransactionSource } from '@taskstream/task-api'
 import { eachTask, Submitter } from '@taskstream/task-processor'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a submitter', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('submit')
   /** Transactions that were begun. */
   let begun = 0
   let refuse: TaskError | undefined
   const transactions: TransactionSource<AnyTransaction> = (work) => {
     begun++
-    return fixture.subject.transactions(async (transaction) => {
+    return fixture.commit(async (transaction) => {
       const result = await work(transaction)
       if (refuse) throw refuse
       return result
@@ -23,10 +22,6 @@ describe.skipIf(!canRun)('a submitter', () => {
   }
   const open = (pending = 100_000): Submitter<AnyTransaction> =>
     new Submitter({ repository: fixture.tasks, transactions, pending })
-  beforeAll(async () => {
-    fixture = await openNodeFixture('submit')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
     begun = 0
     refuse = undefined
@@ -101,7 +96,7 @@ describe.skipIf(!canRun)('a submitter', () => {
         await fixture.next({ keyed: true })
         const alone: unknown[] = []
         for (const { creations, insertion } of submissions) {
-          const pushed = await fixture.subject.transactions<PushedTask[]>((transaction) =>
+          const pushed = await fixture.commit<PushedTask[]>((transaction) =>
             fixture.tasks.push(transaction, fixture.topic, creations as TaskCreation[], { insertion }),
           )
           alone.push(plain(pushed))
@@ -150,7 +145,7 @@ describe.skipIf(!canRun)('a submitter', () => {
     await using submitter = new Submitter({ repository: fixture.tasks, transactions: fixture.subject.transactions })
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
-    const outer = fixture.subject.transactions(async () => {
+    const outer = fixture.commit(async () => {
       begun.resolve()
       await goOn.promise
       await submitter.submit(fixture.topic, 'inside')

@@ -1,9 +1,8 @@
 import { eachTask } from '@taskstream/task-processor'
 import type { HeartbeatThread } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import { refuse, results } from './refusals.ts'
 
 const leaseMs = 2_000
@@ -16,10 +15,9 @@ function block(ms: number): void {
 }
 
 describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('thread')
   let thread: HeartbeatThread
   beforeAll(async () => {
-    fixture = await openNodeFixture('thread')
     const { subject, at } = fixture.subject.location
     const module = new URL('./beating.ts', import.meta.url)
     module.search = new URLSearchParams({ subject, at }).toString()
@@ -29,8 +27,6 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
       worker: { execArgv: ['--conditions=@taskstream/source', `--import=${loader}`, '--no-strip-types'], stderr: true },
     }
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
 
   /** The owners that another sees. */
   const others = async (): Promise<readonly string[]> => {
@@ -97,7 +93,7 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     await using node = fixture.nodeOf({ leaseMs, heartbeatThread: thread })
     await node.start()
     expect(await others()).toContain(node.owner)
-    await fixture.subject.transactions((transaction) => fixture.tasks.unregister(transaction))
+    await fixture.commit((transaction) => fixture.tasks.unregister(transaction))
     await expect.poll(others).toContain(node.owner)
   })
 

@@ -2,11 +2,11 @@ import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask, exponential } from '@taskstream/task-processor'
 import type { HandlerContext } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture, NodeOptions } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
+import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
 
@@ -20,26 +20,19 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 
 /** No timer runs but by the test's clock: what happens without a move of it happens at once. */
 describe.skipIf(!canRun)('a node in time', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('time')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('time')
 
   /** The transactions of the subject, as long as `allow` lets them be. */
   const guarded =
     (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
     async (work) => {
       await allow()
-      return fixture.subject.transactions(work)
+      return fixture.commit(work)
     }
 
   test('wakes for the next due task of a topic, however long it may sleep', async () => {
     const { clock, tasks, node } = fixture.clocked(patient)
-    await fixture.subject.transactions((transaction) =>
-      tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour }),
-    )
+    await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour }))
     const emptied = Promise.withResolvers<void>()
     await using _ = node
     node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })

@@ -3,26 +3,22 @@ import type { Completion, HeldTask, TaskError, TransactionSource } from '@taskst
 import { eachTask } from '@taskstream/task-processor'
 import type { HandlerContext, ProcessOptions } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (decision: TaskDecision, tasks: readonly HeldTask[]): ReadonlyMap<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, decision]))
 
 describe.skipIf(!canRun)('transactional mode', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('transactional')
   beforeAll(async () => {
-    fixture = await openNodeFixture('transactional')
     const { subject } = fixture
     await subject.transactions((transaction) =>
       subject.execute(transaction, sql`create table effect (topic ${textColumn}, identifier ${textColumn})`),
     )
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
 
   const write = async (transaction: AnyTransaction, tasks: readonly HeldTask[]): Promise<void> => {
     for (const { topic, identifier } of tasks)
@@ -46,7 +42,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
       count: 0,
       source: <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => {
         counter.count++
-        return fixture.subject.transactions(work)
+        return fixture.commit(work)
       },
     }
     return counter
@@ -141,7 +137,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
       // As a source does after a deadlock: rolled back, and run once more.
       transactions: async (work) => {
         const undo = new Error('deadlock')
-        const undone = fixture.subject.transactions(async (transaction) => {
+        const undone = fixture.commit(async (transaction) => {
           const result = await work(transaction)
           // Of the one that handled the second task, and of no other that ends at the same time.
           if (handled.length === 2 && handledIn === transaction && begun++ === 0) throw undo
@@ -149,7 +145,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
         })
         return undone.catch((error: unknown) => {
           if (error !== undo) throw error
-          return fixture.subject.transactions(work)
+          return fixture.commit(work)
         })
       },
     })

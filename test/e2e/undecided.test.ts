@@ -3,11 +3,10 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskState } from '@taskstream/task-api'
 import { buffering, eachTask, fixed } from '@taskstream/task-processor'
 import type { BatchHandler, TaskListener } from '@taskstream/task-processor'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import { refusal, refuse, results } from './refusals.ts'
 
 const hour = 3_600_000
@@ -18,13 +17,8 @@ const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
 describe.skipIf(!canRun)('a task that the database refuses to write', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('undecided')
   let refusing: AsyncDisposable | undefined
-  beforeAll(async () => {
-    fixture = await openNodeFixture('undecided')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
   const allow = async (): Promise<void> => {
     await refusing?.[Symbol.asyncDispose]()
     refusing = undefined

@@ -9,12 +9,13 @@ import { pgTransactions } from '@taskstream/task-sql/postgres'
 import * as fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction, Session } from '../subject.ts'
+import { codeOf, openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Session, Subject } from '../subject.ts'
+import { amountOf } from '../tiers.ts'
 
-const losses = Number(process.env['TASKSTREAM_LOSSES'] ?? 120)
+const losses = Number(process.env['TASKSTREAM_LOSSES'] ?? amountOf('losses'))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const errands = ['push', 'poll', 'complete'] as const
 const moments = ['before its statement', 'during its statement', 'before its commit'] as const
@@ -22,12 +23,12 @@ type Errand = (typeof errands)[number]
 type Moment = (typeof moments)[number]
 
 describe.skipIf(!canRun)('connections that are lost', () => {
-  let it: Fixture
+  let it: Fixture<Subject>
   let gate: Session
   let pool: pg.Pool
   let once: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture()
+    it = await openFixture(engine)
     pool = new pg.Pool({ connectionString: it.subject.location.at })
     pool.on('error', () => {})
     // Every loss is to be seen, and none mended on the way.

@@ -7,7 +7,7 @@ import type { ProcessOptions } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../conformance/fixture.ts'
+import { codeOf } from '@taskstream/task-testing/suite'
 import { canRun, isPostgres, openPostgres, openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 

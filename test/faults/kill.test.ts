@@ -10,8 +10,9 @@ import { canRun, openSubject, subjectName, textColumn } from '../subject.ts'
 import type { Subject, Tasks } from '../subject.ts'
 import { moments } from './orders.ts'
 import type { Moment, Orders } from './orders.ts'
+import { amountOf } from '../tiers.ts'
 
-const kills = Number(process.env['TASKSTREAM_KILLS'] ?? 200)
+const kills = Number(process.env['TASKSTREAM_KILLS'] ?? amountOf('kills'))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const crew = 4
 

@@ -6,18 +6,18 @@ import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/my
 import { createPool } from 'mysql2/promise'
 import type { Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, names, openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
+import { codeOf, names, openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
 import { startMariaDb } from '../databases/mariadb-server.ts'
-import { canRun, subjectName } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import { canRun, subjectName, engine } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
-  let it: Fixture
+  let it: Fixture<Subject>
   let pool: Pool
   let transactions: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture()
+    it = await openFixture(engine)
     pool = createPool({ uri: it.subject.location.at, connectionLimit: 4 })
     transactions = mysql2Transactions(pool)
     await it.commit((transaction) =>

@@ -4,9 +4,8 @@ import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { buffering } from '@taskstream/task-processor'
 import type { ProcessOptions, TaskListener } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openNodeFixture } from '../e2e/fixture.ts'
-import type { NodeFixture } from '../e2e/fixture.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useNodeFixture } from '../e2e/fixture.ts'
 import { canRun, isMysql, isPostgres, textColumn } from '../subject.ts'
 import type { AnyTransaction, Session } from '../subject.ts'
 import { ofMysql } from './shortages/mysql.ts'
@@ -23,16 +22,13 @@ const done = TaskDecision.success('x'.repeat(60_000))
 const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> => new Map(tasks.map((task) => [task, done]))
 
 describe.skipIf(!canRun)('a database that is short of something', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('passing')
   let looking: Session
   beforeAll(async () => {
-    fixture = await openNodeFixture('passing')
     const { subject } = fixture
     looking = await subject.session()
     await subject.transactions((transaction) => subject.execute(transaction, sql`create table effect (identifier ${textColumn})`))
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
 
   /** Without a transaction, which somebody may keep from everybody else. */
   const states = async (): Promise<Record<string, number>> => {

@@ -9,18 +9,18 @@ import type { PgPool } from '@taskstream/task-sql/postgres'
 import { TaskNode } from '@taskstream/task-processor'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, names, openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction, Session } from '../subject.ts'
+import { codeOf, names, openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Session, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('a transaction of our own', () => {
-  let it: Fixture
+  let it: Fixture<Subject>
   let pool: pg.Pool
   let rival: Session
   let transactions: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture()
+    it = await openFixture(engine)
     pool = new pg.Pool({ connectionString: it.subject.location.at, max: 4 })
     pool.on('error', () => {})
     transactions = pgTransactions(pool)

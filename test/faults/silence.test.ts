@@ -7,9 +7,9 @@ import { mysql2Transactions } from '@taskstream/task-sql/mysql'
 import { pgTransactions } from '@taskstream/task-sql/postgres'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openNodeFixture } from '../e2e/fixture.ts'
-import type { NodeFixture, NodeOptions } from '../e2e/fixture.ts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { useNodeFixture } from '../e2e/fixture.ts'
+import type { NodeOptions } from '../e2e/fixture.ts'
 import { administratorOf } from '../databases/least-privilege.ts'
 import { canRun, isMysql, subjectName, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
@@ -44,36 +44,39 @@ function openPool(url: string): Pool {
 }
 
 describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a database that says nothing', () => {
-  let it: NodeFixture
+  const fixture = useNodeFixture('silence')
   let proxy: SilentProxy
   let pool: Pool
   beforeAll(async () => {
-    it = await openNodeFixture('silence')
-    await it.complete(async (transaction) => {
-      await it.subject.execute(transaction, sql`create table effect (identifier ${textColumn})`)
+    await fixture.complete(async (transaction) => {
+      await fixture.subject.execute(transaction, sql`create table effect (identifier ${textColumn})`)
       return { completed: [], lost: [] }
     })
   })
-  afterAll(() => it[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await it.next()
-    proxy = await openSilentProxy(it.subject.location.at)
+    proxy = await openSilentProxy(fixture.subject.location.at)
     pool = openPool(proxy.url)
   })
   afterEach(() => proxy[Symbol.asyncDispose]())
 
   const identifiers = Array.from({ length: 20 }, (_, index) => `t${index}`)
   const nodeOf = (options: NodeOptions = {}): TaskNode<AnyTransaction> =>
-    it.nodeOf({ transactions: pool.transactions, statementTimeoutMs: 300, ...options })
+    fixture.nodeOf({ transactions: pool.transactions, statementTimeoutMs: 300, ...options })
   const effects = async (): Promise<string[]> => {
-    const rows = await it.subject.transactions(async (transaction) => [
-      ...(await it.subject.execute(transaction, sql`select identifier from effect where identifier like ${`${it.topic}/%`}`)),
+    const rows = await fixture.commit(async (transaction) => [
+      ...(await fixture.subject.execute(
+        transaction,
+        sql`select identifier from effect where identifier like ${`${fixture.topic}/%`}`,
+      )),
     ])
-    return rows.map(({ identifier }) => String(identifier).slice(it.topic.length + 1)).toSorted()
+    return rows.map(({ identifier }) => String(identifier).slice(fixture.topic.length + 1)).toSorted()
   }
   const write = async (transaction: AnyTransaction, batch: readonly HeldTask[]): Promise<void> => {
     for (const { identifier } of batch)
-      await it.subject.execute(transaction, sql`insert into effect (identifier) values (${`${it.topic}/${identifier}`})`)
+      await fixture.subject.execute(
+        transaction,
+        sql`insert into effect (identifier) values (${`${fixture.topic}/${identifier}`})`,
+      )
   }
 
   const answering =
@@ -105,28 +108,28 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
   ]
 
   describe.each(modes)('%s', (_, { handling, ...options }) => {
-    beforeEach(() => (options.order ? it.next({ order: options.order }) : undefined))
+    beforeEach(() => (options.order ? fixture.next({ order: options.order }) : undefined))
 
     test('keeps nobody from completing over another connection what was held, once', async () => {
-      await it.push(...identifiers)
+      await fixture.push(...identifiers)
       await using node = nodeOf()
       let silent = 0
       const handler = handling(() => {
         if (silent++ === 0) proxy.silence()
       })
-      node.process(it.topic, { ...options, handler })
+      node.process(fixture.topic, { ...options, handler })
       await node.start()
-      await expect.poll(() => it.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+      await expect.poll(() => fixture.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
       expect(await effects()).toEqual(handling === writing ? identifiers.toSorted() : [])
     })
 
     test('is asked again, over another connection, by whoever polls', async () => {
       await using node = nodeOf()
-      node.process(it.topic, { ...options, handler: handling(() => {}), idleMs: 50 })
+      node.process(fixture.topic, { ...options, handler: handling(() => {}), idleMs: 50 })
       await node.start()
       proxy.silence()
-      await it.push(...identifiers)
-      await expect.poll(() => it.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+      await fixture.push(...identifiers)
+      await expect.poll(() => fixture.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
     })
   })
 
@@ -184,10 +187,10 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
     test.each(cases)(
       '$fault, with a handler $how, it ends within its time, and says what it leaves',
       async ({ begin, handler }) => {
-        await it.push('a', 'b')
+        await fixture.push('a', 'b')
         const node = nodeOf({ statementTimeoutMs: 60_000, leaseMs: 200_000 })
         const held = Promise.withResolvers<void>()
-        node.process(it.topic, { handler: handler(held.resolve) })
+        node.process(fixture.topic, { handler: handler(held.resolve) })
         await node.start()
         await held.promise
         const fault = await begin()
@@ -198,7 +201,7 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
         const left = report.abandoned.map(({ identifier }) => identifier).toSorted()
         const returned = report.returned.map(({ identifier }) => identifier).toSorted()
         expect([...left, ...returned].toSorted()).toEqual(['a', 'b'])
-        if (returned.length > 0) expect(await it.states()).toEqual({ ready: 2 })
+        if (returned.length > 0) expect(await fixture.states()).toEqual({ ready: 2 })
       },
     )
   })
@@ -206,11 +209,11 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
   describe('because somebody has locked its tables', () => {
     test('has been asked too late for nothing that stays held, and keeps few of those who asked', async () => {
       await using node = nodeOf({ leaseMs: 120_000 })
-      node.process(it.topic, { handler: succeedAll, idleMs: 20 })
+      node.process(fixture.topic, { handler: succeedAll, idleMs: 20 })
       await node.start()
-      await it.push('before')
-      await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
-      await it.push(...identifiers.map((identifier) => ({ identifier, due: new Date(Date.now() + 1_500) })))
+      await fixture.push('before')
+      await expect.poll(() => fixture.states()).toEqual({ succeeded: 1 })
+      await fixture.push(...identifiers.map((identifier) => ({ identifier, due: new Date(Date.now() + 1_500) })))
       const lock = await lockTables()
       let given = 0
       const hear = (): void => void given++
@@ -219,23 +222,23 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
       await expect.poll(() => given, { timeout: 20_000 }).toBeGreaterThan(8)
       expect(await waiting()).toBeLessThan(8)
       await lock[Symbol.asyncDispose]()
-      await it.push('after')
-      await expect.poll(() => it.states(), { timeout: 30_000 }).toEqual({ succeeded: 22 })
+      await fixture.push('after')
+      await expect.poll(() => fixture.states(), { timeout: 30_000 }).toEqual({ succeeded: 22 })
     })
   })
 
   async function lockTables(): Promise<AsyncDisposable> {
     // Who works may lock no table.
-    const session = await it.subject.session({ ...it.subject.owner, at: administratorOf(it.subject.location.at) })
+    const session = await fixture.subject.session({ ...fixture.subject.owner, at: administratorOf(fixture.subject.location.at) })
     if (isMysql) {
-      await it.subject.execute(session.transaction, raw('select 1'))
+      await fixture.subject.execute(session.transaction, raw('select 1'))
       await (session.transaction as unknown as { query(text: string): Promise<unknown> }).query(
         'lock tables task write, task_owner write, task_topic write',
       )
     } else {
       const lock = async (): Promise<void> => {
         await session.begin()
-        await it.subject.execute(
+        await fixture.subject.execute(
           session.transaction,
           raw('lock table taskstream.task, taskstream.task_owner in access exclusive mode'),
         )
@@ -258,8 +261,8 @@ describe.skipIf(!canRun || !(subjectName === 'postgres-18' || isMysql))('a datab
 
   /** Sessions of the server that wait for the lock. */
   async function waiting(): Promise<number> {
-    const [row] = await it.subject.transactions(async (transaction) =>
-      it.subject.execute(
+    const [row] = await fixture.commit(async (transaction) =>
+      fixture.subject.execute(
         transaction,
         isMysql
           ? sql`select count(*) as waiting from information_schema.processlist where state like 'Waiting for table%'`

@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { stress } from '../stress/stress.ts'
 import { canRun, openSubject, subjectName } from '../subject.ts'
+import { amountOf } from '../tiers.ts'
 
-const seconds = Number(process.env['TASKSTREAM_STRESS_SECONDS'] ?? (subjectName === 'postgres-18' ? 60 : 20))
+const seconds = Number(
+  process.env['TASKSTREAM_STRESS_SECONDS'] ?? amountOf(subjectName === 'postgres-18' ? 'longStress' : 'stress'),
+)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 describe.skipIf(!canRun)(`three processes on eight topics (${seconds} s, seed ${seed})`, () => {

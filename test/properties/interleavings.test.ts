@@ -10,8 +10,11 @@ import { randomOf } from '../interleavings/random.ts'
 import { canBegin } from '../interleavings/scenario.ts'
 import { scenarios } from '../interleavings/scenarios.ts'
 import { canRun, isMysql, isOracle, isPostgres, openSubject, subjectName } from '../subject.ts'
+import { amountOf } from '../tiers.ts'
 
-const most = Number(process.env['TASKSTREAM_RUNS'] ?? (subjectName === 'postgres-18' ? 300 : 100))
+const most = Number(
+  process.env['TASKSTREAM_RUNS'] ?? amountOf(subjectName === 'postgres-18' ? 'manyInterleavings' : 'interleavings'),
+)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const writers = isPostgres || isMysql || isOracle ? Infinity : 1
 

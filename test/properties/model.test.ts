@@ -6,12 +6,15 @@ import { pollConditions, pollOrders } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import * as fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import { canRun, engine, subjectName } from '../subject.ts'
 import { step } from './step.ts'
 import { World } from './world.ts'
+import { amountOf } from '../tiers.ts'
 
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? 600)
+const runs = Number(
+  process.env['TASKSTREAM_RUNS'] ?? amountOf(subjectName === 'postgres-partitioned' ? 'partitionedHistories' : 'histories'),
+)
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 const topics: readonly TopicOptions[] = [
@@ -23,7 +26,7 @@ const topics: readonly TopicOptions[] = [
 describe.skipIf(!canRun)(`any history of interleaved statements (${runs} of them, seed ${seed})`, () => {
   test('is one that the model knows', { timeout: 240_000 }, async () => {
     const clock = { now: Date.UTC(2026, 0, 1) }
-    await using it = await openFixture(() => new Date(clock.now))
+    await using it = await openFixture(engine, () => new Date(clock.now))
     const count = it.subject.connections === 1 ? 1 : 3
     const sessions = await Promise.all(Array.from({ length: count }, () => it.subject.session()))
     const owners = await Promise.all(Array.from({ length: count }, () => it.owner()))

@@ -14,9 +14,10 @@ import { openNodeFixture } from '../e2e/fixture.ts'
 import type { NodeFixture } from '../e2e/fixture.ts'
 import { canRun, subjectName } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
+import { amountOf } from '../tiers.ts'
 
 const inMemory = ['sqlite-memory', 'testing'].includes(subjectName)
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? (inMemory ? 500 : 120))
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? Math.min(amountOf('stops'), inMemory ? Infinity : 120))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 /** What a handler does with a batch. */

@@ -13,11 +13,11 @@ import type {
 } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { expect } from 'vitest'
-import type { Fixture } from '../conformance/fixture.ts'
+import type { Fixture } from '@taskstream/task-testing/suite'
 import { ended, filterStateOf, Model, olderStates, ownerOf, without } from '../model.ts'
 import type { Step } from './step.ts'
 import type { ModelRow } from '../model.ts'
-import type { Session, Tasks } from '../subject.ts'
+import type { Session, Tasks, Subject } from '../subject.ts'
 
 /** One connection with an owner of its own, and everything it ever polled. */
 export interface Party {
@@ -37,7 +37,7 @@ const decisions: Readonly<Record<string, TaskDecision>> = {
 
 export class World {
   readonly model: Model
-  readonly it: Fixture
+  readonly it: Fixture<Subject>
   readonly parties: readonly Party[]
   readonly clock: { now: number }
   readonly #keyed: boolean
@@ -45,7 +45,7 @@ export class World {
   readonly #joined: Set<number> = new Set()
   #pushed = 0
 
-  constructor(it: Fixture, parties: readonly Party[], clock: { now: number }, options: TopicOptions) {
+  constructor(it: Fixture<Subject>, parties: readonly Party[], clock: { now: number }, options: TopicOptions) {
     const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options
     this.model = new Model({ order, condition })
     this.it = it

@@ -3,7 +3,7 @@ import type { Creations, Pushes, Pushing } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
 import { expect, test } from 'vitest'
 import { decide, heldTasks } from '../composite.ts'
-import { codeOf } from '../conformance/fixture.ts'
+import { codeOf } from '@taskstream/task-testing/suite'
 
 const creations: Creations = [{ identifier: 'x', reference: 'own' }, { identifier: 'y', reference: ' ' }, 'z']
 

@@ -1,0 +1,75 @@
+/** A caller's own writes and ours, in one transaction, through the driver's own way of opening it. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskInfo } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { part, testWhere, textColumn } from './engine.ts'
+import type { AnyTransaction, Part, Session, Subject, Tasks } from './engine.ts'
+
+export const adapter: Part = part('a transaction of the caller', (engine) => {
+  let subject: Subject
+  let tasks: Tasks
+  let session: Session
+  beforeAll(async () => {
+    subject = await engine.open()
+    tasks = subject.tasks()
+    session = await subject.session()
+    await subject.transactions(async (transaction) => {
+      await tasks.register(transaction)
+      await tasks.initialize(transaction, 'mail')
+      await subject.execute(transaction, sql`create table invoice (id ${textColumn(engine)})`)
+    })
+  })
+  afterAll(() => subject[Symbol.asyncDispose]())
+
+  const insertInvoice = (transaction: AnyTransaction, id: string): Promise<unknown> =>
+    subject.execute(transaction, sql`insert into invoice (id) values (${id})`)
+  const seen = async (): Promise<{ invoices: unknown[]; tasks: string[] }> =>
+    subject.transactions(async (transaction) => ({
+      invoices: (await subject.execute(transaction, sql`select id from invoice order by id`)).map(({ id }) => id),
+      tasks: ((await tasks.page(transaction, 'mail')) as TaskInfo[]).map(({ identifier, state }) => `${identifier} ${state}`),
+    }))
+
+  test('that rolls back takes the push with it, and what it had written itself', async () => {
+    await session.begin()
+    await insertInvoice(session.transaction, 'rolled back')
+    await tasks.push(session.transaction, 'mail', 'rolled back')
+    await session.rollback()
+    expect(await seen()).toEqual({ invoices: [], tasks: [] })
+  })
+
+  test('that commits brings both', async () => {
+    await session.begin()
+    await insertInvoice(session.transaction, 'a')
+    await tasks.push(session.transaction, 'mail', 'a')
+    await session.commit()
+    expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready'] })
+  })
+
+  test('that rolls back takes a poll and a completion with it', async () => {
+    await session.begin()
+    const [task] = (await tasks.poll(session.transaction, 'mail')) as HeldTask[]
+    await tasks.complete(session.transaction, 'mail', new Map([[task!, TaskDecision.success()]]))
+    await insertInvoice(session.transaction, 'b')
+    await session.rollback()
+    expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready'] })
+  })
+
+  test('that commits keeps the poll and the completion', async () => {
+    await session.begin()
+    const [task] = (await tasks.poll(session.transaction, 'mail')) as HeldTask[]
+    await tasks.complete(session.transaction, 'mail', new Map([[task!, TaskDecision.success()]]))
+    await insertInvoice(session.transaction, 'b')
+    await session.commit()
+    expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
+  })
+
+  testWhere(engine.synchronous)('on a synchronous driver is synchronous: what a verb returns is a value', async () => {
+    const { transaction } = session
+    transaction.exec('begin immediate')
+    const pushed = tasks.push(transaction, 'mail', 'c')
+    expect(Array.isArray(pushed)).toBe(true)
+    transaction.exec('rollback')
+    expect((await seen()).tasks).toEqual(['a succeeded'])
+  })
+})

@@ -1,0 +1,144 @@
+/** Bad input gets a named error that says which value it is, and nothing is written. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
+import { beforeEach, expect, test } from 'vitest'
+import { codeOf, useFixture } from './fixture.ts'
+import { part, testWhere } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
+
+const long = (length: number): string => 'x'.repeat(length)
+const badTexts = {
+  'is empty': '',
+  'has an unpaired surrogate': 'a\ud800',
+  'has a NUL': 'a\0b',
+  'is no text': 7 as unknown as string,
+}
+const badNumbers = [-1, 0.5, Number.NaN, Infinity, Number.MAX_SAFE_INTEGER, '1' as unknown as number, null as unknown as number]
+
+export const badInput: Part = part('bad input', (engine) => {
+  const fixture = useFixture(engine)
+  let held: HeldTask
+  beforeEach(async () => {
+    await fixture.push('held', 'ready')
+    held = (await fixture.poll(1))[0]!
+  })
+
+  /** Every refusal is checked for its code, for what it names, and for leaving everything as it was. */
+  const refused = async (argument: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
+    const error = (await fixture
+      .commit(async (transaction) => await work(transaction))
+      .then(
+        (value) => expect.fail(`was taken, and answered ${JSON.stringify(value)}`),
+        (thrown: unknown) => thrown,
+      )) as TaskError
+    expect(error).toMatchObject({ name: 'TaskError', code: 'ARGUMENT_INVALID', data: { argument } })
+    expect(error.message).toContain(argument)
+    expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
+  }
+
+  test.for(Object.entries({ ...badTexts, 'is too long': long(251) }))(
+    'a topic that %s is refused by every verb',
+    async ([, topic]) => {
+      await refused('topic', (transaction) => fixture.tasks.initialize(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.push(transaction, topic, 'a'))
+      await refused('topic', (transaction) => fixture.tasks.poll(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.complete(transaction, topic, new Map()))
+      await refused('topic', (transaction) => fixture.tasks.hold(transaction, topic, []))
+      await refused('topic', (transaction) => fixture.tasks.handBack(transaction, topic, []))
+      await refused('topic', (transaction) => fixture.tasks.reclaim(transaction, topic, []))
+      await refused('topic', (transaction) => fixture.tasks.release(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.task(transaction, topic, 1))
+      await refused('topic', (transaction) => fixture.tasks.page(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.count(transaction, { topic }))
+    },
+  )
+
+  test.for(Object.entries({ ...badTexts, 'is too long': long(501) }))(
+    'an identifier or external id that %s is refused',
+    async ([, text]) => {
+      const push =
+        (creation: TaskCreation): ((transaction: AnyTransaction) => unknown) =>
+        (transaction) =>
+          fixture.tasks.push(transaction, fixture.topic, creation)
+      await refused('identifier', push({ identifier: text }))
+      await refused('externalId', push({ identifier: 'a', externalId: text }))
+    },
+  )
+
+  test('anything else in a creation that cannot be stored is refused, and named by its place', async () => {
+    const bad: [string, object][] = [
+      ['reference', { reference: long(501) }],
+      ['reference', { reference: 'a\0' }],
+      ['input', { input: 'a\0' }],
+      ['input', { input: '\udc00' }],
+      ['input', { input: 5 }],
+      ['input', { input: long(16_777_217) }],
+      ['headers', { headers: { a: 'x\0' } }],
+      ['headers', { headers: { a: '\ud800' } }],
+      ['headers', { headers: { a: long(70_000) } }],
+      ['headers', { headers: [] }],
+      ['headers', { headers: 'a' }],
+      ['due', { due: new Date(Number.NaN) }],
+      ['due', { due: '2026-01-01' }],
+      ['delayMs', { delayMs: 1, due: new Date() }],
+      ...[...badNumbers, 3_153_600_000_001].map((delayMs): [string, object] => ['delayMs', { delayMs }]),
+      ...[0, 32_768, 1.5, Number.NaN].map((maxTries): [string, object] => ['maxTries', { maxTries }]),
+      ...[32_768, -32_768, 0.5, Number.NaN].map((priority): [string, object] => ['priority', { priority }]),
+    ]
+    for (const [field, creation] of bad) {
+      const creations = ['good', { identifier: 'bad', ...creation }]
+      await refused(`creations[1].${field}`, (transaction) => fixture.tasks.push(transaction, fixture.topic, creations))
+    }
+    await refused('creation', (transaction) => fixture.tasks.push(transaction, fixture.topic, [null as unknown as string]))
+  })
+
+  test('sizes, limits and durations outside their range are refused', async () => {
+    for (const size of [...badNumbers, 10_001])
+      await refused('size', (transaction) => fixture.tasks.poll(transaction, fixture.topic, { size }))
+    for (const size of badNumbers)
+      await refused('size', (transaction) => fixture.tasks.page(transaction, fixture.topic, { size }))
+    for (const limit of [...badNumbers, 0])
+      await refused('limit', (transaction) => fixture.tasks.release(transaction, fixture.topic, { limit }))
+    for (const limit of [...badNumbers, 0])
+      await refused('limit', (transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, limit }))
+    for (const olderThanMs of badNumbers)
+      await refused('olderThanMs', (transaction) => fixture.tasks.expire(transaction, { olderThanMs }))
+    for (const withinMs of badNumbers) await refused('withinMs', (transaction) => fixture.tasks.owners(transaction, withinMs))
+    for (const sequence of [-1, 0.5, Number.NaN, 2 ** 53]) {
+      await refused('sequence', (transaction) => fixture.tasks.task(transaction, fixture.topic, sequence))
+      await refused('after', (transaction) => fixture.tasks.page(transaction, fixture.topic, { after: sequence }))
+      await refused('before', (transaction) => fixture.tasks.page(transaction, fixture.topic, { before: sequence }))
+    }
+    await refused('before', (transaction) => fixture.tasks.page(transaction, fixture.topic, { after: 1, before: 2 }))
+    await refused('then', (transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, then: 'gone' as 'ready' }))
+  })
+
+  test('a task that stands twice in one call, is of another topic, or was never polled is refused', async () => {
+    const done = TaskDecision.success()
+    const twice = new Map([held, { ...held }].map((task) => [task, done]))
+    expect(await codeOf(() => fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, twice)))).toBe(
+      'TASK_DUPLICATE',
+    )
+    expect(
+      await codeOf(() => fixture.commit((transaction) => fixture.tasks.hold(transaction, fixture.topic, [held, held]))),
+    ).toBe('TASK_DUPLICATE')
+    expect(
+      await codeOf(() => fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held, held]))),
+    ).toBe('TASK_DUPLICATE')
+    const other = { ...held, topic: 'other' }
+    await refused('task', (transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[other, done]])))
+    const never = { topic: fixture.topic, sequence: 1, identifier: 'a' } as HeldTask
+    await refused('task', (transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[never, done]])))
+    const word = 'success' as unknown as TaskDecision
+    await expect(
+      fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[held, word]]))),
+    ).rejects.toMatchObject({ code: 'ARGUMENT_INVALID' })
+    expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
+  })
+
+  testWhere(engine.connections > 1)('a closed connection is named as one', async () => {
+    const session = await fixture.subject.session()
+    await session.close()
+    expect(await codeOf(async () => await fixture.tasks.push(session.transaction, fixture.topic, 'a'))).toBe('TRANSACTION_CLOSED')
+  })
+})

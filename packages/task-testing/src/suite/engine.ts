@@ -1,0 +1,105 @@
+/** What the suite is run against: an engine says what it can be asked, and opens databases. */
+import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { raw, sqlTaskRepository } from '@taskstream/task-sql'
+import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOptions, Statement } from '@taskstream/task-sql'
+import { describe, test } from 'vitest'
+
+/** A transaction of any driver: the suite never looks inside. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the one place where the suite is kept from knowing its driver
+export type AnyTransaction = any
+
+export type Tasks = SqlTaskRepository<AnyTransaction, Execution>
+
+/** One connection. A test begins and ends its transactions by hand, to interleave several. */
+export interface Session {
+  readonly transaction: AnyTransaction
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** Closes the connection, as a client that goes away. */
+  close(): Promise<void>
+}
+
+export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
+  /** Changes what the adapter is handed. */
+  readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
+}
+
+/** A database of its own, with migrated, empty tables. Disposing of it removes the database. */
+export interface Subject extends AsyncDisposable {
+  /** A repository with an owner of its own; not registered yet. */
+  tasks(options?: TasksOptions): Tasks
+  /** Commits what `work` does, on a connection that the subject keeps. */
+  readonly transactions: TransactionSource<AnyTransaction>
+  /** Transactions of whoever owns the tables. */
+  readonly owner: { readonly transactions: TransactionSource<AnyTransaction> }
+  session(): Promise<Session>
+  /** A statement of a test's own, run with every right there is. */
+  execute(transaction: AnyTransaction, statement: Statement): Promise<readonly Row[]>
+}
+
+/** What the suite is run against, and what it can be asked. */
+export interface Engine<Opened extends Subject = Subject> {
+  readonly name: string
+  readonly family: 'sqlite' | 'postgres' | 'mysql' | 'oracle'
+  /** How many connections can be open at a time: 1 in memory. */
+  readonly connections: number
+  /** How many transactions can write at a time: 1 on SQLite. */
+  readonly writers: number
+  /** Whether verbs return values instead of promises. */
+  readonly synchronous: boolean
+  /** Whether every statement of a repository goes through {@link TasksOptions.adapt}. */
+  readonly adapts?: boolean
+  /** The type of a text column in tables that a test makes for itself; `text` by default. */
+  readonly textType?: string
+  open(): Promise<Opened>
+}
+
+/** What {@link subjectOf} makes a subject of. */
+export interface SubjectParts<Transaction> {
+  readonly dialect: Dialect
+  readonly adapter: SqlAdapter<Transaction>
+  readonly transactions: TransactionSource<Transaction>
+  session(): Promise<Session>
+  /** Closes every connection and removes the database. */
+  close(): Promise<void>
+}
+
+/**
+ * A subject of a dialect and somebody's adapter. Creates the tables.
+ *
+ * @example
+ * open: () => subjectOf({ dialect: sqlite(), adapter, transactions, session, close })
+ */
+export async function subjectOf<Transaction>(parts: SubjectParts<Transaction>): Promise<Subject> {
+  const { dialect, transactions, session, close } = parts
+  const adapter = parts.adapter as SqlAdapter<AnyTransaction>
+  const subject: Subject = {
+    tasks: ({ adapt = (same: SqlAdapter<AnyTransaction>) => same, ...options } = {}) =>
+      sqlTaskRepository({ dialect, adapter: adapt(adapter), ...options } as never) as unknown as Tasks,
+    transactions,
+    owner: { transactions },
+    session,
+    execute: async (transaction, statement) => adapter.execute(transaction, statement, undefined),
+    [Symbol.asyncDispose]: close,
+  }
+  await subject.tasks().migrate(transactions)
+  return subject
+}
+
+/** A part of the suite: registers its tests, under the name of its file, for an engine that can be asked to pass them. */
+export type Part = (engine: Engine, file: string) => void
+
+export function part(name: string, tests: (engine: Engine) => void, isAsked: (engine: Engine) => boolean = () => true): Part {
+  return (engine, file) => void (isAsked(engine) && describe(file, () => void describe(name, () => tests(engine))))
+}
+
+/** A test that only some engines can be asked to pass: on the others it is not there, rather than skipped. */
+export function testWhere(asked: boolean): (name: string, body: () => unknown) => void {
+  return asked ? (name, body) => test(name, async () => void (await body())) : () => {}
+}
+
+/** The type of a text column in a table of the test's own. */
+export function textColumn({ textType = 'text' }: Engine): Statement {
+  return raw(textType)
+}

@@ -1,0 +1,117 @@
+/** Timers that are changed while something is due: a deployment loses no occurrence. */
+import type { PeriodicTask } from '@taskstream/task-scheduler'
+import { expect, test } from 'vitest'
+import { codeOf } from './fixture.ts'
+import { minute, usePeriodicFixture } from './periodic-fixture.ts'
+import { part } from './engine.ts'
+import type { Part } from './engine.ts'
+
+export const periodicEdits: Part = part('a timer that is changed while an occurrence is due', (engine) => {
+  const fixture = usePeriodicFixture(engine)
+
+  const missed = ['09:00', '10:00', '11:00', '12:00']
+  /** Changes a timer of every hour a quarter after the fourth that it has missed. @returns what was submitted in the end */
+  const edit = async (before: Partial<PeriodicTask>, after: Partial<PeriodicTask>): Promise<(string | undefined)[]> => {
+    await fixture.schedule(before)
+    fixture.at('2026-01-05T12:15:00.000Z')
+    expect(await fixture.schedule({ ...before, ...after })).toBe('changed')
+    await fixture.fireAll()
+    return await fixture.occurrences()
+  }
+
+  test.each([
+    { maxCount: 9 },
+    { end: new Date('2026-01-06T00:00:00Z') },
+    { start: new Date('2026-01-05T08:00:00Z') },
+    { jitterMs: 5 * minute },
+    { timer: '*:00:00' },
+    { timer: 'cron:0 * * * *' },
+    { timer: '*:30' },
+    { timer: '*:*' },
+    { timer: 'daily' },
+    { input: 'other' },
+  ] as const)('loses nothing that it is to catch up with: $0', async (after) => {
+    expect(await edit({ misfire: 'catch-up' }, after)).toEqual(missed)
+  })
+
+  test.each([
+    [{}, {}, ['09:00']],
+    [{}, { timer: 'daily' }, ['09:00']],
+    [{ misfire: 'skip', lateMs: 20 * minute }, {}, ['12:00']],
+    [{ misfire: 'skip', lateMs: 20 * minute }, { timer: 'daily' }, ['12:00']],
+    [{ misfire: 'skip' }, {}, []],
+    [{ misfire: 'skip' }, { timer: 'daily' }, []],
+    [{ misfire: 'catch-up' }, { misfire: 'once', whileUnfinished: 'push' }, ['09:00']],
+    [{ misfire: 'catch-up' }, { misfire: 'once', timer: 'daily' }, ['09:00']],
+    [{}, { misfire: 'catch-up' }, missed],
+    [{}, { misfire: 'catch-up', timer: 'daily' }, missed],
+  ] as const)('goes by its policy as it is afterwards: from %o to %o', async (before, after, expected) => {
+    expect(await edit({ whileUnfinished: 'push', ...before }, { maxCount: 9, ...after })).toEqual(expected)
+  })
+
+  test.each([
+    [{ start: new Date('2026-01-05T11:00:00Z') }, '2026-01-05T13:00:00Z', []],
+    [{ end: new Date('2026-01-05T10:30:00Z') }, undefined, ['09:00', '10:00']],
+    [{ maxCount: 2 }, undefined, ['09:00', '10:00']],
+    [{ maxCount: 2, timer: 'daily' }, undefined, ['09:00', '10:00']],
+    [{ paused: true }, undefined, []],
+  ] as const)('submits no more than the change allows: %o', async (after, next, expected) => {
+    expect(await edit({ misfire: 'catch-up' }, after)).toEqual(expected)
+    expect((await fixture.info()).next).toEqual(next === undefined ? undefined : new Date(next))
+  })
+
+  test.each([{ misfire: 'catch-up' }, { misfire: 'once' }, { misfire: 'skip' }] as const)(
+    'goes on by its new times from now on: $misfire',
+    async (policy) => {
+      await edit({ ...policy, whileUnfinished: 'push' }, { timer: '*:10' })
+      expect(await fixture.info()).toMatchObject({ timer: '*:10', next: new Date('2026-01-05T13:10:00.000Z') })
+      fixture.at('2026-01-05T13:10:00.000Z')
+      expect(await fixture.fireAll()).toEqual(['submitted 13:10'])
+    },
+  )
+
+  test('submits with the change itself, or not at all, what only its old times had', async () => {
+    await fixture.schedule({ misfire: 'catch-up' })
+    fixture.at('2026-01-05T10:15:00.000Z')
+    const undo = new Error('undo')
+    await expect(
+      fixture.fixture.commit(async (transaction) => {
+        await fixture.timers.schedule(transaction, fixture.hourly({ misfire: 'catch-up', timer: 'daily' }))
+        throw undo
+      }),
+    ).rejects.toBe(undo)
+    expect(await fixture.occurrences()).toEqual([])
+    await fixture.schedule({ misfire: 'catch-up', timer: 'daily' })
+    expect(await fixture.occurrences()).toEqual(['09:00', '10:00'])
+    expect(await fixture.info()).toMatchObject({ fired: 2, last: { occurrence: new Date('2026-01-05T10:00:00.000Z') } })
+  })
+
+  test('keeps what waits for its jitter only', async () => {
+    await fixture.schedule({ jitterMs: 30 * minute })
+    const { due } = await fixture.info()
+    expect(due!.getTime()).toBeGreaterThan(Date.parse('2026-01-05T09:00:00Z') + 1)
+    fixture.at('2026-01-05T09:00:00.001Z')
+    await fixture.schedule({ jitterMs: 30 * minute, maxCount: 3 })
+    expect(await fixture.info()).toMatchObject({ next: new Date('2026-01-05T09:00:00.000Z'), due })
+    await fixture.schedule({ jitterMs: 0, maxCount: 3 })
+    expect(await fixture.fireAll()).toEqual(['submitted 09:00'])
+  })
+
+  test('does not overtake its task that has not ended', async () => {
+    await fixture.schedule()
+    fixture.at('2026-01-05T09:00:00.000Z')
+    await fixture.fireAll()
+    fixture.at('2026-01-05T10:15:00.000Z')
+    await fixture.schedule({ timer: '*:30' })
+    expect(await fixture.occurrences()).toEqual(['09:00'])
+    expect(await fixture.info()).toMatchObject({ skipped: 1, next: new Date('2026-01-05T10:30:00.000Z') })
+  })
+
+  test('refuses other times while more is due than one transaction should submit, and says what to do', async () => {
+    await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
+    fixture.at('2026-01-05T09:30:00.000Z')
+    expect(await codeOf(() => fixture.schedule({ timer: 'daily', misfire: 'catch-up' }))).toBe('ARGUMENT_INVALID')
+    expect(await fixture.schedule({ timer: 'daily', misfire: 'catch-up', lateMs: minute })).toBe('changed')
+    expect(await fixture.info()).toMatchObject({ fired: 601 })
+  })
+})

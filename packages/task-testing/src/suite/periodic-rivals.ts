@@ -1,0 +1,42 @@
+/** Schedulers in each other's way. With one writer a transaction that fires keeps all others waiting. */
+import { beforeAll, expect, test } from 'vitest'
+import { usePeriodicFixture } from './periodic-fixture.ts'
+import { part } from './engine.ts'
+import type { Part, Session } from './engine.ts'
+
+export const periodicRivals: Part = part(
+  'two schedulers',
+  (engine) => {
+    const fixture = usePeriodicFixture(engine)
+    let others: Session
+    beforeAll(async () => {
+      others = await fixture.fixture.subject.session()
+    })
+
+    test.each(['commit', 'rollback'] as const)('do not fire the same timer, and pass over it: %s', async (end) => {
+      await fixture.schedule({ id: 'first' })
+      await fixture.schedule({ id: 'second' })
+      fixture.at('2026-01-05T09:00:00.000Z')
+      await others.begin()
+      expect(await fixture.fire(others.transaction)).toMatchObject({ outcome: 'submitted', timer: { id: 'first' } })
+      expect(await fixture.fireOnce()).toMatchObject({ outcome: 'submitted', timer: { id: 'second' } })
+      // What is due is in hands; whether it stays there is not known yet.
+      expect(await fixture.fireOnce()).toMatchObject({ outcome: 'busy' })
+      await others[end]()
+      expect(await fixture.fireAll()).toEqual(end === 'commit' ? [] : ['submitted 09:00'])
+      expect(await fixture.occurrences()).toEqual(['09:00', '09:00'])
+    })
+
+    test('wait for who is changing a timer, and go by what it has become', async () => {
+      await fixture.schedule()
+      fixture.at('2026-01-05T09:00:00.000Z')
+      await others.begin()
+      await fixture.timers.pause(others.transaction, 'report')
+      expect(await fixture.fireOnce()).toMatchObject({ outcome: 'busy' })
+      await others.commit()
+      expect(await fixture.fireOnce()).toEqual({ outcome: 'idle' })
+      expect(await fixture.occurrences()).toEqual([])
+    })
+  },
+  ({ writers }) => writers > 1,
+)

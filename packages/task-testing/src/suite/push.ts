@@ -1,0 +1,132 @@
+import type { TaskCreation } from '@taskstream/task-api'
+import { expect, test } from 'vitest'
+import { names, useFixture } from './fixture.ts'
+import { part, testWhere } from './engine.ts'
+import type { Part } from './engine.ts'
+
+export const push: Part = part('push', (engine) => {
+  const fixture = useFixture(engine)
+
+  test('returns a task for each creation, in their order, with ascending sequences', async () => {
+    const pushed = await fixture.push('c', { identifier: 'a' }, { identifier: 'b', input: 'x' })
+    expect(pushed.map(({ identifier, outcome }) => [identifier, outcome])).toEqual([
+      ['c', 'created'],
+      ['a', 'created'],
+      ['b', 'created'],
+    ])
+    const sequences = pushed.map(({ sequence }) => sequence)
+    expect(sequences).toEqual(sequences.toSorted((left, right) => left - right))
+    expect(new Set(sequences).size).toBe(3)
+  })
+
+  test('of none writes nothing, and of one takes it without a list', async () => {
+    expect(await fixture.push()).toEqual([])
+    expect(await fixture.commit((transaction) => fixture.tasks.push(transaction, fixture.topic, 'one'))).toMatchObject([
+      { identifier: 'one' },
+    ])
+    expect(await fixture.states()).toEqual({ ready: 1 })
+  })
+
+  test('takes twenty thousand at once, in order', async () => {
+    const identifiers = Array.from({ length: 20_000 }, (_, index) => `t${index}`)
+    const pushed = await fixture.push(...identifiers)
+    expect(names(pushed)).toEqual(identifiers)
+    expect(names(await fixture.poll(5))).toEqual(identifiers.slice(0, 5))
+  })
+
+  test('keeps every character of identifiers and inputs', async () => {
+    const texts = [
+      `'; drop table task; --`,
+      '"quoted"',
+      'back\\slash\\',
+      '{braces,}',
+      'NULL',
+      '{}',
+      '[]',
+      'tab\tnewline\nreturn\r',
+      'æøå 漢字 🎉',
+      "it's",
+      '$1 ? :1',
+      ' ',
+      '%_',
+    ]
+    await fixture.push(...texts.map((text) => ({ identifier: text, input: `<${text}>` })))
+    const polled = await fixture.poll()
+    expect(polled.map(({ identifier, input }) => [identifier, input])).toEqual(texts.map((text) => [text, `<${text}>`]))
+  })
+
+  test('keeps an input of a million characters', async () => {
+    const input = 'xyz"\\{🎉'.repeat(125_000)
+    await fixture.push({ identifier: 'large', input })
+    expect((await fixture.poll())[0]?.input === input).toBe(true)
+  })
+
+  test('takes a blank input or reference for none', async () => {
+    await fixture.push({ identifier: 'a', input: '  \n', reference: ' ' })
+    const [info] = await fixture.page()
+    expect(info).not.toHaveProperty('input')
+    expect(info).not.toHaveProperty('reference')
+  })
+
+  test('sets aside what is pushed suspended or due later, and nothing else', async () => {
+    const due = new Date(Date.now() + 3_600_000)
+    await fixture.push(
+      { identifier: 'a', suspended: true },
+      { identifier: 'b', due },
+      { identifier: 'c', delayMs: 3_600_000 },
+      { identifier: 'd', delayMs: 0 },
+    )
+    expect(names(await fixture.poll())).toEqual(['d'])
+    const infos = await fixture.page()
+    expect(infos.map(({ state }) => state)).toEqual(['suspended', 'suspended', 'suspended', 'active'])
+    expect(infos[0]).not.toHaveProperty('due')
+    expect(infos[1]?.due).toEqual(due)
+    expect(infos[2]?.due?.getTime()).toBe((infos[2]?.created.getTime() ?? 0) + 3_600_000)
+  })
+
+  test('creates one task for an external id, and says where it is when it is pushed again', async () => {
+    const creation = (externalId: string, identifier = externalId): TaskCreation => ({ identifier, externalId })
+    const first = await fixture.push(creation('x'), creation('y'), creation('x', 'again'))
+    expect(first.map(({ outcome, identifier }) => [outcome, identifier])).toEqual([
+      ['created', 'x'],
+      ['created', 'y'],
+      ['duplicate', 'x'],
+    ])
+    expect(first[2]?.sequence).toBe(first[0]?.sequence)
+    const second = await fixture.push('plain', creation('y', 'other'), creation('z'))
+    expect(second.map(({ outcome, identifier }) => [outcome, identifier])).toEqual([
+      ['created', 'plain'],
+      ['duplicate', 'y'],
+      ['created', 'z'],
+    ])
+    expect(second[1]?.sequence).toBe(first[1]?.sequence)
+    expect(await fixture.states()).toEqual({ ready: 4 })
+    await fixture.nextTopic()
+    expect(await fixture.push(creation('x'))).toMatchObject([{ outcome: 'created' }])
+  })
+
+  test('still finds an external id when its task is done', async () => {
+    const [first] = await fixture.push({ identifier: 'a', externalId: 'only' })
+    await fixture.poll()
+    expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([
+      { outcome: 'duplicate', sequence: first?.sequence },
+    ])
+  })
+
+  testWhere(engine.writers > 1)('of an external id that a rival is pushing waits for the outcome', async () => {
+    const creation = { identifier: 'a', externalId: 'rival' }
+    for (const [end, outcome] of [
+      ['rollback', 'created'],
+      ['commit', 'duplicate'],
+    ] as const) {
+      await fixture.nextTopic()
+      const rival = await fixture.subject.session()
+      await rival.begin()
+      await fixture.tasks.push(rival.transaction, fixture.topic, creation)
+      const pushing = fixture.push(creation)
+      await rival[end]()
+      expect(await pushing).toMatchObject([{ outcome }])
+      expect(await fixture.states()).toEqual({ ready: 1 })
+    }
+  })
+})

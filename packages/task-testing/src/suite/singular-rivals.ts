@@ -1,0 +1,104 @@
+/** Several who poll under a condition at a time: nobody waits, and no two take tasks of one identifier. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, PollOrder } from '@taskstream/task-api'
+import { expect, test } from 'vitest'
+import { part, testWhere } from './engine.ts'
+import type { Part } from './engine.ts'
+import { codeOf, names, useFixture } from './fixture.ts'
+
+const oneOfEach = { condition: 'singular-by-identifier' } as const
+const onFailure = { condition: 'singular-by-identifier-suspend-on-failure' } as const
+const orders: readonly PollOrder[] = ['fifo', 'lifo', 'priority']
+
+export const singularRivals: Part = part(
+  'pollers under a singular condition',
+  (engine) => {
+    const fixture = useFixture(engine)
+    const inputs = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier, input = '' }) => identifier + input)
+    const many = (...tasks: string[]): { identifier: string; input: string }[] =>
+      tasks.map((task) => ({ identifier: task[0]!, input: task.slice(1) }))
+
+    test('waits for nobody, and takes nothing twice, while others poll the same identifiers', async () => {
+      for (const order of orders) {
+        await fixture.nextTopic({ order, ...oneOfEach })
+        await fixture.push(...many('a1', 'a2', 'b1'))
+        const [one, two] = [await fixture.subject.session(), await fixture.subject.session()]
+        await one.begin()
+        await two.begin()
+        const [first] = (await fixture.tasks.poll(one.transaction, fixture.topic, { size: 1 })) as HeldTask[]
+        const rest = (await fixture.tasks.poll(two.transaction, fixture.topic, { size: 9 })) as HeldTask[]
+        expect(names(rest)).toEqual([first!.identifier === 'a' ? 'b' : 'a'])
+        await one.rollback()
+        expect(names((await fixture.tasks.poll(two.transaction, fixture.topic, { size: 9 })) as HeldTask[])).toEqual([
+          first!.identifier,
+        ])
+        await two.commit()
+      }
+    })
+
+    test('takes one of two that were pushed out of order and committed late', async () => {
+      for (const order of orders) {
+        await fixture.nextTopic({ order, ...oneOfEach })
+        const [early, late] = [await fixture.subject.session(), await fixture.subject.session()]
+        await early.begin()
+        await fixture.tasks.push(early.transaction, fixture.topic, many('a1'))
+        await late.begin()
+        await fixture.tasks.push(late.transaction, fixture.topic, many('a2'))
+        await late.commit()
+        const [a2] = await fixture.poll(9)
+        expect(inputs([a2!])).toEqual(['a2'])
+        await early.commit()
+        expect(await fixture.poll(9)).toEqual([])
+        await fixture.complete([a2!])
+        expect(inputs(await fixture.poll(9))).toEqual(['a1'])
+      }
+    })
+
+    test('finds a task that another transaction was working on when its turn came', async () => {
+      await fixture.nextTopic(oneOfEach)
+      await fixture.push(...many('a1', 'a2'))
+      const [a1] = await fixture.poll(9)
+      expect(await fixture.poll(9)).toEqual([])
+      const session = await fixture.subject.session()
+      await session.begin()
+      await fixture.tasks.push(session.transaction, fixture.topic, many('a3'), { insertion: 'supersede' })
+      await fixture.complete([a1!])
+      expect(await fixture.poll(9)).toEqual([])
+      await session.rollback()
+      expect(inputs(await fixture.poll(9))).toEqual(['a2'])
+    })
+
+    test('goes on with a later task when what was in its way is replaced by one that waits', async () => {
+      await fixture.nextTopic(onFailure)
+      await fixture.push(...many('a1'))
+      await fixture.complete(await fixture.poll(1), TaskDecision.failure())
+      const session = await fixture.subject.session()
+      await session.begin()
+      await fixture.tasks.push(session.transaction, fixture.topic, { identifier: 'a', suspended: true }, { insertion: 'replace' })
+      await fixture.push(...many('a3'))
+      expect(await fixture.poll(9)).toEqual([])
+      await session.commit()
+      expect(inputs(await fixture.poll(9))).toEqual(['a3'])
+    })
+
+    testWhere(engine.family === 'postgres')(
+      'is refused where the transaction cannot see what others have just done',
+      async () => {
+        await fixture.nextTopic(oneOfEach)
+        await fixture.push(...many('a1'))
+        for (const level of ['repeatable read', 'serializable']) {
+          const session = await fixture.subject.session()
+          await session.begin()
+          await (session.transaction as { query(text: string): Promise<unknown> }).query(
+            `set transaction isolation level ${level}`,
+          )
+          expect(await codeOf(() => fixture.tasks.poll(session.transaction, fixture.topic, { size: 1 }))).toBe(
+            'ISOLATION_UNSUPPORTED',
+          )
+          await session.rollback()
+        }
+      },
+    )
+  },
+  ({ writers }) => writers > 1,
+)

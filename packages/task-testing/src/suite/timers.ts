@@ -1,0 +1,256 @@
+/** Making, changing and looking at timers, for each of those they belong to. */
+import type { TaskInfo } from '@taskstream/task-api'
+import { allPeriodicTasks, occurrenceOf, periodicTasks, typedTasks } from '@taskstream/task-scheduler'
+import type { PeriodicTask, PeriodicTaskInfo, TypedTaskInfo } from '@taskstream/task-scheduler'
+import { expect, test } from 'vitest'
+import { codeOf } from './fixture.ts'
+import { usePeriodicFixture, start } from './periodic-fixture.ts'
+import { part } from './engine.ts'
+import type { Part } from './engine.ts'
+
+export const timers: Part = part('timers', (engine) => {
+  const fixture = usePeriodicFixture(engine)
+
+  test('are kept as they were given, and read back', async () => {
+    const given: PeriodicTask = {
+      id: 'häagen/"dazs" %\' ',
+      timer: 'Mon..Fri *-*-* 09:00:00 Europe/Oslo',
+      topic: fixture.fixture.topic,
+      name: 'close',
+      summary: 'Closes the day',
+      identifier: 'books',
+      input: '{"a":1}',
+      headers: { tenant: 'acme', deep: { list: [1, null] } },
+      priority: -3,
+      maxTries: 5,
+      misfire: 'catch-up',
+      lateMs: 3_600_000,
+      whileUnfinished: 'skip',
+      jitterMs: 0,
+      start: new Date('2026-02-01T00:00:00.001Z'),
+      end: new Date('2027-02-01T00:00:00.000Z'),
+      maxCount: 7,
+    }
+    await fixture.fixture.commit<void>((transaction) => fixture.timers.add(transaction, given))
+    expect(await fixture.info(given.id)).toEqual({
+      ...given,
+      scope: 'system',
+      status: 'running',
+      fired: 0,
+      skipped: 0,
+      next: new Date('2026-02-02T08:00:00.000Z'),
+      due: new Date('2026-02-02T08:00:00.000Z'),
+      created: start,
+      changed: start,
+    })
+    expect(await fixture.list()).toEqual([await fixture.info(given.id)])
+  })
+
+  test("are part of the caller's transaction", async () => {
+    const undo = new Error('undo')
+    await expect(
+      fixture.fixture.commit(async (transaction) => {
+        await fixture.timers.add(transaction, fixture.hourly())
+        throw undo
+      }),
+    ).rejects.toBe(undo)
+    expect(await fixture.info()).toBeUndefined()
+  })
+
+  test('are changed without losing their place, unless when they fire is changed', async () => {
+    expect(await fixture.schedule()).toBe('added')
+    expect(await fixture.schedule()).toBe('unchanged')
+    fixture.at('2026-01-05T09:30:00.000Z')
+    expect(await fixture.schedule({ input: 'other' })).toBe('changed')
+    // What was due before still is.
+    expect(await fixture.info()).toMatchObject({
+      input: 'other',
+      next: new Date('2026-01-05T09:00:00.000Z'),
+      changed: fixture.now,
+      created: start,
+    })
+    expect(await fixture.schedule({ timer: 'daily' })).toBe('changed')
+    expect((await fixture.info()).next).toEqual(new Date('2026-01-06T00:00:00.000Z'))
+  })
+
+  test('rest while they are paused, and do not make up for it', async () => {
+    await fixture.schedule({ misfire: 'catch-up' })
+    const verb = (name: 'pause' | 'resume'): Promise<boolean> =>
+      fixture.fixture.commit<boolean>((transaction) => fixture.timers[name](transaction, 'report'))
+    expect(await verb('resume')).toBe(false)
+    expect(await verb('pause')).toBe(true)
+    expect(await verb('pause')).toBe(false)
+    fixture.at('2026-01-05T12:30:00.000Z')
+    expect(await fixture.fireOnce()).toEqual({ outcome: 'idle' })
+    // A deployment leaves them paused.
+    expect(await fixture.schedule({ misfire: 'catch-up', timer: '*:15' })).toBe('changed')
+    expect(await fixture.info()).toMatchObject({ status: 'paused', timer: '*:15' })
+    expect(await verb('resume')).toBe(true)
+    expect(await fixture.info()).toMatchObject({ status: 'running', next: new Date('2026-01-05T13:15:00.000Z') })
+    expect(await fixture.schedule({ misfire: 'catch-up', timer: '*:15', paused: true })).toBe('changed')
+    expect(await fixture.schedule({ misfire: 'catch-up', timer: '*:15', paused: false })).toBe('changed')
+    expect((await fixture.info()).status).toBe('running')
+  })
+
+  test('are paused and resumed all at once, those of the scope', async () => {
+    const other = fixture.scoped('other')
+    await fixture.schedule({ id: 'a' })
+    await fixture.schedule({ id: 'b', paused: true })
+    await fixture.fixture.commit((transaction) => other.schedule(transaction, fixture.hourly({ id: 'a' })))
+    expect(await fixture.fixture.commit<number>((transaction) => fixture.timers.pauseAll(transaction))).toBe(1)
+    expect((await fixture.info('a', other)).status).toBe('running')
+    expect(await fixture.fixture.commit<number>((transaction) => fixture.timers.resumeAll(transaction))).toBe(2)
+    expect((await fixture.info('b')).status).toBe('running')
+  })
+
+  test('can be run by hand, which leaves their next occurrence as it is', async () => {
+    await fixture.schedule()
+    const before = await fixture.info()
+    const run = (): Promise<unknown> =>
+      fixture.fixture.commit<unknown>((transaction) => fixture.timers.runNow(transaction, 'report'))
+    const { submitted } = (await run()) as { submitted: TaskInfo }
+    expect(submitted).toMatchObject({ topic: fixture.fixture.topic, outcome: 'created' })
+    expect(await fixture.info()).toEqual({ ...before, last: { topic: fixture.fixture.topic, sequence: submitted.sequence } })
+    expect(await run()).toEqual({ unfinished: submitted.sequence })
+    fixture.at('2026-01-05T09:00:00.000Z')
+    expect(await fixture.fireAll()).toEqual(['unfinished 09:00'])
+    await fixture.finish()
+    expect(await run()).toMatchObject({ submitted: { outcome: 'created' } })
+    expect(occurrenceOf((await fixture.fixture.page())[0]!)).toBeUndefined()
+  })
+
+  test('belong to a scope, and nothing reaches those of another', async () => {
+    const hers = fixture.scoped('acme/ann')
+    await fixture.schedule()
+    await fixture.fixture.commit((transaction) => hers.schedule(transaction, fixture.hourly({ timer: 'daily', input: 'hers' })))
+    expect(await fixture.info()).toMatchObject({ timer: 'hourly' })
+    for (const verb of ['pause', 'remove'] as const)
+      await fixture.fixture.commit((transaction) => hers[verb](transaction, 'report') as unknown)
+    expect(await fixture.info()).toMatchObject({ status: 'running' })
+    await fixture.fixture.commit((transaction) => hers.schedule(transaction, fixture.hourly()))
+    fixture.at('2026-01-05T09:00:00.000Z')
+    expect(await fixture.fireAll()).toEqual(['submitted 09:00', 'submitted 09:00'])
+    const all = allPeriodicTasks(fixture.fixture.tasks)
+    const everyone = await fixture.fixture.commit<PeriodicTaskInfo[]>((transaction) => all(transaction))
+    expect(everyone.map(({ scope, id }) => `${scope} ${id}`)).toEqual(['acme/ann report', 'system report'])
+  })
+
+  test('whose names run into each other are still told apart', async () => {
+    const left = fixture.scoped('a/b')
+    const right = fixture.scoped('a')
+    await fixture.fixture.commit((transaction) => left.schedule(transaction, fixture.hourly({ id: 'c' })))
+    await fixture.fixture.commit((transaction) => right.schedule(transaction, fixture.hourly({ id: 'b/c' })))
+    fixture.at('2026-01-05T09:00:00.000Z')
+    await fixture.fireAll()
+    expect((await fixture.fixture.page()).map((task) => occurrenceOf(task)?.scope).toSorted()).toEqual(['a', 'a/b'])
+  })
+
+  test('are reconciled with what an application declares', async () => {
+    const declare = (tasks: PeriodicTask[], undeclared?: 'report' | 'remove'): Promise<unknown> =>
+      fixture.fixture.commit((transaction) =>
+        fixture.timers.reconcile(transaction, 'billing', tasks, undeclared ? { undeclared } : {}),
+      )
+    await fixture.schedule({ id: 'by hand' })
+    expect(await declare([fixture.hourly({ id: 'b' }), fixture.hourly({ id: 'a' })])).toEqual({
+      added: ['a', 'b'],
+      changed: [],
+      unchanged: [],
+      undeclared: [],
+    })
+    const next = [fixture.hourly({ id: 'b', timer: 'daily' }), fixture.hourly({ id: 'c' })]
+    expect(await declare(next)).toEqual({ added: ['c'], changed: ['b'], unchanged: [], undeclared: ['a'] })
+    expect(await fixture.info('a')).toMatchObject({ status: 'running', application: 'billing' })
+    expect(await declare(next, 'remove')).toEqual({ added: [], changed: [], unchanged: ['b', 'c'], undeclared: ['a'] })
+    expect(await fixture.info('a')).toBeUndefined()
+    expect(await fixture.info('by hand')).toBeDefined()
+    expect(await codeOf(() => declare([fixture.hourly({ id: 'd' }), fixture.hourly({ id: 'd' })]))).toBe('ARGUMENT_INVALID')
+    expect(await fixture.info('d')).toBeUndefined()
+  })
+
+  test('of a kind carry typed inputs, and are checked on their way in and out', async () => {
+    const folder = {
+      '~standard': {
+        validate: (value: unknown) =>
+          typeof (value as { folder?: unknown })?.folder === 'string'
+            ? { value: value as { folder: string } }
+            : { issues: [{ message: 'must be a string', path: ['folder'] }] },
+      },
+    }
+    const scans = typedTasks(fixture.fixture.tasks, { scope: 'ann', name: 'scan', topic: fixture.fixture.topic, input: folder })
+    await fixture.fixture.commit((transaction) =>
+      scans.schedule(transaction, { id: 'inbox', timer: 'hourly', input: { folder: 'INBOX' } }),
+    )
+    const list = (): Promise<TypedTaskInfo<{ folder: string }>[]> =>
+      fixture.fixture.commit((transaction) => scans.list(transaction))
+    expect(await list()).toMatchObject([{ id: 'inbox', name: 'scan', scope: 'ann', input: { folder: 'INBOX' } }])
+    const wrong = { id: 'sent', timer: 'hourly', input: { folder: 7 as never } }
+    await expect(fixture.fixture.commit((transaction) => scans.schedule(transaction, wrong))).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('folder: must be a string'),
+    })
+    expect(await list()).toHaveLength(1)
+    fixture.at('2026-01-05T09:00:00.000Z')
+    await fixture.fireAll()
+    expect(scans.inputOf((await fixture.fixture.poll())[0]!)).toEqual({ folder: 'INBOX' })
+
+    const one = { id: 'only', timer: 'daily', input: { folder: 'X' } }
+    await fixture.fixture.commit((transaction) => scans.schedule(transaction, { ...one, id: 'second' }))
+    expect(await codeOf(() => fixture.fixture.commit((transaction) => scans.one(transaction)))).toBe('TIMER_AMBIGUOUS')
+    await fixture.fixture.commit((transaction) => scans.scheduleOne(transaction, one))
+    expect(await list()).toMatchObject([{ id: 'inbox', timer: 'daily', input: { folder: 'X' } }])
+    // A hand, or a release with another schema, has been here.
+    const hers = fixture.scoped('ann')
+    await fixture.fixture.commit((transaction) =>
+      hers.schedule(transaction, fixture.hourly({ id: 'inbox', name: 'scan', input: 'no json' })),
+    )
+    expect(await codeOf(list)).toBe('INPUT_INVALID')
+    expect(await fixture.fixture.commit<number>((transaction) => scans.removeAll(transaction))).toBe(1)
+  })
+
+  test('that are none are refused before anything is stored', async () => {
+    const refused: [Partial<Record<keyof PeriodicTask, unknown>>, string][] = [
+      [{ id: '' }, 'id'],
+      [{ id: 'x'.repeat(201) }, 'id'],
+      [{ topic: '' }, 'topic'],
+      [{ identifier: '' }, 'identifier'],
+      [{ timer: 7 }, 'timer'],
+      [{ timer: '*-02-30' }, 'timer'],
+      [{ timer: '2026-01-05 08:00' }, 'timer'],
+      [{ end: new Date('2026-01-05T08:59:59Z') }, 'timer'],
+      [{ start: new Date('2026-01-06'), end: new Date('2026-01-05') }, 'start'],
+      [{ start: new Date(Number.NaN) }, 'start'],
+      [{ maxCount: 0 }, 'maxCount'],
+      [{ maxCount: 1.5 }, 'maxCount'],
+      [{ misfire: 'never' }, 'misfire'],
+      [{ whileUnfinished: 'wait' }, 'whileUnfinished'],
+      [{ lateMs: -1 }, 'lateMs'],
+      [{ jitterMs: 86_400_001 }, 'jitterMs'],
+      [{ priority: 40_000 }, 'priority'],
+      [{ maxTries: 0 }, 'maxTries'],
+      [{ headers: [] }, 'headers'],
+      [{ headers: { a: '\0' } }, 'headers'],
+      [{ paused: 1 }, 'paused'],
+    ]
+    for (const [more, argument] of refused) {
+      const error = await fixture.schedule(more as never).then(String, (thrown: unknown) => thrown)
+      expect([more, error]).toMatchObject([more, { code: 'ARGUMENT_INVALID', data: { argument } }])
+    }
+    expect(await codeOf(() => fixture.schedule({ topic: 'never-there' }))).toBe('TOPIC_UNKNOWN')
+    expect(await codeOf(() => fixture.schedule({ timer: 'Tues 09:00' }))).not.toBe('added')
+    expect(await fixture.list()).toEqual([])
+    expect(await codeOf(() => periodicTasks(fixture.fixture.tasks, { scope: '' }))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('that are not there, or are there already, are named', async () => {
+    for (const verb of ['pause', 'resume', 'remove', 'runNow'] as const) {
+      const error = await fixture.fixture
+        .commit((transaction) => fixture.timers[verb](transaction, 'nobody') as unknown)
+        .catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'TIMER_UNKNOWN', data: { scope: 'system', id: 'nobody' } })
+    }
+    await fixture.schedule()
+    expect(await codeOf(() => fixture.fixture.commit((transaction) => fixture.timers.add(transaction, fixture.hourly())))).toBe(
+      'TIMER_DUPLICATE',
+    )
+  })
+})

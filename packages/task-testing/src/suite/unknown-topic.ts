@@ -1,0 +1,96 @@
+/** An unknown topic is not an empty one: every verb that looks for tasks says which topic it is, and what to do. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { beforeEach, expect, test } from 'vitest'
+import { codeOf, useFixture } from './fixture.ts'
+import { part, testWhere } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
+
+export const unknownTopic: Part = part('an unknown topic', (engine) => {
+  const fixture = useFixture(engine)
+  let held: HeldTask
+  beforeEach(async () => {
+    await fixture.push('held', 'ready')
+    held = (await fixture.poll(1))[0]!
+  })
+
+  test('a topic that was never initialised is refused, and the message says how', async () => {
+    const pushing = fixture.commit((transaction) => fixture.tasks.push(transaction, 'unheard-of', 'a'))
+    await expect(pushing).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN', data: { topic: 'unheard-of' } })
+    await expect(pushing).rejects.toThrow('initialize(transaction, "unheard-of")')
+    const withId = fixture.commit((transaction) =>
+      fixture.tasks.push(transaction, 'unheard-of', { identifier: 'a', externalId: 'b' }),
+    )
+    await expect(withId).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN' })
+  })
+
+  /** Every verb that looks for tasks of a topic, and what it answers where there are none. */
+  const looking: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
+    'push, superseding': (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }),
+    poll: (transaction, topic) => fixture.tasks.poll(transaction, topic),
+    release: (transaction, topic) => fixture.tasks.release(transaction, topic),
+    task: (transaction, topic) => fixture.tasks.task(transaction, topic, 1),
+    'task, by external id': (transaction, topic) => fixture.tasks.task(transaction, topic, { externalId: 'a' }),
+    page: (transaction, topic) => fixture.tasks.page(transaction, topic),
+    'page, filtered': (transaction, topic) => fixture.tasks.page(transaction, topic, { states: ['failed'], before: 9 }),
+    count: (transaction, topic) => fixture.tasks.count(transaction, { topic }),
+    'count, recent': (transaction, topic) => fixture.tasks.count(transaction, { topic, recent: true }),
+    purge: (transaction, topic) => fixture.tasks.purge(transaction, topic),
+    purgeAll: (transaction, topic) => fixture.tasks.purgeAll(transaction, topic),
+    recreate: (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', { state: 'failed' }),
+    reset: (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'reset', { state: 'failed' }),
+    redrive: (transaction, topic) => fixture.tasks.redrive(transaction, topic),
+    'redrive, to be looked at': (transaction, topic) => fixture.tasks.redrive(transaction, topic, { dryRun: true }),
+    reassignAll: (transaction, topic) => fixture.tasks.reassignAll(transaction, topic, { from: 'failed', to: 'success' }),
+    junction: (transaction, topic) => fixture.tasks.junction(transaction, topic, 'singular', [['a']]),
+    activate: (transaction, topic) => fixture.tasks.activate(transaction, topic),
+  }
+
+  test.for(Object.entries(looking))(
+    'a topic that was never initialised is refused by %s, and not taken to be empty',
+    async ([, verb]) => {
+      const asked = fixture.commit(async (transaction) => await verb(transaction, 'unheard-of'))
+      await expect(asked).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN', data: { topic: 'unheard-of' } })
+      await fixture.nextTopic({ keyed: true })
+      await fixture.commit(async (transaction) => await verb(transaction, fixture.topic))
+    },
+  )
+
+  test('a task of a topic that was never initialised is not there because the topic is not', async () => {
+    const given = { topic: 'unheard-of', sequence: 1, identifier: 'a' }
+    for (const verb of [
+      (transaction: AnyTransaction) => fixture.tasks.recreate(transaction, 'unheard-of', 'reset', [given]),
+      (transaction: AnyTransaction) => fixture.tasks.reassign(transaction, 'unheard-of', new Map([[given, 'success']])),
+    ])
+      expect(await codeOf(() => fixture.commit(async (transaction) => await verb(transaction)))).toBe('TOPIC_UNKNOWN')
+  })
+
+  // Where a suite cannot stand between a repository and its driver, it cannot count statements.
+  testWhere(engine.adapts !== false)('whether a topic is known is asked by itself only where nothing was found', async () => {
+    let statements = 0
+    const tasks = fixture.subject.tasks({
+      adapt: (adapter) =>
+        ({
+          ...adapter,
+          execute: (...given: Parameters<typeof adapter.execute>) => {
+            statements++
+            return adapter.execute(...given)
+          },
+        }) as typeof adapter,
+    })
+    const asked = async (work: (transaction: AnyTransaction) => unknown): Promise<number> => {
+      statements = 0
+      await fixture.commit(async (transaction) => await work(transaction))
+      return statements
+    }
+    const [ready] = await fixture.page()
+    expect(await asked((transaction) => tasks.page(transaction, fixture.topic))).toBe(1)
+    expect(await asked((transaction) => tasks.page(transaction, fixture.topic, { states: ['failed'] }))).toBe(2)
+    expect(await asked((transaction) => tasks.task(transaction, fixture.topic, ready!.sequence))).toBe(1)
+    expect(await asked((transaction) => tasks.count(transaction, { topic: fixture.topic, states: ['failed'] }))).toBe(1)
+    expect(await asked((transaction) => tasks.release(transaction, fixture.topic))).toBe(1)
+    expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { states: ['failed'], dryRun: true }))).toBe(2)
+    await fixture.complete([held], TaskDecision.failure())
+    expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { dryRun: true }))).toBe(1)
+  })
+})

@@ -1,0 +1,5 @@
+/** The suite that anybody's engine can be held against, on this one. */
+import { conformance } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+
+if (canRun) conformance(engine)

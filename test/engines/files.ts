@@ -1,0 +1,75 @@
+/** Which engines run which test files. A file that is not listed runs on all of them. */
+import { engineNames, factsOf } from './registry.ts'
+import type { EngineFacts } from './registry.ts'
+
+type Asked = (engine: EngineFacts, name: string) => boolean
+
+const onPostgres: Asked = ({ family }) => family === 'postgres'
+const onMysql: Asked = ({ family }) => family === 'mysql'
+/** Connections that do not go through a pooler. */
+const direct: Asked = ({ pooled }) => !pooled
+const oneOf =
+  (...names: readonly string[]): Asked =>
+  (_, name) =>
+    names.includes(name)
+const all =
+  (...each: readonly Asked[]): Asked =>
+  (engine, name) =>
+    each.every((asked) => asked(engine, name))
+
+const asked: Readonly<Record<string, Asked>> = {
+  // One connection is one process.
+  'faults/!(restored)': ({ faults }) => faults === true,
+  'e2e/thread': all(({ connections }) => connections > 1, direct),
+  'properties/hammer': ({ connections }) => connections > 1,
+
+  // A file that another connection writes to.
+  'conformance/busy': oneOf('sqlite-file', 'node-sqlite'),
+  'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
+
+  // PostgreSQL remembers what polls have passed, and finds names by a path.
+  'conformance/{aborted,autocommit,isolation,lost-transaction,maintenance,poll-history,prepared,quiet,sequence,search-path,waiting}':
+    onPostgres,
+  'conformance/partition': ({ partitioned }) => partitioned === true,
+  'properties/late-commit': onPostgres,
+  'faults/{connection-loss,failover,retries,server-crash}': oneOf('postgres-18'),
+
+  // What MariaDB and MySQL ask for.
+  'conformance/{server,locks}': onMysql,
+  'faults/{mysql,ignored-deadlock}': onMysql,
+  'faults/galera': oneOf('mariadb'),
+
+  // What a server is asked, in the words of PostgreSQL and MariaDB.
+  'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'mariadb', 'mysql'),
+  // Other servers are dumped with commands of their own.
+  'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-15', 'mariadb'),
+  // The waiting of a node is the same on the other driver.
+  'faults/stress': oneOf('sqlite-file', 'postgres-18', 'mariadb', 'mysql'),
+
+  'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
+  // Where the suite works with the least rights.
+  'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
+  'e2e/pooled': ({ pooled }) => pooled === true,
+  // A node is woken over a connection of its own; MariaDB tells nobody.
+  'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
+  // Processes take their time to start: one engine of each family.
+  'e2e/{cli,cli-database}': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
+  'plans/*': ({ plans }) => plans === true,
+}
+
+/** The patterns of files that an engine does not run. */
+export function excludedFrom(name: string): string[] {
+  const facts = factsOf(name)
+  return Object.entries(asked)
+    .filter(([, isAsked]) => !isAsked(facts, name))
+    .map(([files]) => `test/${files}.test.ts`)
+}
+
+/** The engines that vitest can be told to run: nothing installs the servers of others. */
+export function runnable(environment: NodeJS.ProcessEnv): string[] {
+  const has = (name: string): boolean => {
+    if (name === 'oracle') return Boolean(environment['TASKSTREAM_ORACLE_URL'] || environment['TASKSTREAM_ORACLE_DOCKER'])
+    return Boolean(environment['TASKSTREAM_MYSQL_URL'])
+  }
+  return engineNames.filter((name) => !factsOf(name).given || has(name))
+}

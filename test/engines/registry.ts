@@ -1,0 +1,93 @@
+/** Every engine that the suite knows, and what each can be asked. Plain data: vitest's configuration, the tests and the tables of docs/ read it. */
+
+export interface EngineFacts {
+  /** The head of its column in docs/guarantees.md. */
+  readonly title: string
+  /** What ran, said in a sentence's words. */
+  readonly about: string
+  readonly family: 'sqlite' | 'postgres' | 'mysql' | 'oracle'
+  /** How many connections can be open at a time: 1 in memory. */
+  readonly connections: number
+  /** How many transactions can write at a time: 1 on SQLite. */
+  readonly writers: number
+  /** The environment variable with the address of its server, which the global setup starts. */
+  readonly server?: string
+  /** The suite works with the least rights, on tables of another user. */
+  readonly leastPrivilege?: boolean
+  /** Connections go through a pooler, which takes no listeners and hides the processes of the server. */
+  readonly pooled?: boolean
+  /** Each topic is a partition. */
+  readonly partitioned?: boolean
+  /** Server processes may be killed and statements listened to: one engine of each family is enough. */
+  readonly faults?: boolean
+  /** Nothing stands between a repository and its driver: `adapt` is not asked. */
+  readonly sealed?: boolean
+  /** A million rows: on each engine whose plans can differ. */
+  readonly plans?: boolean
+  /** Nothing installs one: a server of the user's own. */
+  readonly given?: boolean
+}
+
+const memory = { family: 'sqlite', connections: 1, writers: 1 } as const
+const file = { family: 'sqlite', connections: Infinity, writers: 1, faults: true } as const
+const postgres = {
+  family: 'postgres',
+  connections: Infinity,
+  writers: Infinity,
+  server: 'TASKSTREAM_POSTGRES_SERVER',
+} as const
+const mysql = { family: 'mysql', connections: Infinity, writers: Infinity, faults: true } as const
+const ownPostgres = Boolean(process.env['TASKSTREAM_POSTGRES_URL'])
+
+export const engines = {
+  'sqlite-memory': { ...memory, title: 'SQLite, memory', about: 'SQLite in memory (better-sqlite3)', plans: true },
+  'sqlite-file': { ...file, title: 'SQLite, file', about: 'SQLite in files (better-sqlite3)' },
+  'node-sqlite': { ...file, title: 'node:sqlite', about: 'SQLite in files (node:sqlite)' },
+  testing: { ...memory, title: 'task-testing', about: 'SQLite in memory (node:sqlite, by task-testing)', sealed: true },
+  'postgres-18': { ...postgres, title: 'PostgreSQL 18', about: 'PostgreSQL 18', faults: true, plans: true },
+  'postgres-partitioned': {
+    ...postgres,
+    title: '18, partitioned',
+    about: 'PostgreSQL 18, a partition for each topic',
+    partitioned: true,
+    // A server of the user's own gets no users.
+    leastPrivilege: !ownPostgres,
+  },
+  'postgres-15': {
+    ...postgres,
+    title: 'PostgreSQL 15',
+    about: 'PostgreSQL 15',
+    server: 'TASKSTREAM_POSTGRES_15_SERVER',
+    leastPrivilege: true,
+    plans: true,
+  },
+  pgbouncer: { ...postgres, title: 'PgBouncer', about: 'PgBouncer in transaction mode', pooled: true },
+  mariadb: {
+    ...mysql,
+    title: 'MariaDB',
+    about: 'MariaDB',
+    server: 'TASKSTREAM_MARIADB_SERVER',
+    leastPrivilege: true,
+    plans: true,
+  },
+  mysql: { ...mysql, title: 'MySQL', about: 'MySQL', server: 'TASKSTREAM_MYSQL_URL', given: true },
+  oracle: {
+    family: 'oracle',
+    title: 'Oracle',
+    about: 'Oracle',
+    connections: Infinity,
+    writers: Infinity,
+    server: 'TASKSTREAM_ORACLE_SERVER',
+    given: true,
+  },
+} as const satisfies Readonly<Record<string, EngineFacts>>
+
+export type EngineName = keyof typeof engines
+
+export const engineNames: readonly EngineName[] = Object.keys(engines) as EngineName[]
+
+/** @throws Error if there is no such engine */
+export function factsOf(name: string): EngineFacts {
+  if (!Object.hasOwn(engines, name)) throw new Error(`There is no engine ${name}: take one of ${engineNames.join(', ')}.`)
+  return engines[name as EngineName]
+}

@@ -1,0 +1,63 @@
+/** SQLite, by either driver. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SqlAdapter } from '@taskstream/task-sql'
+import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
+import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
+import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import type { AnyTransaction } from '@taskstream/task-testing/suite'
+import type { EngineFacts } from './registry.ts'
+import { repositories } from './subject.ts'
+import type { Subject } from './subject.ts'
+
+/** A file of its own, or memory. */
+export async function createSqlite(name: string, { connections }: EngineFacts): Promise<Subject> {
+  if (connections === 1) return openSqlite(name, ':memory:')
+  const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
+  return openSqlite(name, join(folder, 'tasks.db'), () => rmSync(folder, { recursive: true, force: true }))
+}
+
+/** A SQLite file, as a worker process opens it too. */
+export async function openSqlite(subject: string, file: string, remove: () => void = () => {}): Promise<Subject> {
+  // No power cut is part of any test, and a commit without a sync is many times faster.
+  const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
+  const open = (): Promise<AnyTransaction> =>
+    subject === 'node-sqlite' ? openNodeSqlite(file, settings) : openBetterSqlite3(file, settings)
+  const adapter: SqlAdapter<AnyTransaction, 'sync'> = subject === 'node-sqlite' ? fromNodeSqlite : fromBetterSqlite3
+  const database = await open()
+  const opened = [database]
+  const transactions = sqliteTransactions(database as SqliteDatabase)
+  return {
+    engine: 'sqlite',
+    location: { subject, at: file },
+    writers: 1,
+    connections: file === ':memory:' ? 1 : Infinity,
+    transactions,
+    owner: { transactions, at: file },
+    tasks: repositories(sqlite(), adapter),
+    execute: async (transaction, statement) => adapter.execute(transaction, statement),
+    session: async () => {
+      const connection = file === ':memory:' ? database : await open()
+      if (connection !== database) opened.push(connection)
+      return {
+        transaction: connection,
+        begin: async () => connection.exec('begin immediate'),
+        commit: async () => connection.exec('commit'),
+        rollback: async () => connection.exec('rollback'),
+        // In memory it is the only one, and the subject's.
+        close: async () => void (connection !== database && connection.close()),
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const connection of opened) {
+        try {
+          connection.close()
+        } catch {
+          // A test closed it already.
+        }
+      }
+      remove()
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** SQLite in memory, as `testTasks` opens it for users. */
+import { fromNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { testTasks } from '@taskstream/task-testing'
+import type { Tasks } from '@taskstream/task-testing/suite'
+import type { Subject } from './subject.ts'
+
+/** What users are given for their own tests. Before each verb its clock is set to the one that the suite gives, or to the world's. */
+export async function openTesting(): Promise<Subject> {
+  const opened = await testTasks()
+  const { database, clock, transactions } = opened
+  return {
+    engine: 'sqlite',
+    location: { subject: 'testing', at: ':memory:' },
+    writers: 1,
+    connections: 1,
+    transactions,
+    owner: { transactions, at: ':memory:' },
+    tasks: ({ owner, clock: given = () => new Date() } = {}) => {
+      const set =
+        (verb: (...args: readonly unknown[]) => unknown): typeof verb =>
+        (...args) => {
+          clock.set(given())
+          return verb(...args)
+        }
+      const { verb, ...others } = opened.owner(owner) as unknown as Record<string, Parameters<typeof set>[0]>
+      const verbs = Object.entries(others).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each])
+      const own = (...args: readonly unknown[]): unknown => set(verb!(...args) as Parameters<typeof set>[0])
+      return { ...Object.fromEntries(verbs), verb: own } as unknown as Tasks
+    },
+    execute: async (transaction, statement) => fromNodeSqlite.execute(transaction, statement),
+    session: async () => ({
+      transaction: database,
+      begin: async () => database.exec('begin immediate'),
+      commit: async () => database.exec('commit'),
+      rollback: async () => database.exec('rollback'),
+      // It is the only one, and the subject's.
+      close: async () => {},
+    }),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}

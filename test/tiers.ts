@@ -1,0 +1,128 @@
+/** What each tier runs. `npm run test:quick` is for a change at hand, `npm test` for every promise, `npm run test:all` for every engine and every draw. */
+import { excludedFrom, runnable } from './engines/files.ts'
+
+export type Tier = 'quick' | 'default' | 'all'
+
+/** How many draws a property takes, and how long a run under stress lasts. */
+export interface Amounts {
+  /** Histories of interleaved verbs. */
+  readonly histories: number
+  /** The same where each history makes a partition. */
+  readonly partitionedHistories: number
+  /** Nodes that are stopped at a drawn moment. */
+  readonly stops: number
+  /** Orders of each kind of interleaved statements; a few more on PostgreSQL. */
+  readonly interleavings: number
+  readonly manyInterleavings: number
+  /** Processes that are killed. */
+  readonly kills: number
+  /** Connections that are cut. */
+  readonly losses: number
+  /** Seconds under stress; more on PostgreSQL. */
+  readonly stress: number
+  readonly longStress: number
+  /** Histories of nodes. */
+  readonly nodeHistories: number
+}
+
+const amounts: Readonly<Record<Tier, Amounts>> = {
+  quick: {
+    histories: 60,
+    partitionedHistories: 10,
+    stops: 60,
+    interleavings: 5,
+    manyInterleavings: 5,
+    kills: 10,
+    losses: 10,
+    stress: 5,
+    longStress: 5,
+    nodeHistories: 25,
+  },
+  default: {
+    histories: 150,
+    partitionedHistories: 20,
+    stops: 100,
+    interleavings: 20,
+    manyInterleavings: 20,
+    kills: 40,
+    losses: 40,
+    stress: 10,
+    longStress: 10,
+    nodeHistories: 60,
+  },
+  all: {
+    histories: 600,
+    partitionedHistories: 60,
+    stops: 500,
+    interleavings: 100,
+    manyInterleavings: 300,
+    kills: 200,
+    losses: 120,
+    stress: 20,
+    longStress: 60,
+    nodeHistories: 300,
+  },
+}
+
+/** Tests that start programs, compile a project or draw for long: minutes of unit tests that are not about a line of code. */
+const slow = ['drivers-guide', 'examples', 'prisma-types', 'sqlite-beside-worker', 'thread-bundle', 'timer-command']
+const unit = 'test/unit/*.test.ts'
+const all = 'test/{conformance,properties,faults,e2e,plans}/*.test.ts'
+
+interface Files {
+  readonly include: string[]
+  readonly exclude: string[]
+}
+
+const whole = (name: string): Files => ({ include: [all], exclude: excludedFrom(name) })
+
+/** The test files of each project of a tier. */
+const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<Record<string, Files>>>> = {
+  quick: () => ({
+    unit: {
+      include: [unit],
+      exclude: [...slow, 'jobs-property', 'calendar-property'].map((name) => `test/unit/${name}.test.ts`),
+    },
+    'sqlite-memory': { include: ['test/{conformance,properties,e2e}/*.test.ts'], exclude: excludedFrom('sqlite-memory') },
+  }),
+  default: () => ({
+    unit: { include: [unit], exclude: ['drivers-guide', 'prisma-types'].map((name) => `test/unit/${name}.test.ts`) },
+    'sqlite-memory': whole('sqlite-memory'),
+    // What one connection cannot be asked.
+    'sqlite-file': {
+      include: ['test/{faults,conformance,properties,e2e}/*.test.ts'],
+      exclude: [
+        ...excludedFrom('sqlite-file'),
+        `test/{conformance,properties}/!(busy|hammer).test.ts`,
+        'test/e2e/!(cli|cli-database|thread|wake).test.ts',
+      ],
+    },
+    'postgres-18': whole('postgres-18'),
+    // Rights and partitions, which the other project has none of.
+    'postgres-partitioned': {
+      include: ['test/conformance/{grants,partition}.test.ts'],
+      exclude: excludedFrom('postgres-partitioned'),
+    },
+  }),
+  all: (environment) => ({
+    unit: { include: [unit], exclude: [] },
+    ...Object.fromEntries(runnable(environment).map((name) => [name, whole(name)])),
+  }),
+}
+
+export function filesOf(tier: Tier, environment: NodeJS.ProcessEnv): Readonly<Record<string, Files>> {
+  return files[tier](environment)
+}
+
+/** @throws Error if there is no such tier */
+export function tierOf(name: string): Tier {
+  // What vitest and other readers of its configuration say by themselves.
+  if (name === 'test' || name === 'development' || name === 'production') return 'default'
+  if (!Object.hasOwn(amounts, name)) throw new Error(`--mode must be quick, default or all, and is ${name}`)
+  return name as Tier
+}
+
+/** How much of something the tier of this run takes; everything outside of vitest. */
+export function amountOf(what: keyof Amounts): number {
+  return amounts[tierOf(process.env['TASKSTREAM_TIER'] ?? 'all')][what]
+}
