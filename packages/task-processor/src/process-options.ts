@@ -33,7 +33,8 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly retry?: RetryPolicy
   /**
    * How long the handler may take for a batch, in milliseconds, 1 to one day. Then its signal is aborted with TASK_TIMEOUT; tasks that it
-   * has not decided of when it lets go are handed back. Default: for ever, in transactional mode 10 000.
+   * has not decided of when it lets go are handed back. Default: for ever; in transactional mode 10 000, or a third of the lease if that is
+   * less, and with `abortMs` no more than the lease.
    */
   readonly timeoutMs?: number
   /**

@@ -32,7 +32,10 @@ export interface PeriodicTask {
   readonly maxTries?: number
   /** Default `once`. */
   readonly misfire?: Misfire
-  /** An occurrence that is late by more, in whole milliseconds, is not submitted. Default: 60 000 under `skip` and `drop`, otherwise without end. */
+  /**
+   * An occurrence that is late by more than this and `jitterMs` together, in whole milliseconds, is not submitted. Default: 60 000 under `skip` and
+   * `drop`, otherwise without end.
+   */
   readonly lateMs?: number
   /**
    * While the task that was submitted before has not ended: `skip` passes over the occurrence, and goes on with the next; `push` submits it all
