@@ -7,8 +7,8 @@ import type { Timer } from '../timer.ts'
  * - `once`: however many were missed, one task is submitted, for the first of them
  * - `skip`: as `once`, but nothing that is late by more than `lateMs`, 60 s if that is not given
  * - `catch-up`: each is submitted, in order, but for those that are late by more than `lateMs`
- * - `drop`: each is submitted, in order; but if the first is late by more than `lateMs`, 60 s if that is not given, all that were missed are
- *   dropped
+ * - `drop`: each is submitted, in order, where `whileUnfinished` is `push`; but if the first is late by more than `lateMs`, 60 s if that is not
+ *   given, all that were missed are dropped
  */
 export type Misfire = 'once' | 'skip' | 'catch-up' | 'drop'
 
