@@ -1,0 +1,144 @@
+/** What is promised of nodes, timers and the command line, and the tests that try to break it. */
+import type { Guarantee } from './guarantee.ts'
+
+export const guaranteesOfNodes: readonly Guarantee[] = [
+  {
+    promise:
+      'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
+    tests: ['e2e/starting'],
+  },
+  {
+    promise: 'A listening connection that is lost is told of, and until it is back the node polls as if it had none',
+    tests: ['e2e/wake#listening connection is lost', 'e2e/wake#cannot be looked at any more'],
+  },
+  {
+    promise: 'The report of a stop has each task that was held once, and says of it what the database says',
+    tests: ['properties/stop-report'],
+  },
+  {
+    promise: 'A handler that ignores its time, or a stop, cannot overwrite what was decided without it',
+    tests: ['e2e/time#takes tasks from a handler', 'e2e/node#hands back what a handler keeps'],
+  },
+  { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
+  {
+    promise: 'An occurrence of a timer is submitted once, in the transaction that moves the timer on; rivals pass over it',
+    tests: [
+      'conformance/periodic#undone with the transaction',
+      'conformance/periodic#submitted once for an occurrence',
+      'conformance/periodic-rivals',
+      'e2e/periodic#submits every occurrence',
+    ],
+  },
+  {
+    promise: 'Missed occurrences are made up for as the timer says; an unfinished task is not overtaken',
+    tests: [
+      'conformance/periodic#make up for what was missed',
+      'conformance/periodic#skip to the next occurrence',
+      'conformance/periodic-unfinished',
+    ],
+  },
+  {
+    promise: 'A timer that is changed while an occurrence is due still submits it, unless the change says otherwise',
+    tests: ['conformance/periodic-edits'],
+  },
+  {
+    promise: 'A timer that has much to catch up with keeps no other waiting',
+    tests: ['e2e/periodic#keeps no timer waiting'],
+  },
+  { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
+  {
+    promise: 'The command line works on no tables but those of its release, makes no file by mistake, and prints no password',
+    tests: [
+      'e2e/cli-database#works on no tables but those of its release',
+      'e2e/cli-database#makes no file by mistake',
+      'e2e/cli-database#prints no password',
+    ],
+  },
+  {
+    promise: 'What has ended is purged once it was kept for its time, state by state, and nothing else',
+    tests: [
+      'e2e/node-topics#purges what has ended',
+      'conformance/clean#purge deletes what has ended',
+      'conformance/clean#purge by state',
+    ],
+  },
+  {
+    promise:
+      'A lease counts from the sending of its last heartbeat; when it is over handlers are asked to let go, and nothing is polled until it holds again',
+    tests: [
+      'e2e/lease#is counted from the sending',
+      'e2e/lease#that runs out has everything let go',
+      'e2e/wake#aborts its handlers when no heartbeat',
+    ],
+  },
+  {
+    promise:
+      'A node is woken by what another connection commits, loses no wake-up, and never sleeps past the time at which a task is due',
+    tests: [
+      'e2e/wake#is woken by a push of another connection',
+      'e2e/wake#does not sleep past',
+      'e2e/time#wakes for the next due task',
+      'e2e/time#never loses a wake-up',
+      'e2e/wake#is told of changes that commit',
+    ],
+  },
+  {
+    promise: 'A stop lets handlers finish within the grace, then asks them to let go, then hands back what they leave',
+    tests: [
+      'e2e/node#lets what is held finish',
+      'e2e/node#asks handlers to let go',
+      'e2e/node#hands back unhandled',
+      'e2e/wake#ends in order when its process',
+    ],
+  },
+  {
+    promise:
+      'A handler that takes too long is asked to let go; what it has done is completed, and the rest goes by the policy or is handed back',
+    tests: [
+      'e2e/time#asks a handler that takes too long',
+      'e2e/time#completes what a handler of single tasks',
+      'e2e/each-task#asks a task that takes too long',
+    ],
+  },
+  {
+    promise: 'No more batches are at work, or polled, than limiter, concurrency and buffer allow',
+    tests: [
+      'e2e/manager#holds a token of its limiter',
+      'e2e/small-batches#are polled several at a time',
+      'e2e/small-batches#are polled one by one',
+      'e2e/buffering#keeps batches at hand',
+    ],
+  },
+  {
+    promise: 'A stream brings tasks in order; what is left undecided fails, or is handed back when the loop is left',
+    tests: ['e2e/stream#brings the tasks', 'e2e/stream#fails what was left undecided'],
+  },
+  {
+    promise:
+      'What many submit at once is pushed together, each with the outcome it would have had alone, in the order of its calls',
+    tests: ['e2e/submit#pushes what many submit', 'e2e/submit#gives each submission', 'e2e/submit#refuses the bad ones alone'],
+  },
+  {
+    promise: 'What contexts write and steps push is there with the completion, for tasks that are still held, or not at all',
+    tests: [
+      'e2e/pipeline#write with the completion',
+      'e2e/pipeline#are not asked when nothing is held',
+      'e2e/pipeline-pushes#is there with the completion',
+      'e2e/pipeline-pushes#is not there when the completing transaction',
+    ],
+  },
+  {
+    promise:
+      'A topic that is paused stops in every node, and starts in every node again; it is stored for nodes that start later',
+    tests: [
+      'e2e/activation#stops and starts in every node',
+      'e2e/activation#stores what it was told',
+      'e2e/activation#runs at the start of its node',
+      'conformance/activation',
+    ],
+  },
+  {
+    promise: 'Jobs that are kept in the database outlive the process that has scheduled them',
+    tests: ['e2e/persisted-jobs#outlive the process', 'e2e/persisted-jobs#run as often as they are told'],
+  },
+]

@@ -1,0 +1,64 @@
+/** The tables of docs/guarantees.md. */
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { engineNames, factsOf } from '../engines/registry.ts'
+import { cellOf, matches } from './cells.ts'
+import type { Cell, Ran } from './cells.ts'
+import { evidenceOf } from './guarantee.ts'
+import { sections } from './guarantees.ts'
+import { requirements } from './requirements.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+/** More of them would be read by nobody. */
+const named = 6
+
+/** Each promise on each engine; below it, what was not tried of those that are kept in part. */
+export function guaranteesTable(tests: readonly Ran[], engines: readonly string[]): string {
+  const notes: string[] = []
+  const noteOf = (text: string): number => {
+    if (!notes.includes(text)) notes.push(text)
+    return notes.indexOf(text) + 1
+  }
+  const heads = ['', ...engineNames.map((name) => factsOf(name).title)]
+  const tables = sections.flatMap(({ title, guarantees }) => {
+    const rows = guarantees.map(({ promise, tests: references }) => {
+      const evidence = evidenceOf(references)
+      return [
+        promise,
+        ...engineNames.map((name) => (engines.includes(name) ? said(cellOf(tests, name, evidence), noteOf) : 'not run')),
+      ]
+    })
+    return [`### ${title}`, '', table(heads, rows), '']
+  })
+  const list = notes.map((note, index) => `${index + 1}. <a id="not-tried-${index + 1}"></a>${note}`)
+  return [...tables, '### Not tried, where a promise is kept in part', '', ...list].join('\n')
+}
+
+function said(cell: Cell, noteOf: (text: string) => number): string {
+  if (cell.kind === 'not asked') return '–'
+  if (cell.kind === 'broken') return '**broken**'
+  if (cell.kind === 'kept') return link('kept', cell.test)
+  const { missing } = cell
+  const more = missing.length > named ? `; and ${missing.length - named} more` : ''
+  const number = noteOf(missing.slice(0, named).join('; ') + more)
+  return `${link('in part', cell.test)} [${number}](#not-tried-${number})`
+}
+
+export function requirementsTable(tests: readonly Ran[]): string {
+  const rows = requirements.map(({ number, about, tests: references = [], note = '' }) => {
+    const found = references.flatMap((reference) => tests.find((test) => matches(test, reference)) ?? [])
+    const links = new Set(found.map((test) => link(basename(test.file), test)))
+    return [String(number), about, [...links].join(', ') || 'none', note]
+  })
+  return ['## The repository, requirement by requirement', '', table(['', 'requirement', 'tests', 'note'], rows)].join('\n')
+}
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+function link(text: string, { file }: Ran): string {
+  const own = `test/${file}.test.ts`
+  const suite = `packages/task-testing/src/suite/${basename(file)}.ts`
+  return `[${text}](../${existsSync(join(root, own)) ? own : suite})`
+}

@@ -1,0 +1,55 @@
+/** The table of guarantees says of an engine only what ran there. */
+import { describe, expect, test } from 'vitest'
+import { cellOf } from '../guarantees/cells.ts'
+import type { Cell, Ran } from '../guarantees/cells.ts'
+import { anyOf, evidenceOf, own } from '../guarantees/guarantee.ts'
+import type { Guarantee } from '../guarantees/guarantee.ts'
+
+const ran = (engine: string, name: string, state: Ran['state'] = 'passed', file = 'conformance/push'): Ran => ({
+  engine,
+  file,
+  name,
+  state,
+})
+const cell = (tests: readonly Ran[], ...references: Guarantee['tests']): Cell['kind'] =>
+  cellOf(tests, 'here', evidenceOf(references)).kind
+const missing = (tests: readonly Ran[], ...references: Guarantee['tests']): readonly string[] => {
+  const found = cellOf(tests, 'here', evidenceOf(references))
+  return found.kind === 'in part' ? found.missing : []
+}
+
+describe('a promise is', () => {
+  test('kept where every test of it ran and passed', () => {
+    expect(cell([ran('here', 'push a'), ran('there', 'push a')], 'conformance/push#a')).toBe('kept')
+  })
+
+  test('kept in part where a test ran on another engine only, and that is said', () => {
+    const tests = [ran('here', 'push a'), ran('there', 'push a'), ran('there', 'push a, beside a rival')]
+    expect(cell(tests, 'conformance/push#push a')).toBe('in part')
+    expect(missing(tests, 'conformance/push#push a')).toEqual(['push a, beside a rival'])
+  })
+
+  test('kept in part where a test was skipped, with its reason', () => {
+    const tests = [ran('here', 'push a'), { ...ran('here', 'push b', 'skipped'), note: 'one writer' }, ran('there', 'push b')]
+    expect(missing(tests, 'conformance/push')).toEqual(['push b (one writer)'])
+  })
+
+  test('kept in part where one of its tests is of no engine like this one', () => {
+    const tests = [ran('here', 'push a'), ran('there', 'killed', 'passed', 'faults/kill')]
+    expect(missing(tests, 'conformance/push', 'faults/kill')).toEqual(['killed'])
+  })
+
+  test('broken where one test failed, whatever else passed', () => {
+    expect(cell([ran('here', 'push a'), ran('here', 'push b', 'failed')], 'conformance/push')).toBe('broken')
+  })
+
+  test('not asked where no test of it ran', () => {
+    expect(cell([ran('there', 'push a'), ran('here', 'push b', 'skipped')], 'conformance/push')).toBe('not asked')
+  })
+
+  test('kept by other words for the same thing, or by tests that each engine has of its own', () => {
+    const tests = [ran('here', 'is killed', 'passed', 'faults/mysql'), ran('there', 'crashes', 'passed', 'faults/server-crash')]
+    expect(cell(tests, anyOf('faults/server-crash', 'faults/mysql'))).toBe('kept')
+    expect(cell([ran('here', 'pg: push'), ran('there', 'mysql2: push')], own('conformance/push'))).toBe('kept')
+  })
+})
