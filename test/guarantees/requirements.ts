@@ -13,7 +13,7 @@ export const requirements: readonly Requirement[] = [
   {
     number: 3,
     about: 'what is known of a task',
-    tests: ['conformance/catalog#task finds the task', 'conformance/values#dates everything'],
+    tests: ['conformance/catalog#task finds the task', 'conformance/given-clock#dates everything'],
   },
   { number: 4, about: 'the numbers of states', tests: ['unit/task-state#states are stored as these numbers'] },
   { number: 5, about: 'results and their priority', tests: ['unit/task-state', 'unit/task-decision#takes the weightier result'] },
@@ -161,7 +161,7 @@ export const requirements: readonly Requirement[] = [
   {
     number: 45,
     about: "the database's clock, in UTC",
-    tests: ['conformance/values#keep the instant', 'conformance/catalog#by the clock of the database'],
+    tests: ['conformance/values#keep the instant', 'conformance/delayed#by the clock of the database'],
   },
   {
     number: 46,
