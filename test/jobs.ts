@@ -1,3 +1,4 @@
+/** What the tests of jobs share: a scheduler on a clock that the test moves. */
 import { JobScheduler } from '@taskstream/task-scheduler'
 import type { JobContext, JobFunction, JobLogEntry, JobSchedulerOptions } from '@taskstream/task-scheduler'
 import { testClock } from '@taskstream/task-testing'

@@ -1,3 +1,4 @@
+/** Tests that only some engines are asked. */
 import { test } from 'vitest'
 import { isPostgres, subjectName } from './subject.ts'
 

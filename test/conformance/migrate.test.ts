@@ -1,3 +1,4 @@
+/** Migrations apply each step once, and never touch tables of a later release. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/** Of several tasks of an identifier in one push, those are listed that a poll may take. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'

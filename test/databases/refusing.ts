@@ -1,3 +1,4 @@
+/** A server that refuses whoever connects. */
 import { createServer, connect } from 'node:net'
 import type { Server, Socket } from 'node:net'
 

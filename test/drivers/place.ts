@@ -1,3 +1,4 @@
+/** A database or a schema that only one driver migrates. */
 import { raw } from '@taskstream/task-sql'
 import type { Subject } from '../subject.ts'
 

@@ -1,3 +1,4 @@
+/** A topic that is paused stops in every node, and starts in every node again. */
 import type { Activation, TaskNotifier } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** A buffer keeps batches at hand, no more than it may, and hands back what it does not use. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'

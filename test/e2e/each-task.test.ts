@@ -1,3 +1,4 @@
+/** A handler of single tasks decides each for itself. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TaskError } from '@taskstream/task-api'
 import { byError, eachTask, fixed, never } from '@taskstream/task-processor'

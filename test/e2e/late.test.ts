@@ -1,3 +1,4 @@
+/** A handler that comes too late changes nothing. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { HandlerContext } from '@taskstream/task-processor'

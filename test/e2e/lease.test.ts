@@ -1,3 +1,4 @@
+/** What a node holds it holds by its lease, and no longer. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { eachTask, systemClock } from '@taskstream/task-processor'

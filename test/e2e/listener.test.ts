@@ -1,3 +1,4 @@
+/** Listeners are told what happens, in order, and cannot disturb it. */
 import { channel, tracingChannel } from 'node:diagnostics_channel'
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

@@ -1,3 +1,4 @@
+/** A manager takes batches, gives them to a handler and completes them. */
 import { TaskDecision, TaskDecisionError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

@@ -1,3 +1,4 @@
+/** The topics of a node do not disturb each other, and are kept clean. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

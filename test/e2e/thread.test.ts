@@ -1,3 +1,4 @@
+/** A heartbeat from a thread of its own keeps a lease while a handler computes. */
 import { eachTask } from '@taskstream/task-processor'
 import type { HeartbeatThread } from '@taskstream/task-processor'
 import { beforeAll, describe, expect, test } from 'vitest'

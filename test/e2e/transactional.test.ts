@@ -1,3 +1,4 @@
+/** In transactional mode tasks are polled, handled and completed in one transaction. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskError, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

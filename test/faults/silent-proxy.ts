@@ -1,3 +1,4 @@
+/** A proxy before a server that can fall silent: connections stay open, and nothing more comes. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'

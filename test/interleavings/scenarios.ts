@@ -1,3 +1,4 @@
+/** What a few connections do, whose statements are run in every order. */
 import type { Scenario } from './scenario.ts'
 
 /** The first polls of a topic learn where it begins, and then poll in the short way. */

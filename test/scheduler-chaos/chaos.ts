@@ -1,3 +1,4 @@
+/** Schedulers that are killed at any moment; in the end every occurrence is counted. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

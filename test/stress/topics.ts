@@ -1,3 +1,4 @@
+/** The topics of a run under stress: what each holds, and what must be there in the end. */
 import type { TopicOptions } from '@taskstream/task-api'
 import type { Subject } from '../subject.ts'
 

@@ -1,3 +1,4 @@
+/** Handlers and work are given the types of this driver: compiled, never run. */
 import { TaskDecision } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'

@@ -1,3 +1,4 @@
+/** A transaction learns that it is given up through its signal, and pays for one only when it asks. */
 import { getEventListeners } from 'node:events'
 import { abortedBy, abortOf, LazyAbortController } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/postgres'

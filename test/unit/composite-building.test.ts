@@ -1,3 +1,4 @@
+/** A composite that could not run is refused when it is built, with what is wrong with it. */
 import { supplementToken, TaskDecision } from '@taskstream/task-api'
 import { composite } from '@taskstream/task-processor'
 import type { Composite } from '@taskstream/task-processor'

@@ -1,3 +1,4 @@
+/** A composite that is closed waits for its batches, and opens no more of them than it may. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { composite, exponential, handleBatch } from '@taskstream/task-processor'

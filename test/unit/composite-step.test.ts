@@ -1,3 +1,4 @@
+/** A step of single tasks handles so many at a time, and each fails alone. */
 import { TaskDecision, TaskDecisionError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { composite } from '@taskstream/task-processor'

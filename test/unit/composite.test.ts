@@ -1,3 +1,4 @@
+/** A composite runs its steps in the order of their graph, and decides each task once. */
 import { duplicates, partialBatch, supplementToken, TaskDecision, TaskSupplement } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { composite } from '@taskstream/task-processor'

@@ -1,3 +1,4 @@
+/** Documents have nobody run what is not ours. */
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'

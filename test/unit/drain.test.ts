@@ -1,3 +1,4 @@
+/** `drain` of task-testing handles all that is ready as a node would, and waits for nothing. */
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask, exponential } from '@taskstream/task-processor'
 import type { RetryPolicy, TaskHandler } from '@taskstream/task-processor'

@@ -1,3 +1,4 @@
+/** A connection that the server ends as it becomes ready fails its transaction, not the process. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+/** Jobs notice that the wall clock was set. */
 import { calendar } from '@taskstream/task-scheduler'
 import type { JobLatePolicy } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** Listeners of jobs are told of each run and of its end, and cannot disturb it. */
 import { every, JobListener } from '@taskstream/task-scheduler'
 import type { JobContext, JobListenerOptions } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'

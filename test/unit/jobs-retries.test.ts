@@ -1,3 +1,4 @@
+/** A job that fails is run again by its policy. */
 import { byError, exponential, fixed, never } from '@taskstream/task-processor'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** A stop of jobs lets runs finish, asks them to end, and starts no others. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { JobScheduler } from '@taskstream/task-scheduler'
 import type { JobFunction } from '@taskstream/task-scheduler'

@@ -1,3 +1,4 @@
+/** A limiter serves as many as it has slots for, in the order of asking. */
 import { bound, prioritizing, unlimited } from '@taskstream/task-processor'
 import type { TaskLimiter } from '@taskstream/task-processor'
 import fc from 'fast-check'

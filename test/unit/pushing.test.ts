@@ -1,3 +1,4 @@
+/** What steps push is collected, and pushed with the completion in as few statements as it takes. */
 import { composite, pushing, tagging } from '@taskstream/task-processor'
 import type { Creations, Pushes, Pushing } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'

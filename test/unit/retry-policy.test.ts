@@ -1,3 +1,4 @@
+/** A retry policy says how long to wait, within its limits. */
 import type { HeldTask, TaskLease } from '@taskstream/task-api'
 import { byError, exponential, fixed, linear, never } from '@taskstream/task-processor'
 import type { RetryPolicy } from '@taskstream/task-processor'

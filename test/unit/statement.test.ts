@@ -1,3 +1,4 @@
+/** Values never become part of a text. */
 import { join, nothing, raw, render, sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 

@@ -1,3 +1,4 @@
+/** Decisions are merged, explained and stored alike. */
 import { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'

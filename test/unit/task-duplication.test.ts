@@ -1,3 +1,4 @@
+/** Delegates that decide groups of duplicates, and outdated tasks. */
 import { duplicates, isCompleted, supplementToken, TaskSupplement } from '@taskstream/task-api'
 import type { Task, TaskDecision } from '@taskstream/task-api'
 import { describe, expect, expectTypeOf, test } from 'vitest'

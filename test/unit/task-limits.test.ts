@@ -1,3 +1,4 @@
+/** Checks take what every engine can keep, and nothing else. */
 import {
   checkDuration,
   checkInstant,

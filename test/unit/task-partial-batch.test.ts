@@ -1,3 +1,4 @@
+/** A delegate of part of a batch sees what matches, and decides of nothing else. */
 import { partialBatch, TaskDecision, TaskDecisionError } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import type { BatchHandler } from '@taskstream/task-processor'

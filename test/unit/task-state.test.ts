@@ -1,3 +1,4 @@
+/** States are stored as numbers that never change. */
 import { isCompleted, stateNumber, stateOf, taskReasons, taskResults, taskStates } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 

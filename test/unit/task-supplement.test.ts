@@ -1,3 +1,4 @@
+/** Supplements of a task come back by their token, for that task only. */
 import { supplementToken, TaskSupplement } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** A transaction that the database does not answer is given up in time, and not before. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { TaskError } from '@taskstream/task-api'
 import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'

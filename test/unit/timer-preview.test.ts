@@ -1,3 +1,4 @@
+/** A preview shows when a timer elapses, and what changes of clocks do to it. */
 import { calendar, cron, every, preview } from '@taskstream/task-scheduler'
 import type { PreviewEntry, Timer } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'

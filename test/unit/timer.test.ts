@@ -1,3 +1,4 @@
+/** Intervals and instants as timers: when they elapse, and which are refused. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TaskError } from '@taskstream/task-api'

@@ -1,3 +1,4 @@
+/** A topic is active or not for whoever looks. */
 import type { Activation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, useFixture } from './fixture.ts'

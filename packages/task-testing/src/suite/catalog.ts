@@ -1,3 +1,4 @@
+/** Topics are made known, listed, paged and counted. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, PageOptions, TaskCount, TaskInfo, TaskResult } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** Purging and destroying remove what they say, and nothing else. */
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

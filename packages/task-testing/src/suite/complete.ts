@@ -1,3 +1,4 @@
+/** A completion takes effect for what is still held, and says what was lost. */
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskInfo, TaskLease } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** A task that is past its deadline is filtered, and never handed out. */
 import { TaskDecision } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, names, useFixture } from './fixture.ts'

@@ -1,3 +1,4 @@
+/** A push appends to older tasks of its identifier, or takes their place. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

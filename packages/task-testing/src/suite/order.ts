@@ -1,3 +1,4 @@
+/** Last in first out, and by priority. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

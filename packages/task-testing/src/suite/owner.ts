@@ -1,3 +1,4 @@
+/** Owners that fall silent lose their tasks; those that beat keep them. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, TaskOwner } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** What `poll` takes, in which order, and what it leaves. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'

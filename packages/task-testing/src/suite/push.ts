@@ -1,3 +1,4 @@
+/** What `push` creates, and what it finds already there. */
 import type { TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'

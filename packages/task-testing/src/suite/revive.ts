@@ -1,3 +1,4 @@
+/** Tasks that have ended are brought back: in their old places, as new ones, or with another result. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   HeldTask,
