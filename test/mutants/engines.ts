@@ -1,0 +1,56 @@
+/** Which tests a mutant is tried on, and which engine they run on. */
+import config from '../../vitest.config.ts'
+import { startEngine } from '../databases/start-engine.ts'
+
+interface Tests {
+  readonly include: readonly string[]
+  readonly exclude: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What no mutant is tried on: it takes long, for other processes, faults of a server, a million rows, or a parser of SQL. */
+const leftOut = [
+  'test/faults/*.test.ts',
+  'test/plans/*.test.ts',
+  'test/unit/documents.test.ts',
+  'test/unit/examples.test.ts',
+  'test/unit/oracle*.test.ts',
+  'test/unit/prisma-types.test.ts',
+  'test/unit/thread-bundle.test.ts',
+]
+/** What is far from a package: a change in it that only these would notice is one that the nearer tests should. */
+const far: Readonly<Record<string, readonly string[]>> = {
+  'task-api': ['test/e2e/**'],
+  'task-sql': ['test/e2e/**'],
+  'task-processor': ['test/conformance/**', 'test/unit/calendar-*', 'test/unit/jobs-*'],
+  'task-scheduler': ['test/properties/**', 'test/unit/composite*'],
+}
+const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts', 'test/unit/timer-command.test.ts']
+
+/** The engine that notices most in the shortest time; undefined: none that is started here runs this file. */
+export function engineOf(file: string): string | undefined {
+  if (file.startsWith('packages/task-cli/')) return 'sqlite-file'
+  if (/oracle|mysql|mariadb/.test(file)) return undefined
+  return /postgres|[/-]pg[-.]/.test(file) ? 'postgres-18' : 'sqlite-memory'
+}
+
+/** As vitest's project of that engine says, and that of what needs no engine. Properties are short, and the same each time. */
+export function testsOf(engine: string, name: string): Tests {
+  const env = { TASKSTREAM_SUBJECT: engine, TASKSTREAM_RUNS: '40', TASKSTREAM_SEED: '1' }
+  if (name === 'task-cli') return { include: commandLine, exclude: [], env }
+  const projects = (config as { test: { projects: { test: Partial<Tests> & { name: string } }[] } }).test.projects
+  const project = projects.find(({ test }) => test.name === engine)
+  if (!project) throw new Error(`there is no project ${engine} in vitest.config.ts`)
+  const unit = projects.find(({ test }) => test.name === 'unit')
+  return {
+    include: [...(unit?.test.include ?? []), ...(project.test.include ?? [])],
+    exclude: [...(project.test.exclude ?? []), ...leftOut, ...(far[name] ?? [])],
+    env: { ...project.test.env, ...env },
+  }
+}
+
+/** Starts its server, where it has one. */
+export async function start(engine: string): Promise<AsyncDisposable> {
+  if (engine.startsWith('postgres')) return startEngine('postgres')
+  return engine === 'mariadb' ? startEngine('mariadb') : new AsyncDisposableStack()
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { atMost, stepsTo, unit } from './steps.ts'
+
+test('a value is at most what it may be', () => {
+  expect(atMost(3, 2)).toBe(2)
+  expect(atMost(1, 2)).toBe(1)
+})
+
+test('steps are counted', () => {
+  expect(`${stepsTo(3)} ${unit}`).toBe('3 steps')
+})

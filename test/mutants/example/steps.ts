@@ -1,0 +1,18 @@
+/** What test/unit/mutants.test.ts changes. */
+
+export function atMost(value: number, most: number): number {
+  if (value > most) return most
+  return value
+}
+
+export function stepsTo(target: number): number {
+  let steps = 0
+  while (steps < target) steps += 1
+  return steps
+}
+
+export const unit = 'steps'
+
+export function neverCalled(): string {
+  return unit.slice(0, 1)
+}

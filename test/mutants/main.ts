@@ -1,0 +1,112 @@
+/**
+ * `npm run mutants -- --package task-sql [--files 'repository/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n --seed s]
+ * [--json file] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with status 1 if a test fails without any change, if a
+ * mark of an equivalent one is wrong, or if one that is marked dies, which `--check-marks` tries.
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, matchesGlob } from 'node:path'
+import { parseArgs } from 'node:util'
+import { SingleBar } from 'cli-progress'
+import { randomOf } from '../interleavings/random.ts'
+import { engineOf, start, testsOf } from './engines.ts'
+import type { Mutant } from './mutant.ts'
+import { survivors, table } from './report.ts'
+import { rehearse, Trial } from './run.ts'
+import type { Outcome } from './run.ts'
+import { Session } from './session.ts'
+import { mutate } from './source.ts'
+
+const { values } = parseArgs({
+  options: {
+    package: { type: 'string' },
+    files: { type: 'string', multiple: true, default: ['**'] },
+    engine: { type: 'string' },
+    tests: { type: 'string', multiple: true },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    'check-marks': { type: 'boolean', default: false },
+  },
+})
+const root = join(import.meta.dirname, '..', '..')
+const sources = new Map<string, string>()
+const outcomes: Outcome[] = []
+const begun = performance.now()
+let failed = false
+
+const folder = `packages/${values.package}/src`
+const files = globSync(`${folder}/**/*.ts`, { cwd: root })
+  .filter((file) => values.files.some((glob) => matchesGlob(file, `${folder}/${glob}`)))
+  .toSorted()
+if (files.length === 0) throw new Error(`--package ${values.package} --files ${values.files.join(' ')}: there is no such file`)
+const byEngine = Map.groupBy(files, (file) => values.engine ?? engineOf(file))
+for (const file of byEngine.get(undefined) ?? [])
+  console.error(`${file} is left out: the engine that runs it is not started here`)
+for (const [engine, some] of byEngine) if (engine !== undefined) await tryAll(engine, some)
+
+console.log(survivors(outcomes, sources))
+console.log(table(outcomes))
+console.log(`${((performance.now() - begun) / 60_000).toFixed(1)} minutes`)
+process.exitCode = failed ? 1 : 0
+
+async function tryAll(engine: string, files: readonly string[]): Promise<void> {
+  const mutants: Mutant[] = []
+  const mutated = new Map<string, string>()
+  for (const file of files) {
+    const source = readFileSync(join(root, file), 'utf8')
+    sources.set(file, source)
+    const { code, mutants: found, wrong } = mutate(file, source, mutants.length + 1)
+    mutants.push(...found)
+    mutated.set(join(root, file), code)
+    if (wrong.length > 0) throw new Error(wrong.join('\n'))
+  }
+  await using _server = await start(engine)
+  const children = values.package === 'task-cli'
+  const tests = testsOf(engine, values.package ?? '')
+  const test = values.tests ? { ...tests, include: values.tests } : tests
+  await using session = await Session.open({ root, test, sources: mutated, children })
+  const rehearsing = bar(`without a change, on ${engine}`, session.files.length)
+  const rehearsal = await rehearse(session, mutants, () => rehearsing.increment())
+  rehearsing.stop()
+  if (rehearsal.red.length > 0) throw new Error(`fails without any change:\n${rehearsal.red.join('\n')}`)
+
+  const trial = new Trial(session, rehearsal, mutants.length)
+  const chosen = sample(mutants)
+  const trying = bar(`${chosen.length} of ${mutants.length} mutants`, chosen.length)
+  for (const mutant of chosen) {
+    const marked = mutant.equivalent !== undefined
+    const outcome: Outcome = marked && !values['check-marks'] ? { mutant, fate: 'equivalent' } : await trial.fateOf(mutant)
+    if (marked && outcome.fate === 'killed') {
+      failed = true
+      console.error(`${mutant.file}:${mutant.line}: marked as equivalent (${mutant.equivalent}), and noticed by ${outcome.by}`)
+    }
+    outcomes.push(marked ? { mutant, fate: 'equivalent' } : outcome)
+    trying.increment({ lived: outcomes.filter(({ fate }) => fate === 'survived' || fate === 'timed out').length })
+    if (values.json && outcomes.length % 25 === 0) write(values.json)
+  }
+  trying.stop()
+  if (values.json) write(values.json)
+}
+
+function write(file: string): void {
+  writeFileSync(file, JSON.stringify(outcomes, undefined, 1))
+}
+
+/** So many of them, drawn by the seed, in their order. */
+function sample(mutants: readonly Mutant[]): readonly Mutant[] {
+  if (values.sample === undefined) return mutants
+  const random = randomOf(Number(values.seed))
+  const drawn = mutants.map((mutant) => ({ mutant, by: random() })).toSorted((left, right) => left.by - right.by)
+  const chosen = new Set(drawn.slice(0, Number(values.sample)).map(({ mutant }) => mutant))
+  return mutants.filter((mutant) => chosen.has(mutant))
+}
+
+function bar(name: string, total: number): SingleBar {
+  const made = new SingleBar({
+    format: `${name} {bar} {value}/{total}, {lived} lived, {eta_formatted}`,
+    noTTYOutput: true,
+    notTTYSchedule: 30_000,
+  })
+  made.start(total, 0, { lived: 0 })
+  return made
+}

@@ -1,0 +1,164 @@
+/** Which mutants die: each is tried on the tests that reach its place, the shortest files first, up to the first that fails. */
+import type { Answer, Job, TestResult } from './job.ts'
+import type { Mutant } from './mutant.ts'
+import type { Session } from './session.ts'
+
+export type Fate = 'killed' | 'survived' | 'timed out' | 'not covered' | 'equivalent'
+
+export interface Outcome {
+  readonly mutant: Mutant
+  readonly fate: Fate
+  /** The test that noticed. */
+  readonly by?: string
+}
+
+interface TestFile {
+  readonly file: string
+  readonly tests: ReadonlyMap<string, TestResult>
+  /** What it takes beside its tests. */
+  readonly loadMs: number
+}
+
+/** The tests that reach a mutant, by file; undefined: all of the file. */
+type Reaching = Map<TestFile, Set<string> | undefined>
+
+export interface Rehearsal {
+  readonly reaching: ReadonlyMap<number, Reaching>
+  /** What fails without any mutant: nothing can be said then. */
+  readonly red: readonly string[]
+}
+
+/** A time-out of vitest's: a hang, which is no test's word. */
+const hung = /^(?:Test|Hook) timed out in /
+/** What a hang may cost: two of them, and the mutant has survived. */
+const mostHangs = 2
+
+/** Runs every test without a mutant, to see which reach what, and how long they take. */
+export async function rehearse(session: Session, mutants: readonly Mutant[], told: (file: string) => void): Promise<Rehearsal> {
+  const reaching = new Map<number, Reaching>()
+  const red: string[] = []
+  for (const file of session.files) {
+    const begun = performance.now()
+    const job = { active: 0, mutants: mutants.length, file, bail: false, testTimeoutMs: 120_000, factTimeoutMs: 30_000 }
+    const answer = await session.ask(job, 600_000)
+    const failures = answer ? failuresOf(answer) : ['does not end']
+    red.push(...failures.map((failure) => `${file}: ${failure}`))
+    if (answer) note(reaching, file, answer, performance.now() - begun)
+    told(file)
+  }
+  return { reaching, red }
+}
+
+function note(reaching: Map<number, Reaching>, file: string, answer: Answer, took: number): void {
+  const tests = new Map(answer.tests.map((test) => [test.id, test]))
+  const testFile = { file, tests, loadMs: Math.max(0, took - sum(answer.tests)) }
+  const of = (id: number): Reaching => {
+    const known = reaching.get(id) ?? new Map()
+    reaching.set(id, known)
+    return known
+  }
+  for (const [test, ids] of Object.entries(answer.inTests)) {
+    for (const id of ids) {
+      const chosen = of(id)
+      chosen.set(testFile, (chosen.get(testFile) ?? new Set()).add(test))
+    }
+  }
+  for (const id of [...answer.onLoad, ...answer.inHooks]) of(id).set(testFile, undefined)
+}
+
+function sum(tests: readonly TestResult[]): number {
+  return tests.reduce((total, { ms }) => total + ms, 0)
+}
+
+function failuresOf({ tests, failed }: Answer): string[] {
+  const failures = tests.flatMap(({ name, passed, error }) => (passed ? [] : [`${name}: ${error?.split('\n')[0]}`]))
+  return failures.length > 0 || failed === undefined ? failures : [failed]
+}
+
+/** Tries mutants, and remembers which files killed the others of their source: they are asked first. */
+export class Trial {
+  readonly #session: Session
+  readonly #count: number
+  readonly #reaching: ReadonlyMap<number, Reaching>
+  readonly #kills = new Map<string, number>()
+  /** How much longer than without a mutant a test may take before it counts as hanging, beside five times as long. */
+  readonly #patienceMs: number
+
+  constructor(
+    session: Session,
+    { reaching }: Rehearsal,
+    count: number,
+    { patienceMs = 5_000 }: { readonly patienceMs?: number } = {},
+  ) {
+    this.#patienceMs = patienceMs
+    this.#session = session
+    this.#reaching = reaching
+    this.#count = count
+  }
+
+  async fateOf(mutant: Mutant): Promise<Outcome> {
+    const reaching = this.#reaching.get(mutant.id)
+    if (!reaching) return { mutant, fate: 'not covered' }
+    let hangs = 0
+    for (const [file, chosen] of this.#inOrder(mutant, reaching)) {
+      const by = await this.#try(mutant, file, chosen)
+      if (by === 'hung') {
+        if (++hangs === mostHangs) break
+      } else if (by !== undefined) {
+        const key = keyOf(mutant, file)
+        this.#kills.set(key, (this.#kills.get(key) ?? 0) + 1)
+        return { mutant, fate: 'killed', by }
+      }
+    }
+    return { mutant, fate: hangs > 0 ? 'timed out' : 'survived' }
+  }
+
+  #inOrder(mutant: Mutant, reaching: Reaching): [TestFile, Set<string> | undefined][] {
+    const cost = ([file, chosen]: [TestFile, Set<string> | undefined]): number =>
+      timeOf(file, chosen) / (1 + 3 * (this.#kills.get(keyOf(mutant, file)) ?? 0))
+    return [...reaching].toSorted((left, right) => cost(left) - cost(right))
+  }
+
+  /** The test that notices; undefined: none does. */
+  async #try(mutant: Mutant, file: TestFile, chosen: Set<string> | undefined): Promise<string | undefined> {
+    const tests = chosen ? [...chosen] : undefined
+    const answer = await this.#ask(mutant.id, file, tests)
+    if (!answer) return 'hung'
+    const failed = answer.tests.find(({ passed, error = '' }) => !passed && !hung.test(error))
+    const failure = failed?.name ?? (answer.failed !== undefined && !hung.test(answer.failed) ? answer.failed : undefined)
+    if (failure === undefined) {
+      if (failuresOf(answer).length === 0) return undefined
+      // What hangs goes on behind the next tests.
+      await this.#session.restart()
+      return 'hung'
+    }
+    // A test that fails for what others left behind has noticed nothing.
+    const again = await this.#ask(0, file, failed ? [failed.id] : tests?.slice(0, 1))
+    if (again && failuresOf(again).length === 0) return failure
+    await this.#session.restart()
+    return this.#try(mutant, file, chosen)
+  }
+
+  #ask(active: number, file: TestFile, tests: readonly string[] | undefined): Promise<Answer | undefined> {
+    const ids = tests ?? [...file.tests.keys()]
+    const slowest = Math.max(0, ...ids.map((id) => file.tests.get(id)?.ms ?? 0))
+    const job: Job = {
+      active,
+      mutants: this.#count,
+      file: file.file,
+      ...(tests && { tests }),
+      bail: true,
+      testTimeoutMs: this.#patienceMs + 5 * slowest,
+      factTimeoutMs: 3_000,
+    }
+    return this.#session.ask(job, 2 * this.#patienceMs + 5 * timeOf(file, new Set(ids)))
+  }
+}
+
+function keyOf(mutant: Mutant, file: TestFile): string {
+  return `${mutant.file} ${file.file}`
+}
+
+function timeOf({ tests, loadMs }: TestFile, chosen: Set<string> | undefined): number {
+  return loadMs + sum(chosen ? [...chosen].flatMap((id) => tests.get(id) ?? []) : [...tests.values()])
+}

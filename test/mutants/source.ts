@@ -1,0 +1,139 @@
+/**
+ * One source with all its mutants in it: each stands beside the original, behind a question of which is active, so that a process that has
+ * loaded it can become any of them.
+ */
+import ts from 'typescript-5.9'
+import { expressionChanges, roleChanges } from './code-changes.ts'
+import { applyMarks } from './marks.ts'
+import { lineOf } from './mutant.ts'
+import type { Change, Mutant } from './mutant.ts'
+
+export interface MutatedSource {
+  readonly code: string
+  readonly mutants: readonly Mutant[]
+  /** What is wrong with the marks. */
+  readonly wrong: readonly string[]
+}
+
+/** How a change is put in: instead of an expression, by leaving out one of a list, or before a body. */
+type Place = 'expression' | 'element' | 'property' | 'body'
+
+/** What the code asks: `globalThis.__mutant(17)`. */
+const question = 'globalThis.__mutant'
+
+export function mutate(file: string, source: string, firstId = 1): MutatedSource {
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
+  const mutants: Mutant[] = []
+
+  const note = ({ operator, start, end, replacement }: Change): number => {
+    const id = firstId + mutants.length
+    mutants.push({ id, file, line: lineOf(source, start), operator, start, end, replacement })
+    return id
+  }
+
+  const render = (node: ts.Node): string => {
+    const start = node.getStart(tree)
+    if (isNotRun(node)) return source.slice(start, node.end)
+    let text = ''
+    let at = start
+    ts.forEachChild(node, (child) => {
+      const from = child.getStart(tree)
+      if (from < at) throw new Error(`${file}:${lineOf(source, from)}: the parts of a node are not in order`)
+      text += source.slice(at, from) + render(child)
+      at = child.end
+    })
+    text += source.slice(at, node.end)
+    for (const place of placesOf(node)) text = put(node, place, text)
+    if (!ts.isExpressionStatement(node)) return text
+    // Without a semicolon before it, a bracket would go on with the line before.
+    return ts.isBlock(node.parent) || ts.isSourceFile(node.parent) || ts.isCaseOrDefaultClause(node.parent)
+      ? `;${text}`
+      : `{${text}}`
+  }
+
+  const put = (node: ts.Node, place: Place, text: string): string => {
+    const start = node.getStart(tree)
+    const without = (operator: string): number => note({ operator, start, end: node.end, replacement: '' })
+    if (place === 'element') return `...(${question}(${without('element')}) ? [] : [${text}])`
+    if (place === 'property') return `...(${question}(${without('property')}) ? {} : {${text}})`
+    if (place === 'body') return `{if (${question}(${without('body')})) return;${text.slice(1)}`
+    const changes = [...expressionChanges(node, tree), ...roleChanges(node, tree)]
+    if (changes.length === 0) return text
+    const others = changes.map((change) => {
+      const instead = source.slice(start, change.start) + change.replacement + source.slice(change.end, node.end)
+      // After a zero, so that what stands in brackets before a colon is not taken for the parameters of a function.
+      return `${question}(${note(change)}) ? (0, ${instead}) : `
+    })
+    return `(${others.join('')}(${text}))`
+  }
+
+  const code = render(tree)
+  return { code: source.slice(0, tree.getStart(tree)) + code, mutants, wrong: applyMarks(file, source, mutants) }
+}
+
+/** Types, names and imports say nothing while the program runs. */
+function isNotRun(node: ts.Node): boolean {
+  return (
+    ts.isTypeNode(node) ||
+    ts.isInterfaceDeclaration(node) ||
+    ts.isTypeAliasDeclaration(node) ||
+    ts.isImportDeclaration(node) ||
+    ts.isExportDeclaration(node) ||
+    ts.isTypeParameterDeclaration(node)
+  )
+}
+
+function placesOf(node: ts.Node): Place[] {
+  const { parent } = node
+  if (!parent) return []
+  if (ts.isBlock(node)) return isBody(node) ? ['body'] : []
+  if (ts.isObjectLiteralElementLike(node)) {
+    return ts.isObjectLiteralExpression(parent) && !ts.isAccessor(node) && !isTarget(parent) ? ['property'] : []
+  }
+  if (!ts.isExpression(node) || !mayStandElsewhere(node)) return []
+  const listed =
+    ts.isArrayLiteralExpression(parent) && parent.elements.length > 1 && !ts.isOmittedExpression(node) && !isTarget(parent)
+  // What is spread stands behind its dots.
+  if (ts.isSpreadElement(node)) return listed ? ['element'] : []
+  return listed ? ['expression', 'element'] : ['expression']
+}
+
+/** A body of several statements, or of one that returns nothing. */
+function isBody({ parent, statements: [first, ...others] }: ts.Block): boolean {
+  if (!ts.isFunctionLike(parent) || ts.isConstructorDeclaration(parent) || !first) return false
+  return others.length > 0 || !(ts.isReturnStatement(first) || ts.isExpressionStatement(first))
+}
+
+/** Whether an expression may be put in brackets, with another beside it. */
+function mayStandElsewhere(node: ts.Expression): boolean {
+  const { parent } = node
+  if (ts.isTaggedTemplateExpression(parent) || ts.isExpressionWithTypeArguments(parent)) return false
+  if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) {
+    if (parent.expression === node) return false
+    if (parent.expression.kind === ts.SyntaxKind.ImportKeyword) return false
+  }
+  if (ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent) || ts.isNonNullExpression(parent)) {
+    if (parent.expression === node && (ts.isOptionalChain(node) || node.kind === ts.SyntaxKind.SuperKeyword)) return false
+  }
+  if (ts.isPostfixUnaryExpression(parent) || ts.isDeleteExpression(parent)) return false
+  if (
+    ts.isPrefixUnaryExpression(parent) &&
+    (parent.operator === ts.SyntaxKind.PlusPlusToken || parent.operator === ts.SyntaxKind.MinusMinusToken)
+  )
+    return false
+  if (ts.isPropertyAssignment(parent) || ts.isPropertyDeclaration(parent) || ts.isMethodDeclaration(parent)) {
+    if (parent.name === node) return false
+  }
+  if (ts.isBindingElement(parent) && parent.propertyName === node) return false
+  return !isTarget(node)
+}
+
+/** What is assigned to. */
+function isTarget(node: ts.Node): boolean {
+  const { parent } = node
+  if (ts.isForOfStatement(parent)) return parent.initializer === node
+  if (ts.isArrayLiteralExpression(parent) || ts.isObjectLiteralElementLike(parent) || ts.isObjectLiteralExpression(parent))
+    return isTarget(parent)
+  if (!ts.isBinaryExpression(parent) || parent.left !== node) return false
+  return /^(?:[-+*/%]|\?\?|\|\||&&|<<|>>)?=$/.test(parent.operatorToken.getText())
+}

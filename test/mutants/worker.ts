@@ -1,0 +1,143 @@
+/**
+ * The process that runs tests, again and again: it stays alive, keeps the sources it has loaded, and becomes one mutant after the other.
+ * A vitest worker, except that its files are given by `Job`s over the channel of the process, one after the other.
+ */
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { RunnerTask, RunnerTestFile, WorkerGlobalState } from 'vitest'
+import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
+import { coverage } from './coverage.ts'
+import type { Answer, Job, TestResult } from './job.ts'
+
+declare global {
+  /** What the mutated sources ask. */
+  var __mutant: (id: number) => boolean
+}
+
+const send = process.send!.bind(process)
+let next: (job: Job) => void = () => {}
+process.on('message', (message: { readonly job?: Job }) => message.job && next(message.job))
+
+init({
+  post: (message) => send(message),
+  on: (listener) => process.on('message', listener),
+  off: (listener) => process.off('message', listener),
+  setup: setupEnvironment,
+  runTests: work,
+  collectTests: () => {},
+})
+
+const folder = process.env['TASKSTREAM_MUTANTS']
+if (folder) process.env['NODE_OPTIONS'] = `--import=${pathToFileURL(join(import.meta.dirname, 'child.ts')).href}`
+
+/** What the processes have left that ended since it was last asked for. */
+function reachedByChildren(): number[] {
+  if (!folder) return []
+  const left = readdirSync(folder).filter((name) => name.startsWith('reached-'))
+  return left.flatMap((name) => {
+    const ids = JSON.parse(readFileSync(join(folder, name), 'utf8')) as number[]
+    rmSync(join(folder, name))
+    return ids
+  })
+}
+
+/** Until a job says that it is the last. */
+async function work(given: WorkerGlobalState, traces: Parameters<typeof runBaseTests>[2]): Promise<void> {
+  for (;;) {
+    const job = await new Promise<Job>((resolve) => {
+      next = resolve
+      send({ ready: true })
+    })
+    if (job.end) return
+    send({ answer: await run(job, given, traces) })
+  }
+}
+
+async function run(job: Job, given: WorkerGlobalState, traces: Parameters<typeof runBaseTests>[2]): Promise<Answer> {
+  const files: RunnerTestFile[] = []
+  const seen = coverage(job.mutants, job.active, reachedByChildren)
+  const config = {
+    ...given.config,
+    // Every file loads its modules anew: what is said or remembered while a module is loaded is the mutant's too.
+    isolate: true,
+    bail: job.bail ? 1 : 0,
+    testTimeout: job.testTimeoutMs,
+    hookTimeout: job.testTimeoutMs,
+    expect: { ...given.config.expect, poll: { ...given.config.expect.poll, timeout: job.factTimeoutMs } },
+  }
+  // Nobody is told what happens: the answer is.
+  const rpc = new Proxy(given.rpc, {
+    get: (target, name) => {
+      if (name === 'onCollected') {
+        return async (collected: RunnerTestFile[]) => {
+          files.push(...collected)
+          seen.loaded()
+        }
+      }
+      if (name === 'getCountOfFailedTests') return async () => 0
+      if (typeof name === 'string' && unheard.has(name)) return async () => {}
+      return Reflect.get(target, name)
+    },
+  })
+  const specification = { filepath: job.file, ...(job.tests && { testIds: [...job.tests] }) }
+  const state = { ...given, rpc, config, ctx: { ...given.ctx, config, rpc, files: [specification] } } as WorkerGlobalState
+  // Whose turn it is, vitest notes here.
+  let current: RunnerTask | undefined
+  Object.defineProperty(state, 'current', {
+    get: () => current,
+    set: (task: RunnerTask | undefined) => {
+      seen.turn(current?.type === 'test' ? current.id : undefined)
+      current = task
+    },
+  })
+  globalThis.__mutant = seen.ask
+  process.env['TASKSTREAM_MUTANT'] = String(job.active)
+  try {
+    await runBaseTests('run', state, traces)
+  } finally {
+    seen.turn()
+    globalThis.__mutant = () => false
+  }
+  return {
+    tests: files.flatMap(resultsOf),
+    failed: files.flatMap(failureOf)[0],
+    ...seen.found(),
+    memory: process.memoryUsage.rss(),
+  }
+}
+
+const unheard = new Set([
+  'onQueued',
+  'onTaskUpdate',
+  'onTaskArtifactRecord',
+  'onCancel',
+  'onUnhandledError',
+  'onUserConsoleLog',
+  'onAfterSuiteRun',
+  'snapshotSaved',
+  'onAsyncLeaks',
+  'onTestModuleDependencies',
+])
+
+function resultsOf(task: RunnerTask): TestResult[] {
+  if (task.type === 'suite') return task.tasks.flatMap(resultsOf)
+  const { state, duration, errors } = task.result ?? {}
+  if (state !== 'pass' && state !== 'fail') return []
+  return [
+    {
+      id: task.id,
+      name: task.fullTestName,
+      passed: state === 'pass',
+      ms: duration ?? 0,
+      ...(errors?.[0] && { error: errors[0].message }),
+    },
+  ]
+}
+
+/** What failed outside of tests: a file that cannot be loaded, a hook. */
+function failureOf(task: RunnerTask): string[] {
+  if (task.type !== 'suite') return []
+  const own = task.result?.state === 'fail' ? (task.result.errors ?? []).map(({ message }) => message) : []
+  return [...own, ...task.tasks.flatMap(failureOf)]
+}
