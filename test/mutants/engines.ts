@@ -18,11 +18,12 @@ const leftOut = [
   'test/unit/prisma-types.test.ts',
   'test/unit/thread-bundle.test.ts',
 ]
+const timers = ['test/unit/{calendar,jobs,timer,zones}*.test.ts']
 /** What is far from a package: a change in it that only these would notice is one that the nearer tests should. */
 const far: Readonly<Record<string, readonly string[]>> = {
-  'task-api': ['test/e2e/**'],
-  'task-sql': ['test/e2e/**'],
-  'task-processor': ['test/conformance/**', 'test/unit/calendar-*', 'test/unit/jobs-*'],
+  'task-api': ['test/e2e/**', ...timers],
+  'task-sql': ['test/e2e/**', ...timers],
+  'task-processor': ['test/conformance/**', ...timers],
   'task-scheduler': ['test/properties/**', 'test/unit/composite*'],
 }
 const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts', 'test/unit/timer-command.test.ts']

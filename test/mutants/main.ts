@@ -4,7 +4,7 @@
  * mark of an equivalent one is wrong, or if one that is marked dies, which `--check-marks` tries.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, matchesGlob } from 'node:path'
+import { basename, join, matchesGlob } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { randomOf } from '../interleavings/random.ts'
@@ -65,14 +65,14 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
   const tests = testsOf(engine, values.package ?? '')
   const test = values.tests ? { ...tests, include: values.tests } : tests
   await using session = await Session.open({ root, test, sources: mutated, children })
-  const rehearsing = bar(`without a change, on ${engine}`, session.files.length)
-  const rehearsal = await rehearse(session, mutants, () => rehearsing.increment())
+  const rehearsing = bar(`without a change, on ${engine}`, session.files.length, '{file}')
+  const rehearsal = await rehearse(session, mutants, (file) => rehearsing.increment({ file: basename(file) }))
   rehearsing.stop()
   if (rehearsal.red.length > 0) throw new Error(`fails without any change:\n${rehearsal.red.join('\n')}`)
 
   const trial = new Trial(session, rehearsal, mutants.length)
   const chosen = sample(mutants)
-  const trying = bar(`${chosen.length} of ${mutants.length} mutants`, chosen.length)
+  const trying = bar(`${chosen.length} of ${mutants.length} mutants`, chosen.length, '{lived} lived, {eta_formatted}')
   for (const mutant of chosen) {
     const marked = mutant.equivalent !== undefined
     const outcome: Outcome = marked && !values['check-marks'] ? { mutant, fate: 'equivalent' } : await trial.fateOf(mutant)
@@ -101,12 +101,8 @@ function sample(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter((mutant) => chosen.has(mutant))
 }
 
-function bar(name: string, total: number): SingleBar {
-  const made = new SingleBar({
-    format: `${name} {bar} {value}/{total}, {lived} lived, {eta_formatted}`,
-    noTTYOutput: true,
-    notTTYSchedule: 30_000,
-  })
-  made.start(total, 0, { lived: 0 })
+function bar(name: string, total: number, payload: string): SingleBar {
+  const made = new SingleBar({ format: `${name} {bar} {value}/{total} ${payload}`, noTTYOutput: true, notTTYSchedule: 30_000 })
+  made.start(total, 0, { file: '', lived: 0 })
   return made
 }

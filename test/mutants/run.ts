@@ -81,6 +81,8 @@ export class Trial {
   readonly #count: number
   readonly #reaching: ReadonlyMap<number, Reaching>
   readonly #kills = new Map<string, number>()
+  /** Whose tests need each other: all of them are run. */
+  readonly #dependent = new Set<TestFile>()
   /** How much longer than without a mutant a test may take before it counts as hanging, beside five times as long. */
   readonly #patienceMs: number
 
@@ -120,8 +122,8 @@ export class Trial {
   }
 
   /** The test that notices; undefined: none does. */
-  async #try(mutant: Mutant, file: TestFile, chosen: Set<string> | undefined): Promise<string | undefined> {
-    const tests = chosen ? [...chosen] : undefined
+  async #try(mutant: Mutant, file: TestFile, chosen: Set<string> | undefined, retried = false): Promise<string | undefined> {
+    const tests = [...file.tests.keys()].filter((id) => !chosen || this.#dependent.has(file) || chosen.has(id))
     const answer = await this.#ask(mutant.id, file, tests)
     if (!answer) return 'hung'
     const failed = answer.tests.find(({ passed, error = '' }) => !passed && !hung.test(error))
@@ -132,26 +134,28 @@ export class Trial {
       await this.#session.restart()
       return 'hung'
     }
-    // A test that fails for what others left behind has noticed nothing.
-    const again = await this.#ask(0, file, failed ? [failed.id] : tests?.slice(0, 1))
+    // A test that fails for what others left behind, or for others that were left out, has noticed nothing.
+    const again = await this.#ask(0, file, failed ? tests.slice(0, tests.indexOf(failed.id) + 1) : tests.slice(0, 1))
     if (again && failuresOf(again).length === 0) return failure
     await this.#session.restart()
-    return this.#try(mutant, file, chosen)
+    if (retried && this.#dependent.has(file))
+      throw new Error(`${file.file} fails without any change: ${again && failuresOf(again).join('; ')}`)
+    if (retried) this.#dependent.add(file)
+    return this.#try(mutant, file, chosen, true)
   }
 
-  #ask(active: number, file: TestFile, tests: readonly string[] | undefined): Promise<Answer | undefined> {
-    const ids = tests ?? [...file.tests.keys()]
-    const slowest = Math.max(0, ...ids.map((id) => file.tests.get(id)?.ms ?? 0))
+  #ask(active: number, file: TestFile, tests: readonly string[]): Promise<Answer | undefined> {
+    const slowest = Math.max(0, ...tests.map((id) => file.tests.get(id)?.ms ?? 0))
     const job: Job = {
       active,
       mutants: this.#count,
       file: file.file,
-      ...(tests && { tests }),
+      tests,
       bail: true,
       testTimeoutMs: this.#patienceMs + 5 * slowest,
       factTimeoutMs: 3_000,
     }
-    return this.#session.ask(job, 2 * this.#patienceMs + 5 * timeOf(file, new Set(ids)))
+    return this.#session.ask(job, 2 * this.#patienceMs + 5 * timeOf(file, new Set(tests)))
   }
 }
 
