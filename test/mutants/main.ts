@@ -1,13 +1,14 @@
 /**
  * `npm run mutants -- --package task-sql [--files 'repository/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n --seed s]
- * [--json file] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with status 1 if a test fails without any change, if a
- * mark of an equivalent one is wrong, or if one that is marked dies, which `--check-marks` tries.
+ * [--json file] [--again file] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with
+ * status 1 if a test fails without any change, if a mark of an equivalent one is wrong, or if one that is marked dies, which `--check-marks` tries.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, matchesGlob } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { randomOf } from '../interleavings/random.ts'
+import { before } from './again.ts'
 import { engineOf, start, testsOf } from './engines.ts'
 import type { Mutant } from './mutant.ts'
 import { survivors, table } from './report.ts'
@@ -25,12 +26,14 @@ const { values } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     json: { type: 'string' },
+    again: { type: 'string' },
     'check-marks': { type: 'boolean', default: false },
   },
 })
 const root = join(import.meta.dirname, '..', '..')
 const sources = new Map<string, string>()
 const outcomes: Outcome[] = []
+const earlier = values.again === undefined ? undefined : before(values.again)
 const begun = performance.now()
 let failed = false
 
@@ -71,11 +74,14 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
   if (rehearsal.red.length > 0) throw new Error(`fails without any change:\n${rehearsal.red.join('\n')}`)
 
   const trial = new Trial(session, rehearsal, mutants.length)
-  const chosen = sample(mutants)
+  const known = new Map(mutants.map((mutant) => [mutant, earlier?.find(mutant)]))
+  const chosen = earlier ? mutants.filter((mutant) => known.get(mutant)) : sample(mutants)
   const trying = bar(`${chosen.length} of ${mutants.length} mutants`, chosen.length, '{lived} lived, {eta_formatted}')
   for (const mutant of chosen) {
     const marked = mutant.equivalent !== undefined
-    const outcome: Outcome = marked && !values['check-marks'] ? { mutant, fate: 'equivalent' } : await trial.fateOf(mutant)
+    const dead = known.get(mutant)?.fate === 'killed' ? known.get(mutant) : undefined
+    const outcome: Outcome =
+      marked && !values['check-marks'] ? { mutant, fate: 'equivalent' } : dead ? { ...dead, mutant } : await trial.fateOf(mutant)
     if (marked && outcome.fate === 'killed') {
       failed = true
       console.error(`${mutant.file}:${mutant.line}: marked as equivalent (${mutant.equivalent}), and noticed by ${outcome.by}`)

@@ -5,7 +5,7 @@
 import ts from 'typescript-5.9'
 import { expressionChanges, roleChanges } from './code-changes.ts'
 import { applyMarks } from './marks.ts'
-import { lineOf } from './mutant.ts'
+import { keyOf, lineOf } from './mutant.ts'
 import type { Change, Mutant } from './mutant.ts'
 
 export interface MutatedSource {
@@ -25,9 +25,11 @@ export function mutate(file: string, source: string, firstId = 1): MutatedSource
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
   const mutants: Mutant[] = []
 
-  const note = ({ operator, start, end, replacement }: Change): number => {
+  const note = (change: Change): number => {
+    const { operator, start, end, replacement } = change
     const id = firstId + mutants.length
-    mutants.push({ id, file, line: lineOf(source, start), operator, start, end, replacement })
+    const key = keyOf(file, source, change, mutants)
+    mutants.push({ id, file, line: lineOf(source, start), key, operator, start, end, replacement })
     return id
   }
 
