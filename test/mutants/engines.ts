@@ -1,6 +1,6 @@
 /** Which tests a mutant is tried on, and which engine they run on. */
-import config from '../../vitest.config.ts'
 import { startEngine } from '../databases/start-engine.ts'
+import { filesOf } from '../tiers.ts'
 
 interface Tests {
   readonly include: readonly string[]
@@ -12,6 +12,7 @@ interface Tests {
 const leftOut = [
   'test/faults/*.test.ts',
   'test/plans/*.test.ts',
+  'test/unit/adapter-example.test.ts',
   'test/unit/documents.test.ts',
   'test/unit/examples.test.ts',
   'test/unit/oracle*.test.ts',
@@ -39,14 +40,12 @@ export function engineOf(file: string): string | undefined {
 export function testsOf(engine: string, name: string): Tests {
   const env = { TASKSTREAM_SUBJECT: engine, TASKSTREAM_RUNS: '40', TASKSTREAM_SEED: '1' }
   if (name === 'task-cli') return { include: commandLine, exclude: [], env }
-  const projects = (config as { test: { projects: { test: Partial<Tests> & { name: string } }[] } }).test.projects
-  const project = projects.find(({ test }) => test.name === engine)
-  if (!project) throw new Error(`there is no project ${engine} in vitest.config.ts`)
-  const unit = projects.find(({ test }) => test.name === 'unit')
+  const { unit, [engine]: project } = filesOf('all', process.env)
+  if (!project) throw new Error(`there is no project ${engine} in test/tiers.ts`)
   return {
-    include: [...(unit?.test.include ?? []), ...(project.test.include ?? [])],
-    exclude: [...(project.test.exclude ?? []), ...leftOut, ...(far[name] ?? [])],
-    env: { ...project.test.env, ...env },
+    include: [...(unit?.include ?? []), ...project.include],
+    exclude: [...project.exclude, ...leftOut, ...(far[name] ?? [])],
+    env,
   }
 }
 
