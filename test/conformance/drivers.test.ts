@@ -15,6 +15,7 @@ import { testOn } from '../test-on.ts'
 
 const driversOf: Readonly<Record<string, readonly Driver[]>> = {
   'postgres-18': postgresDrivers,
+  'postgres-given': postgresDrivers,
   'postgres-15': postgresDrivers,
   pgbouncer: postgresDrivers,
   'node-sqlite': nodeSqliteDrivers,

@@ -9,7 +9,7 @@ import { canRun, subjectName, engine } from '../subject.ts'
 import { useFixture } from '@taskstream/task-testing/suite'
 
 /** A plan for every topic would lock every partition; and behind a pooler the next transaction may find another server process. */
-const prepares = subjectName === 'postgres-18' || subjectName === 'postgres-15'
+const prepares = ['postgres-18', 'postgres-given', 'postgres-15'].includes(subjectName)
 
 describe.skipIf(!canRun)('prepared statements', () => {
   const fixture = useFixture(engine)

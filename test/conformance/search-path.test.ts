@@ -157,7 +157,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
   })
 
   // A pooler gives a session's connection to others, and its temporary tables with it.
-  testOn(['postgres-18', 'postgres-15', 'postgres-partitioned'])(
+  testOn(['postgres-18', 'postgres-given', 'postgres-15', 'postgres-partitioned'])(
     'takes no temporary table for one of ours, or of the server',
     async () => {
       const tables = ['task', 'task_topic', 'task_owner', 'task_migration', 'pg_class', 'pg_locks', 'pg_policy', 'pg_database']

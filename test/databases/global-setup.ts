@@ -1,7 +1,6 @@
 /** One PostgreSQL for a whole run, and a word at the end on which engines ran. */
 import type { TestProject } from 'vitest/node'
 import { startMariaDb } from './mariadb-server.ts'
-import { startOracle } from './oracle-server.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 import { startPostgres } from './postgres-server.ts'
 
@@ -17,11 +16,11 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const chosen = new Set(vitest.projects.map(({ name }) => name))
   const ran = Object.keys(sqliteEngines).flatMap((name) => (chosen.has(name) ? (sqliteEngines[name] ?? []) : []))
   const skipped = [
-    'PostgreSQL 16 and 17: TASKSTREAM_POSTGRES_URL=postgres://… npm test runs the suite on a server of yours, in databases of its own',
+    'PostgreSQL 16 and 17: npm run test:containers -- --engine postgres:17 runs the suite in a container; TASKSTREAM_POSTGRES_URL=postgres://… npm test on a server of yours, in databases of its own',
   ]
   let stop = async (): Promise<void> => {}
   const given = process.env['TASKSTREAM_POSTGRES_URL']
-  if (!['postgres-18', 'postgres-partitioned', 'pgbouncer', 'unit'].some((name) => chosen.has(name))) {
+  if (!['postgres-18', 'postgres-given', 'postgres-partitioned', 'pgbouncer', 'unit'].some((name) => chosen.has(name))) {
     skipped.push('PostgreSQL: left out by --project')
   } else if (given) {
     process.env['TASKSTREAM_POSTGRES_SERVER'] = given
@@ -73,31 +72,20 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
     }
   }
   if (chosen.has('mysql')) ran.push('MySQL at TASKSTREAM_MYSQL_URL')
-  else skipped.push('MySQL: TASKSTREAM_MYSQL_URL=mysql://… npm test runs the suite on a server of yours, in databases of its own')
-  if (chosen.has('oracle')) {
-    try {
-      const given = process.env['TASKSTREAM_ORACLE_URL']
-      const oracle = given ? undefined : await startOracle()
-      process.env['TASKSTREAM_ORACLE_SERVER'] = given ?? oracle?.url
-      ran.push(oracle ? `Oracle in a container, ${oracle.version}` : 'Oracle at TASKSTREAM_ORACLE_URL')
-      const stopOthers = stop
-      stop = async () => {
-        await oracle?.stop()
-        await stopOthers()
-      }
-    } catch (error) {
-      if (process.env['REQUIRE_ORACLE']) {
-        await stop()
-        throw error
-      }
-      skipped.push(`Oracle: ${error instanceof Error ? error.message : String(error)}`)
-    }
-  } else {
+  else
     skipped.push(
-      'Oracle: its statements are checked, and nothing is run; TASKSTREAM_ORACLE_URL=oracle://… npm test runs the suite on a server of yours, in users of its own; TASKSTREAM_ORACLE_DOCKER=1 in a container',
+      'MySQL: npm run test:containers -- --engine mysql runs the suite in a container; TASKSTREAM_MYSQL_URL=mysql://… npm test on a server of yours, in databases of its own',
     )
-  }
-  if (chosen.has('mariadb') || chosen.has('unit')) {
+  if (chosen.has('oracle')) ran.push('Oracle at TASKSTREAM_ORACLE_URL')
+  else
+    skipped.push(
+      'Oracle: its statements are checked, and nothing is run; npm run test:containers -- --engine oracle-free runs the suite in a container; TASKSTREAM_ORACLE_URL=oracle://… npm test on a server of yours, in users of its own',
+    )
+  const givenMariaDb = process.env['TASKSTREAM_MARIADB_URL']
+  if ((chosen.has('mariadb') || chosen.has('unit')) && givenMariaDb) {
+    process.env['TASKSTREAM_MARIADB_SERVER'] = givenMariaDb
+    ran.push('MariaDB at TASKSTREAM_MARIADB_URL')
+  } else if (chosen.has('mariadb') || chosen.has('unit')) {
     try {
       const mariadb = await startMariaDb()
       process.env['TASKSTREAM_MARIADB_SERVER'] = mariadb.url

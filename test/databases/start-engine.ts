@@ -39,7 +39,6 @@ export async function startEngine(engine: string, settings: Settings = {}): Prom
       if (!process.env['TASKSTREAM_ORACLE_URL'])
         throw new Error('oracle needs a server: TASKSTREAM_ORACLE_URL=oracle://user:password@host:port/service')
       process.env['TASKSTREAM_SUBJECT'] = 'oracle'
-      process.env['TASKSTREAM_ORACLE_SERVER'] = process.env['TASKSTREAM_ORACLE_URL']
       return new AsyncDisposableStack()
     default:
       throw new Error(`--engine must be postgres, sqlite, mariadb, mysql or oracle, and is ${engine}`)

@@ -32,19 +32,22 @@ const asked: Readonly<Record<string, Asked>> = {
     onPostgres,
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgres,
-  'faults/{connection-loss,failover,retries,server-crash}': oneOf('postgres-18'),
+  'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
   // What MariaDB and MySQL ask for.
   'conformance/{server,locks}': onMysql,
   'faults/{mysql,ignored-deadlock}': onMysql,
-  'faults/galera': oneOf('mariadb'),
+
+  // Servers to kill, the plans of one release, users who come from 127.0.0.1: not on a server of the user's own.
+  'faults/{failover,server-crash}': oneOf('postgres-18'),
+  'faults/galera': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
 
   // What a server is asked, in the words of PostgreSQL and MariaDB.
-  'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'mariadb', 'mysql'),
+  'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'postgres-given', 'mariadb', 'mysql'),
   // Other servers are dumped with commands of their own.
-  'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-15', 'mariadb'),
+  'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
   // The waiting of a node is the same on the other driver.
-  'faults/stress': oneOf('sqlite-file', 'postgres-18', 'mariadb', 'mysql'),
+  'faults/stress': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
   // Where the suite works with the least rights.
@@ -53,7 +56,8 @@ const asked: Readonly<Record<string, Asked>> = {
   // A node is woken over a connection of its own; MariaDB tells nobody.
   'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
   // Processes take their time to start: one engine of each family.
-  'e2e/{cli,cli-database}': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
+  'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'plans/*': ({ plans }) => plans === true,
 }
 
@@ -67,9 +71,15 @@ export function excludedFrom(name: string): string[] {
 
 /** The engines that vitest can be told to run: nothing installs the servers of others. */
 export function runnable(environment: NodeJS.ProcessEnv): string[] {
-  const has = (name: string): boolean => {
-    if (name === 'oracle') return Boolean(environment['TASKSTREAM_ORACLE_URL'] || environment['TASKSTREAM_ORACLE_DOCKER'])
-    return Boolean(environment['TASKSTREAM_MYSQL_URL'])
+  const urls: Readonly<Record<string, string>> = {
+    'postgres-given': 'TASKSTREAM_POSTGRES_URL',
+    mysql: 'TASKSTREAM_MYSQL_URL',
+    oracle: 'TASKSTREAM_ORACLE_URL',
   }
-  return engineNames.filter((name) => !factsOf(name).given || has(name))
+  return engineNames.filter((name) => {
+    // A server of the user's own takes its place: of whatever release.
+    if (name === 'postgres-18') return !environment['TASKSTREAM_POSTGRES_URL']
+    const url = urls[name]
+    return url === undefined || Boolean(environment[url])
+  })
 }

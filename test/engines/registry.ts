@@ -24,7 +24,9 @@ export interface EngineFacts {
   readonly sealed?: boolean
   /** A million rows: on each engine whose plans can differ. */
   readonly plans?: boolean
-  /** Nothing installs one: a server of the user's own. */
+  /** A server of the user's own, in a container or not: none of its processes is killed. */
+  readonly ownServer?: boolean
+  /** Nothing installs one. */
   readonly given?: boolean
 }
 
@@ -37,7 +39,8 @@ const postgres = {
   server: 'TASKSTREAM_POSTGRES_SERVER',
 } as const
 const mysql = { family: 'mysql', connections: Infinity, writers: Infinity, faults: true } as const
-const ownPostgres = Boolean(process.env['TASKSTREAM_POSTGRES_URL'])
+/** A server of the user's own gets no users of ours, and none of its processes dies. */
+const isGiven = (variable: string): boolean => Boolean(process.env[variable])
 
 export const engines = {
   'sqlite-memory': { ...memory, title: 'SQLite, memory', about: 'SQLite in memory (better-sqlite3)', plans: true },
@@ -50,8 +53,7 @@ export const engines = {
     title: '18, partitioned',
     about: 'PostgreSQL 18, a partition for each topic',
     partitioned: true,
-    // A server of the user's own gets no users.
-    leastPrivilege: !ownPostgres,
+    leastPrivilege: !isGiven('TASKSTREAM_POSTGRES_URL'),
   },
   'postgres-15': {
     ...postgres,
@@ -67,17 +69,27 @@ export const engines = {
     title: 'MariaDB',
     about: 'MariaDB',
     server: 'TASKSTREAM_MARIADB_SERVER',
-    leastPrivilege: true,
-    plans: true,
+    leastPrivilege: !isGiven('TASKSTREAM_MARIADB_URL'),
+    ownServer: isGiven('TASKSTREAM_MARIADB_URL'),
+    plans: !isGiven('TASKSTREAM_MARIADB_URL'),
   },
-  mysql: { ...mysql, title: 'MySQL', about: 'MySQL', server: 'TASKSTREAM_MYSQL_URL', given: true },
+  'postgres-given': {
+    ...postgres,
+    title: 'PostgreSQL, given',
+    about: 'PostgreSQL at TASKSTREAM_POSTGRES_URL',
+    faults: true,
+    ownServer: true,
+    given: true,
+  },
+  mysql: { ...mysql, title: 'MySQL', about: 'MySQL', server: 'TASKSTREAM_MYSQL_URL', ownServer: true, given: true },
   oracle: {
     family: 'oracle',
     title: 'Oracle',
     about: 'Oracle',
     connections: Infinity,
     writers: Infinity,
-    server: 'TASKSTREAM_ORACLE_SERVER',
+    server: 'TASKSTREAM_ORACLE_URL',
+    ownServer: true,
     given: true,
   },
 } as const satisfies Readonly<Record<string, EngineFacts>>

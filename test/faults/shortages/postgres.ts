@@ -77,11 +77,12 @@ function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>):
 /** A role of its own, which is sent away and may not come again. */
 async function openRole(subject: Subject, allow: (role: string, allowed: boolean) => string): Promise<Short> {
   const role = `short_${randomBytes(6).toString('hex')}`
-  await execute(subject, raw(`create role ${role} login`))
+  await execute(subject, raw(`create role ${role} login password 'short'`))
   for (const what of ['schema taskstream', 'all tables in schema taskstream, public', 'all sequences in schema taskstream'])
     await execute(subject, raw(`grant all on ${what} to ${role}`))
   const url = new URL(subject.location.at)
   url.username = role
+  url.password = 'short'
   const pool = openPool(subject, { connectionString: url.href })
   const short = overPg(pool, {
     begin: async () => {
