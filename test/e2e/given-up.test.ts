@@ -1,10 +1,11 @@
 /** What a node has given up does nothing more, and keeps nobody. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
+import { raw } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
 import { canRun, isPostgres } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
@@ -55,8 +56,8 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     expect(decided).toEqual(['a'])
   })
 
-  test('limits nothing of what a handler writes, however long that takes', async () => {
-    if (!isPostgres) return
+  testOn(['postgres', 'mariadb'])('limits nothing of what a handler writes, however long that takes', async () => {
+    const sleep = raw(isPostgres ? 'select pg_sleep(0.5)' : 'select sleep(0.5)')
     await push('before')
     let late = 1
     const own = fixture.tasks
@@ -74,7 +75,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
       handler: async (_, { complete }) => {
         await complete(async (transaction, held) => {
           decided++
-          await fixture.subject.execute(transaction, sql`select from pg_sleep(0.5)`)
+          await fixture.subject.execute(transaction, sleep)
           return succeedAll(held)
         })
       },

@@ -6,7 +6,7 @@ import { sqlTaskRepository } from '@taskstream/task-sql'
 import { openBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { fromPg, postgres } from '@taskstream/task-sql/postgres'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { administratorOf } from '../databases/least-privilege.ts'
 import { findMariaDb } from '../databases/mariadb-server.ts'
 import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
@@ -18,6 +18,7 @@ import { expectReady, identifiersOf, prepare, push, topic, work, workOff } from 
 /** What one process remembers, and from how many tasks on it is written down for all. */
 const few = 3_000
 const many = 12_000
+const notInstalled = 'The pg_dump of PostgreSQL 15 is not installed: apt-get install postgresql-client-15.'
 
 describe.skipIf(!canRun)('under a process that lives on', () => {
   for (const count of [few, many]) {
@@ -147,8 +148,9 @@ describe.skipIf(!canRun)('under a process that lives on', () => {
   })
 
   // The command must be of the server's release.
-  if (subjectName === 'postgres-15' && findPgDump()) {
-    testOn(['postgres'])('what pg_dump has saved is restored into a database of that name', async () => {
+  if (subjectName === 'postgres-15') {
+    test('what pg_dump has saved is restored into a database of that name', async ({ skip }) => {
+      skip(!findPgDump(), notInstalled)
       await using it = await openReplaced()
       const living = await it.open()
       await push(living, identifiersOf(many))
@@ -160,7 +162,8 @@ describe.skipIf(!canRun)('under a process that lives on', () => {
       await expectReady(identifiersOf(many), living, await it.open())
     })
 
-    testOn(['postgres'])('what pg_dump has saved of the data alone is loaded into emptied tables', async () => {
+    test('what pg_dump has saved of the data alone is loaded into emptied tables', async ({ skip }) => {
+      skip(!findPgDump(), notInstalled)
       await using it = await openReplaced()
       const living = await it.open()
       await push(living, identifiersOf(many))

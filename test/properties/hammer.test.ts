@@ -3,13 +3,15 @@ import { pollConditions, pollOrders } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { hammer } from '../hammer/hammer.ts'
 import { mutants, mutated } from '../hammer/mutants.ts'
-import { canRun, openSubject } from '../subject.ts'
+import { canRun, isMysql, isOracle, isPostgres, openSubject } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 
 const polls = 400
 const kinds = pollOrders.flatMap((order) =>
   pollConditions.filter((condition) => condition !== 'none').map((condition) => ({ order, condition })),
 )
+/** A guard is part of the statements of some engines only. */
+const engine = isPostgres ? 'postgres' : isMysql ? 'mariadb' : isOracle ? 'oracle' : 'sqlite'
 
 describe.skipIf(!canRun)('eight connections on a singular topic', () => {
   test.each(kinds)(
@@ -29,10 +31,10 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
     },
   )
 
-  test('the hammer sees what is done wrong', async () => {
-    for (const mutant of mutants) {
+  test.each(mutants.filter(({ engines }) => engines.includes(engine)))(
+    'the hammer sees what is done wrong: $name',
+    async (mutant) => {
       await using subject = await openSubject()
-      if (!mutant.engines.includes(subject.engine)) continue
       const tasks = (): Tasks => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) })
       // Until it is seen, or for long enough that it should have been.
       let seen = false
@@ -47,7 +49,7 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
         })
         seen = violations + stuck > 0
       }
-      expect([mutant.name, seen]).toEqual([mutant.name, true])
-    }
-  })
+      expect(seen).toBe(true)
+    },
+  )
 })
