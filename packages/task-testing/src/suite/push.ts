@@ -2,7 +2,7 @@
 import type { TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'
-import { part, testWhere } from './engine.ts'
+import { part } from './engine.ts'
 import type { Part } from './engine.ts'
 
 export const push: Part = part('push', (engine) => {
@@ -112,22 +112,5 @@ export const push: Part = part('push', (engine) => {
     expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([
       { outcome: 'duplicate', sequence: first?.sequence },
     ])
-  })
-
-  testWhere(engine.writers > 1)('of an external id that a rival is pushing waits for the outcome', async () => {
-    const creation = { identifier: 'a', externalId: 'rival' }
-    for (const [end, outcome] of [
-      ['rollback', 'created'],
-      ['commit', 'duplicate'],
-    ] as const) {
-      await fixture.nextTopic()
-      const rival = await fixture.subject.session()
-      await rival.begin()
-      await fixture.tasks.push(rival.transaction, fixture.topic, creation)
-      const pushing = fixture.push(creation)
-      await rival[end]()
-      expect(await pushing).toMatchObject([{ outcome }])
-      expect(await fixture.states()).toEqual({ ready: 1 })
-    }
   })
 })
