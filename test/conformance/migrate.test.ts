@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe(older)
   })
 
-  testOn(['postgres'])("of ten processes at once applies each step once, in a schema of the user's choice", async () => {
+  testOn(['postgres'])("of ten connections at once applies each step once, in a schema of the user's choice", async () => {
     await using subject = await openSubject()
     const { at } = subject.owner
     const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))

@@ -1,0 +1,130 @@
+/** Processes that are started at the same time migrate the same empty database: as when a service is deployed in several places. */
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Execution } from '@taskstream/task-api'
+import { raw, sqlTaskRepository } from '@taskstream/task-sql'
+import type { Dialect, Migration, Row, SchemaStatus, SqlAdapter } from '@taskstream/task-sql'
+import { fromBetterSqlite3, sqlite } from '@taskstream/task-sql/better-sqlite3'
+import { fromMysql2, mariadb, mysql } from '@taskstream/task-sql/mysql'
+import { fromPg, postgres } from '@taskstream/task-sql/postgres'
+import { describe, expect, test } from 'vitest'
+import { administratorOf } from '../databases/least-privilege.ts'
+import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
+
+const processes = 4
+const releases: Readonly<Record<string, { readonly dialect: Dialect; readonly adapter: SqlAdapter<AnyTransaction> }>> = {
+  postgres: {
+    dialect: postgres({ partitioned: subjectName === 'postgres-partitioned' }),
+    adapter: fromPg as SqlAdapter<AnyTransaction>,
+  },
+  sqlite: { dialect: sqlite(), adapter: fromBetterSqlite3 },
+  mariadb: { dialect: subjectName === 'mysql' ? mysql() : mariadb(), adapter: fromMysql2 as SqlAdapter<AnyTransaction> },
+}
+
+describe.skipIf(!canRun)('migrations by four processes at once', () => {
+  test.for([0, 1])(
+    'of a database at version %i apply each step once, and leave what one alone makes',
+    async (version, { skip }) => {
+      await using subject = await openSubject()
+      skip(subject.connections === 1, 'In memory there is one connection, and so one process.')
+      skip(subject.engine === 'oracle', 'Oracle has users instead of databases.')
+      await using database = await createDatabase(subject)
+      const { location } = database
+      if (version > 0) await migrateTo(version, location)
+      const migrators = Array.from({ length: processes }, () => startMigrator(location))
+      try {
+        const before = await Promise.all(migrators.map((migrator) => told<SchemaStatus>(migrator)))
+        expect(before.map(({ found }) => found)).toEqual(Array.from({ length: processes }, () => version))
+        // All are connected, and none has begun.
+        const migrating = migrators.map((migrator) => told<Migration>(migrator))
+        for (const migrator of migrators) migrator.send('migrate')
+        const migrations = await Promise.all(migrating)
+
+        const [{ known: latest }] = before as [SchemaStatus]
+        expect(migrations.map(({ to }) => to)).toEqual(Array.from({ length: processes }, () => latest))
+        const began = migrations.filter(({ from }) => from === version)
+        // MariaDB and MySQL commit each definition by itself: who comes second makes again what is not there yet.
+        if (subject.engine === 'mariadb') expect(began.length).toBeGreaterThan(0)
+        else expect([began.length, migrations.filter(({ from }) => from === latest).length]).toEqual([1, processes - 1])
+        await using migrated = await reopenSubject(location)
+        const notes = await run(migrated, `select version from ${schemaOf(subject)}task_migration order by version`)
+        expect(notes.map(({ version }) => Number(version))).toEqual(Array.from({ length: latest }, (_, index) => index + 1))
+        expect(await definitionsOf(migrated)).toEqual(await definitionsOf(subject))
+      } finally {
+        for (const migrator of migrators) migrator.kill('SIGKILL')
+      }
+    },
+  )
+})
+
+function startMigrator(location: Subject['location']): ChildProcess {
+  return fork(new URL('migrator.ts', import.meta.url), [JSON.stringify(location)], {
+    execArgv: ['--conditions=@taskstream/source'],
+  })
+}
+
+/** As an earlier release did. */
+async function migrateTo(version: number, location: Subject['location']): Promise<void> {
+  await using subject = await reopenSubject(location)
+  const { dialect, adapter } = releases[subject.engine]!
+  const migrations = dialect.migrations.filter((step) => step.version <= version)
+  const former = sqlTaskRepository<AnyTransaction, Execution>({ dialect: { ...dialect, migrations }, adapter })
+  expect(await former.migrate(subject.transactions)).toEqual({ from: 0, to: version })
+}
+
+/** The next message. */
+async function told<Message>(migrator: ChildProcess): Promise<Message> {
+  const ended = once(migrator, 'exit').then(([code, signal]) => {
+    throw new Error(`A process ended with ${code ?? signal} before it had migrated`)
+  })
+  ended.catch(() => {})
+  const [message] = await Promise.race([once(migrator, 'message'), ended])
+  return message as Message
+}
+
+/** A database beside the subject's, without tables. */
+async function createDatabase(subject: Subject): Promise<AsyncDisposable & { readonly location: Subject['location'] }> {
+  const { location } = subject
+  // It goes with the subject's folder.
+  if (subject.engine === 'sqlite')
+    return { location: { ...location, at: `${location.at}.migrated` }, [Symbol.asyncDispose]: async () => {} }
+  const name = `taskstream_test_${randomBytes(6).toString('hex')}`
+  const { transaction } = await subject.session()
+  await subject.execute(transaction, raw(`create database ${name}`))
+  const url = new URL(administratorOf(location.at))
+  url.pathname = `/${name}`
+  const forced = subject.engine === 'postgres' ? ' with (force)' : ''
+  return {
+    location: { ...location, at: url.href },
+    [Symbol.asyncDispose]: async () => void (await subject.execute(transaction, raw(`drop database ${name}${forced}`))),
+  }
+}
+
+function run({ transactions, execute }: Subject, text: string): Promise<readonly Row[]> {
+  return transactions<readonly Row[]>((transaction) => execute(transaction, raw(text)))
+}
+
+const schemaOf = ({ engine }: Subject): string => (engine === 'postgres' ? 'taskstream.' : '')
+
+/** Every column and every index that there is. */
+async function definitionsOf(subject: Subject): Promise<readonly unknown[]> {
+  const { engine } = subject
+  if (engine === 'sqlite') return run(subject, 'select type, name, sql from sqlite_master order by type, name')
+  const schema = engine === 'postgres' ? `'taskstream'` : 'database()'
+  const columns = await run(
+    subject,
+    `select table_name as t, column_name as c, data_type as d, column_default as f, is_nullable as n
+       from information_schema.columns where table_schema = ${schema} order by 1, 2`,
+  )
+  const indexes = await run(
+    subject,
+    engine === 'postgres'
+      ? `select indexname as i, indexdef as d from pg_indexes where schemaname = ${schema} order by 1`
+      : `select table_name as t, index_name as i, seq_in_index as p, column_name as c
+           from information_schema.statistics where table_schema = ${schema} order by 1, 2, 3`,
+  )
+  return [...columns, ...indexes]
+}
