@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface MariaDbServer extends AsyncDisposable {
@@ -24,7 +25,7 @@ export interface MariaDbServerOptions {
 /**
  * Starts a server in a temporary folder; some three seconds. Ends with the process that started it, at the latest at the next start.
  *
- * @throws Error if the package is not installed
+ * @throws NotInstalled if the package is not there
  */
 export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<MariaDbServer> {
   const program = findMariaDb('mariadbd')
@@ -87,6 +88,6 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
 export function findMariaDb(name: string): string {
   const folders = ['/usr/sbin', ...(process.env['PATH'] ?? '').split(':')]
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
-  if (!found) throw new Error(`${name} is not on this machine: apt-get install mariadb-server`)
+  if (!found) throw new NotInstalled(`${name} is not on this machine (apt-get install mariadb-server)`)
   return found
 }

@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface PgBouncer extends AsyncDisposable {
@@ -14,7 +15,7 @@ export interface PgBouncer extends AsyncDisposable {
 /**
  * Starts the `pgbouncer` on the path, as Debian's package installs it.
  *
- * @throws Error if there is none
+ * @throws NotInstalled if there is none
  */
 export async function startPgBouncer(
   serverUrl: string,
@@ -63,9 +64,9 @@ function find(): { readonly path: string; readonly version: string } {
     try {
       const [, version = '?'] = /PgBouncer (\S+)/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' })) ?? []
       return { path, version }
-    } catch {
-      // Not there.
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
-  throw new Error('it is not installed (apt-get install pgbouncer)')
+  throw new NotInstalled('pgbouncer is not on this machine (apt-get install pgbouncer)')
 }

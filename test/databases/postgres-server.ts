@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface PostgresServer extends AsyncDisposable {
@@ -154,10 +155,8 @@ async function findBinaries(release: number): Promise<string> {
     const { postgres } = (await import(platform)) as { postgres: string }
     return dirname(postgres)
   } catch (cause) {
-    throw new Error(
-      `No PostgreSQL binaries for ${process.platform}-${process.arch}: the optional package ${platform} is not installed`,
-      { cause },
-    )
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new NotInstalled(`there are no binaries for ${machine}: the optional package ${platform} is not installed`, { cause })
   }
 }
 

@@ -65,14 +65,21 @@ export async function freePort(): Promise<number> {
 function reap(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue
-    const folder = join(tmpdir(), name)
-    const owner = readPid(join(folder, 'owner'))
-    // A folder without an owner yet is being set up by somebody else, unless it is old.
-    if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) continue
-    const server = readPid(join(folder, 'server'))
-    if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGQUIT')
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    try {
+      reapFolder(join(tmpdir(), name))
+    } catch {
+      // Another run has removed it meanwhile, or is about to, or it is another user's: no test of this run is to fail for that.
+    }
   }
+}
+
+function reapFolder(folder: string): void {
+  const owner = readPid(join(folder, 'owner'))
+  // A folder without an owner yet is being set up by somebody else, unless it is old.
+  if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) return
+  const server = readPid(join(folder, 'server'))
+  if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGQUIT')
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 }
 
 function readPid(path: string): number | undefined {
