@@ -121,6 +121,7 @@ describe.skipIf(!canRun)('connections that are lost', () => {
     }
     expect(await it.states()).toEqual({ succeeded: pushed })
     expect(await effects()).toEqual(Array.from({ length: pushed }, (_, index) => `t${index}`).toSorted())
+    expect([...tally.values()].reduce((sum, count) => sum + count, 0)).toBe(losses)
     expect([...tally.keys()].toSorted()).toEqual(kinds.map(({ errand, moment }) => `${errand} ${moment}`).toSorted())
     console.log(
       `${losses} losses, ${pushed} tasks, seed ${seed}; ${[...tally].map(([kind, count]) => `${kind}: ${count}`).join(', ')}`,

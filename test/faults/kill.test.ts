@@ -76,6 +76,7 @@ describe.skipIf(!canRun)(`workers killed at drawn moments (${kills} times, seed 
     expect(effects.filter(({ count }) => Number(count) !== 1)).toEqual([])
     expect(effects.map(({ identifier }) => String(identifier)).toSorted()).toEqual(pushed.toSorted())
     expect([...killed.keys()].toSorted()).toEqual(moments.toSorted())
+    expect(total()).toBe(kills)
     console.log(
       `${subjectName}: ${total()} kills, ${pushed.length} tasks, seed ${seed}; ${moments.map((moment) => `${moment}: ${killed.get(moment)}`).join(', ')}`,
     )

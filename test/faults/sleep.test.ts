@@ -1,5 +1,5 @@
 /** A worker is stopped in its sleep, others do its tasks, and it wakes up: what it brings is refused. */
-import { fork } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
@@ -23,6 +23,8 @@ describe.skipIf(!canRun)('a worker that sleeps through its lease', () => {
     const [{ owner, holds }] = (await once(sleeper, 'message')) as [{ owner: string; holds: number }]
     expect(holds).toBe(2)
     sleeper.kill('SIGSTOP')
+    const state = (): string => execFileSync('ps', ['-o', 'stat=', '-p', String(sleeper.pid)], { encoding: 'utf8' })
+    await expect.poll(state).toMatch(/^T/)
 
     const owners = raw(subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
     await subject.transactions(async (transaction) => {
@@ -34,6 +36,8 @@ describe.skipIf(!canRun)('a worker that sleeps through its lease', () => {
       await tasks.complete(transaction, 'work', new Map(batch.map((task) => [task, TaskDecision.success('ours')])))
     })
 
+    // It has slept through all of that.
+    expect(state()).toMatch(/^T/)
     sleeper.kill('SIGCONT')
     sleeper.send('go on')
     const [report] = await once(sleeper, 'message')

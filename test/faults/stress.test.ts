@@ -16,5 +16,7 @@ describe.skipIf(!canRun)(`three processes on eight topics (${seconds} s, seed ${
     console.log(`${subjectName}: ${JSON.stringify({ ...counts, ...done })}`)
     expect(counts, errors.join('\n')).toMatchObject({ missing: 0, twice: 0, outOfOrder: 0, unfinished: 0, leaks: 0 })
     expect(counts.pushed).toBeGreaterThan(0)
+    const never = Object.keys(done).filter((fault) => done[fault] === 0)
+    expect(never, 'what was to be done to the processes, and never came about').toEqual([])
   }, 600_000)
 })

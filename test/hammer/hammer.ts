@@ -25,6 +25,12 @@ export interface HammerReport {
   empty: number
   pushed: number
   completed: number
+  /** Owners that were taken for dead, and went on none the wiser. */
+  deaths: number
+  /** Transactions that were rolled back after their work. */
+  undone: number
+  /** Repairs, recreations, releases and the like, in the middle of everything. */
+  interfered: number
   /** Completions refused because the task was no longer held. */
   lost: number
   samples: number
@@ -51,6 +57,9 @@ export async function hammer(subject: Subject, options: HammerOptions): Promise<
     empty: 0,
     pushed: 0,
     completed: 0,
+    deaths: 0,
+    undone: 0,
+    interfered: 0,
     lost: 0,
     samples: 0,
     violations: 0,
@@ -109,6 +118,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     const then = pick(['ready', 'expired'] as const)
     await inTransaction(session, report, (transaction) => other.expire(transaction, { olderThanMs: 600_000, then }))
     await inTransaction(session, report, (transaction) => owner.register(transaction))
+    report.deaths++
   }
   const poll = async (): Promise<void> => {
     const size = pick([1, 1, 5, 20, 100])
@@ -154,8 +164,10 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     if (dice < 0.3) await push()
     else if (dice < 0.33) await push(pick(['supersede', 'replace', 'delete']))
     else if (dice < 0.9) await poll()
-    else if (dice < 0.985) await interfere()
-    else await die()
+    else if (dice < 0.985) {
+      await interfere()
+      report.interfered++
+    } else await die()
     await delay(0)
   }
 }
@@ -182,6 +194,7 @@ async function inTransaction<Result>(
     report.slowestMs = Math.max(report.slowestMs, performance.now() - start)
     if (dawdleMs > 0) await delay(dawdleMs)
     await session[undo ? 'rollback' : 'commit']()
+    if (undo) report.undone++
     return undo ? undefined : result
   } catch (error) {
     report.errors.push(error instanceof Error ? error.message : String(error))

@@ -83,8 +83,9 @@ const run = async (
 
 let failed = false
 for (const order of ['fifo', 'lifo', 'priority'] as const) {
-  const { violations, stuck, errors, samples, polled } = await run(`${values.engine}, ${order}`, Number(values.seconds), order)
-  failed ||= violations + stuck + errors.length > 0 || samples === 0 || polled === 0
+  const report = await run(`${values.engine}, ${order}`, Number(values.seconds), order)
+  const { violations, stuck, errors, samples, polled, deaths, undone, interfered } = report
+  failed ||= violations + stuck + errors.length > 0 || Math.min(samples, polled, deaths, undone, interfered) === 0
 }
 if (values.mutants) {
   for (const mutant of mutants.filter(({ engines }) => engines.some((engine) => engine === values.engine))) {

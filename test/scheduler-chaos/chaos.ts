@@ -21,6 +21,8 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly timers: number
   readonly kills: number
+  /** Schedulers that ended before they were killed. */
+  readonly endedAlone: number
   readonly crashes: number
   /** By the timers themselves: from their first occurrence to their last. */
   readonly occurrences: number
@@ -56,15 +58,15 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
   })
   const random = randomOf(seed)
   const workers = Array.from({ length: processes }, () => startWorker(subject))
-  let kills = 0
+  let [kills, endedAlone] = [0, 0]
   let crashes = 0
   const end = begun + seconds * 1_000
   const crashAt = [0.35, 0.7].map((share) => begun + share * seconds * 1_000)
   while (Date.now() < end) {
     await delay(200 + random() * 1_500)
     const victim = Math.floor(random() * processes)
-    await kill(workers[victim]!)
-    kills++
+    if (await kill(workers[victim]!)) kills++
+    else endedAlone++
     workers[victim] = startWorker(subject)
     if (crash && crashAt[crashes] !== undefined && Date.now() > crashAt[crashes]!) {
       await crash()
@@ -81,7 +83,7 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
     infos = await subject.transactions<PeriodicTaskInfo[]>((transaction) => all(transaction)).catch(() => [])
     late = infos.length === 0 ? Infinity : infos.filter(({ due }) => due!.getTime() <= end).length
   }
-  await Promise.all(workers.map(kill))
+  endedAlone += (await Promise.all(workers.map(kill))).filter((killed) => !killed).length
   infos = await subject.transactions<PeriodicTaskInfo[]>((transaction) => all(transaction))
   const submitted = await submissions(subject)
   const audits = infos.map((info) => audit(info, submitted.get(info.id) ?? []))
@@ -89,6 +91,7 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
   return {
     timers,
     kills,
+    endedAlone,
     crashes,
     occurrences: sum(({ expected }) => expected),
     submitted: sum(({ found }) => found),
@@ -140,9 +143,11 @@ function startWorker(subject: Subject): ChildProcess {
   })
 }
 
-async function kill(worker: ChildProcess): Promise<void> {
-  if (worker.exitCode !== null || worker.signalCode !== null) return
+/** @returns whether it was there to be killed */
+async function kill(worker: ChildProcess): Promise<boolean> {
+  if (worker.exitCode !== null || worker.signalCode !== null) return false
   const exited = once(worker, 'exit')
   worker.kill('SIGKILL')
-  await exited
+  const [, signal] = await exited
+  return signal === 'SIGKILL'
 }

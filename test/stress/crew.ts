@@ -48,27 +48,29 @@ export class Crew {
     await Promise.race([started, exited])
   }
 
-  /** Without a word, in the midst of whatever it does. */
-  async kill(): Promise<void> {
+  /** Without a word, in the midst of whatever it does. @returns whether that is what it died of */
+  async kill(): Promise<boolean> {
     const worker = this.#any()
     const exited = once(worker, 'exit')
     worker.kill('SIGKILL')
-    await exited
+    const [, signal] = await exited
     await this.start()
+    return signal === 'SIGKILL'
   }
 
-  /** In phases, as a deployment does. */
-  async stop(): Promise<void> {
-    await this.#end(this.#any())
+  /** In phases, as a deployment does. @returns whether it ended by itself */
+  async stop(): Promise<boolean> {
+    const ended = await this.#end(this.#any())
     await this.start()
+    return ended
   }
 
-  /** For longer than its lease, or for a moment: it wakes up and goes on where it was. */
-  async sleep(): Promise<void> {
+  /** It wakes up and goes on where it was. @returns whether it was stopped, and there to wake up */
+  async sleep(ms: number): Promise<boolean> {
     const worker = this.#any()
-    worker.kill('SIGSTOP')
-    await delay(this.#random() * this.#leaseMs * 2)
-    worker.kill('SIGCONT')
+    const stopped = worker.kill('SIGSTOP')
+    await delay(ms)
+    return worker.kill('SIGCONT') && stopped
   }
 
   /** Stops all that are there. */
@@ -85,7 +87,7 @@ export class Crew {
     return workers[Math.floor(this.#random() * workers.length)]!
   }
 
-  async #end(worker: ChildProcess): Promise<void> {
+  async #end(worker: ChildProcess): Promise<boolean> {
     const exited = once(worker, 'exit')
     worker.kill('SIGTERM')
     const late = new AbortController()
@@ -96,8 +98,9 @@ export class Crew {
       },
       () => {},
     )
-    await exited
+    const [, signal] = await exited
     late.abort()
     await leaked
+    return signal === null
   }
 }

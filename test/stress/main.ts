@@ -26,4 +26,6 @@ table.push(...Object.entries(counts), ...Object.entries(done))
 console.log(table.toString())
 for (const error of errors) process.stderr.write(`  ${error}\n`)
 const { missing, twice, outOfOrder, unfinished, leaks } = report
-process.exitCode = missing + twice + outOfOrder + unfinished + leaks > 0 ? 1 : 0
+const never = Object.keys(done).filter((fault) => done[fault] === 0)
+if (never.length > 0) process.stderr.write(`  never came about: ${never.join(', ')}\n`)
+process.exitCode = missing + twice + outOfOrder + unfinished + leaks + never.length > 0 ? 1 : 0

@@ -18,7 +18,7 @@ export interface StressReport {
   readonly seed: number
   readonly pushed: number
   readonly effects: number
-  /** What was done to the workers, and how often. */
+  /** What came about of all that is done to the workers, and how often. */
   readonly done: Readonly<Record<string, number>>
   readonly handled: number
   /** Completions that were refused, as the tasks had been taken by others. */
@@ -38,6 +38,8 @@ export interface StressReport {
 const leaseMs = 2_000
 const backlog = 3_000
 const finishMs = 90_000
+/** A run goes on for as long, where something has not come about yet that is to be done to the workers. */
+const patienceMs = 120_000
 
 export async function stress(subject: Subject, { seconds, seed, onProgress = () => {} }: StressOptions): Promise<StressReport> {
   const random = randomOf(seed)
@@ -47,8 +49,10 @@ export async function stress(subject: Subject, { seconds, seed, onProgress = () 
   await Promise.all([crew.start(), crew.start(), crew.start()])
 
   const endMs = performance.now() + seconds * 1_000
-  const goOn = (): boolean => performance.now() < endMs
-  const done: Record<string, number> = {}
+  const actions = Object.entries(actionsOn(subject, tasks, crew, random))
+  const done = Object.fromEntries(actions.map(([name]) => [name, 0]))
+  const goOn = (): boolean =>
+    performance.now() < endMs || (Object.values(done).includes(0) && performance.now() < endMs + patienceMs)
   let pushed = 0
   const produce = async (): Promise<void> => {
     while (goOn()) {
@@ -57,11 +61,11 @@ export async function stress(subject: Subject, { seconds, seed, onProgress = () 
     }
   }
   const harass = async (): Promise<void> => {
-    const actions = Object.entries(actionsOn(subject, tasks, crew, random))
     while (goOn()) {
-      const [name, action] = actions[Math.floor(random() * actions.length)]!
-      await action()
-      done[name] = (done[name] ?? 0) + 1
+      // When time is up, only what is missing.
+      const possible = performance.now() < endMs ? actions : actions.filter(([name]) => done[name] === 0)
+      const [name, action] = possible[Math.floor(random() * possible.length)]!
+      done[name] = done[name]! + Number(await action())
       onProgress(`${pushed} pushed, ${await count(subject)} done, ${JSON.stringify(done)}`)
       await delay(random() * 500)
     }
@@ -142,17 +146,19 @@ function actionsOn(
   tasks: Tasks,
   crew: Crew,
   random: () => number,
-): Readonly<Record<string, () => Promise<unknown>>> {
+): Readonly<Record<string, () => Promise<boolean | number>>> {
   const any = (): string => topics[Math.floor(random() * topics.length)]!.name
   return {
     kill: () => crew.kill(),
     stop: () => crew.stop(),
-    sleep: () => crew.sleep(),
+    nap: () => crew.sleep(random() * leaseMs),
+    'sleep past the lease': () => crew.sleep((1 + random()) * leaseMs),
     pause: async () => {
       const topic = any()
-      await subject.transactions<boolean>((transaction) => tasks.deactivate(transaction, topic))
+      const paused = await subject.transactions<boolean>((transaction) => tasks.deactivate(transaction, topic))
       await delay(random() * 1_000)
       await subject.transactions<boolean>((transaction) => tasks.activate(transaction, topic))
+      return paused
     },
     ...(subject.engine === 'postgres'
       ? {
@@ -163,17 +169,18 @@ function actionsOn(
   }
 }
 
-/** The server ends connections: all of the listeners, or some of the pools of the workers. */
-async function cut(subject: Subject, application: string): Promise<void> {
-  await subject.transactions((transaction) =>
+/** The server ends connections: all of the listeners, or some of the pools of the workers. @returns how many */
+async function cut(subject: Subject, application: string): Promise<number> {
+  const [row] = await subject.transactions<readonly Row[]>((transaction) =>
     subject.execute(
       transaction,
-      sql`select count(pg_terminate_backend(pid))
+      sql`select count(*) filter (where pg_terminate_backend(pid)) as cut
             from pg_stat_activity
            where datname = current_database() and pid <> pg_backend_pid()
              and case when ${application} = 'listener' then application_name = 'listener' else application_name = 'worker' and random() < 0.3 end`,
     ),
   )
+  return Number(row?.['cut'])
 }
 
 async function count(subject: Subject): Promise<number> {
