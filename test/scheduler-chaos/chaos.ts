@@ -65,6 +65,8 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
   while (Date.now() < end) {
     await delay(200 + random() * 1_500)
     const victim = Math.floor(random() * processes)
+    // Killed before it runs, it would have been no scheduler.
+    await workers[victim]!.started
     if (await kill(workers[victim]!)) kills++
     else endedAlone++
     workers[victim] = startWorker(subject)
@@ -137,14 +139,21 @@ async function submissions(subject: Subject): Promise<ReadonlyMap<string, readon
   return new Map([...byTimer].map(([id, each]) => [id, each.map((task) => occurrenceOf(task)?.at.getTime() ?? 0)]))
 }
 
-function startWorker(subject: Subject): ChildProcess {
-  return fork(new URL('worker.ts', import.meta.url), [JSON.stringify(subject.location)], {
+interface Scheduler {
+  readonly process: ChildProcess
+  /** It runs, or has ended. */
+  readonly started: Promise<unknown>
+}
+
+function startWorker(subject: Subject): Scheduler {
+  const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(subject.location)], {
     stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
   })
+  return { process: worker, started: Promise.race([once(worker, 'message'), once(worker, 'exit')]) }
 }
 
 /** @returns whether it was there to be killed */
-async function kill(worker: ChildProcess): Promise<boolean> {
+async function kill({ process: worker }: Scheduler): Promise<boolean> {
   if (worker.exitCode !== null || worker.signalCode !== null) return false
   const exited = once(worker, 'exit')
   worker.kill('SIGKILL')

@@ -20,3 +20,4 @@ for (let started = false; !started;) {
   )
   if (!started) await delay(50)
 }
+process.send?.('started')
