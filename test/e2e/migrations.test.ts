@@ -40,7 +40,9 @@ describe.skipIf(!canRun)('migrations by four processes at once', () => {
         expect(before.map(({ found }) => found)).toEqual(Array.from({ length: processes }, () => version))
         // All are connected, and none has begun.
         const migrating = migrators.map((migrator) => told<Migration>(migrator))
+        await using gate = await closeGate(location, version)
         for (const migrator of migrators) migrator.send('migrate')
+        await gate.open()
         const migrations = await Promise.all(migrating)
 
         const [{ known: latest }] = before as [SchemaStatus]
@@ -73,6 +75,28 @@ async function migrateTo(version: number, location: Subject['location']): Promis
   const migrations = dialect.migrations.filter((step) => step.version <= version)
   const former = sqlTaskRepository<AnyTransaction, Execution>({ dialect: { ...dialect, migrations }, adapter })
   expect(await former.migrate(subject.transactions)).toEqual({ from: 0, to: version })
+}
+
+/** Keeps the processes from looking at the tables until all want to, on engines where that can be done. */
+async function closeGate(location: Subject['location'], version: number): Promise<AsyncDisposable & { open(): Promise<void> }> {
+  const subject = await reopenSubject(location)
+  const isLocked = subject.engine === 'postgres' && version > 0
+  const gate = await subject.session()
+  // On SQLite that is enough: there is one writer.
+  await gate.begin()
+  if (isLocked) await subject.execute(gate.transaction, raw('lock table taskstream.task_migration in access exclusive mode'))
+  const waiting = async (): Promise<number> => {
+    const text = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const [row] = await run(subject, text)
+    return Number(row?.['count'])
+  }
+  return {
+    open: async () => {
+      if (isLocked) await expect.poll(waiting, { interval: 5 }).toBe(processes)
+      await gate.rollback()
+    },
+    [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+  }
 }
 
 /** The next message. */
