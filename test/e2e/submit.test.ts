@@ -141,10 +141,8 @@ describe.skipIf(!canRun)('a submitter', () => {
     expect(() => open(0)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
   })
 
-  test('refuses what is submitted inside a transaction on the only connection, and nothing that was submitted with it', async ({
-    skip,
-  }) => {
-    skip(fixture.subject.writers > 1, 'A server has another connection to submit over.')
+  test('refuses what is submitted inside a transaction on the only connection, and nothing that was submitted with it', async (context) => {
+    context.skip(fixture.subject.writers > 1, 'A server has another connection to submit over.')
     await using submitter = new Submitter({ repository: fixture.tasks, transactions: fixture.subject.transactions })
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
