@@ -5,7 +5,7 @@ import type { Guarantee } from './guarantee.ts'
 export const guaranteesOfFaults: readonly Guarantee[] = [
   {
     promise: 'No task is lost and none takes effect twice through `kill -9` of any process at any moment',
-    tests: ['faults/kill#complete every task'],
+    tests: ['faults/kill#complete every task', 'faults/killed-nodes'],
   },
   {
     promise:
@@ -110,7 +110,12 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   },
   {
     promise: "A handler's writes in the completing transaction take effect exactly once",
-    tests: ["e2e/node#commits a handler's own writes", 'faults/kill#apply no effect twice', 'conformance/complete#in two steps'],
+    tests: [
+      "e2e/node#commits a handler's own writes",
+      'faults/kill#apply no effect twice',
+      'faults/killed-nodes',
+      'conformance/complete#in two steps',
+    ],
   },
   {
     promise:

@@ -107,7 +107,11 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
   },
   {
     promise: 'An external id is pushed once, and a rival waits for the outcome',
-    tests: ['conformance/push#creates one task for an external id', 'conformance/push#still finds an external id'],
+    tests: [
+      'conformance/push#creates one task for an external id',
+      'conformance/push#still finds an external id',
+      'conformance/external-id',
+    ],
   },
   {
     promise: 'Of two transactions that complete a junction at the same time, one starts it',
@@ -123,7 +127,7 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
   },
   {
     promise: 'Migrations by several processes at once apply each step once; tables of a later release are refused',
-    tests: ['conformance/migrate#at once applies each step once', 'conformance/migrate#refuses tables of a later release'],
+    tests: ['e2e/migrations#at once', 'conformance/migrate#refuses tables of a later release'],
   },
   {
     promise:
