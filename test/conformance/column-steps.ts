@@ -1,0 +1,292 @@
+/** A task's way through the verbs: what each verb leaves in each column, by the name of the step. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, Insertion, PollHold, Revivification, Task, TaskInfo, TaskResult, TaskState } from '@taskstream/task-api'
+import { testClock } from '@taskstream/task-testing'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+const hour = 3_600_000
+/** All that a task can be given, but a deadline, which is told as an instant. */
+export const whole = {
+  identifier: 'a',
+  input: 'in',
+  reference: 'ref',
+  externalId: 'ext',
+  headers: { tags: ['x', 1] },
+  priority: 3,
+  maxTries: 2,
+}
+
+/** Columns and what is in them; `undefined` for one that is empty. */
+export type Columns = Partial<{ [Column in keyof TaskInfo]: TaskInfo[Column] | undefined }>
+
+/** One verb, done to what another step has left. */
+export interface Step {
+  readonly after?: string
+  readonly does: () => Promise<unknown>
+  /** The columns that differ afterwards. Where nothing is said, the row is gone. */
+  readonly leaves?: () => Columns
+}
+
+export interface Walked {
+  readonly before: Columns
+  readonly row: TaskInfo | undefined
+  /** What the last poll on the way has brought. */
+  readonly held: readonly HeldTask[]
+  /** When the last step was done. */
+  readonly now: Date
+}
+
+export interface ColumnSteps {
+  /** Comes before any walk. */
+  open(): Promise<Fixture>
+  readonly steps: Readonly<Record<string, Step>>
+  /** Does those that lead to the step, and then the step, each a second later. @returns the row before it, and after it */
+  walk(name: string): Promise<Walked>
+}
+
+/** The states that a task can be brought back from, by the steps that lead there. */
+const ends: Readonly<Record<string, TaskState>> = {
+  expire: 'expired',
+  fail: 'failed',
+  suspend: 'suspended',
+  retry: 'suspended',
+  filter: 'filtered',
+  succeed: 'succeeded',
+  'expire after the last try': 'failed',
+  'push with a delay': 'suspended',
+}
+
+export function columnSteps(): ColumnSteps {
+  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  let fixture: Fixture
+  let rival: Tasks
+  let sequence = 0
+  let held: HeldTask[] = []
+
+  const run = (verb: (tasks: Tasks, transaction: AnyTransaction, topic: string) => unknown): Promise<unknown> =>
+    fixture.commit<unknown>((transaction) => verb(fixture.tasks, transaction, fixture.topic))
+  const later = (ms: number): Date => new Date(clock.now().getTime() + ms)
+  const find = (): Promise<TaskInfo | undefined> =>
+    fixture.commit<TaskInfo | undefined>((transaction) => fixture.tasks.task(transaction, fixture.topic, sequence))
+
+  const push = async (more: object = {}): Promise<void> => {
+    const [task] = await fixture.push({ ...whole, deadlineMs: hour, ...more })
+    sequence = task!.sequence
+  }
+  const poll = async (by?: Tasks): Promise<void> => void (held = await fixture.poll(1, by))
+  const complete = (decision: TaskDecision): Promise<unknown> => fixture.complete(held, decision)
+  const itself = (): Task => ({ topic: fixture.topic, sequence, identifier: whole.identifier })
+  const recreate = (how: Revivification): Promise<unknown> =>
+    run((tasks, transaction, topic) => tasks.recreate(transaction, topic, how, [itself()]))
+  const reassign = (result: TaskResult): Promise<unknown> =>
+    run((tasks, transaction, topic) => tasks.reassign(transaction, topic, new Map([[itself(), result]])))
+  const redrive = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.redrive(transaction, topic))
+  const release = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.release(transaction, topic))
+  const expire = (then: 'expired' | 'ready'): Promise<unknown> =>
+    run((tasks, transaction) => tasks.expire(transaction, { olderThanMs: 1, then }))
+  const insert = (insertion: Insertion): Promise<unknown> =>
+    run((tasks, transaction, topic) => tasks.push(transaction, topic, whole.identifier, { insertion }))
+  const junction = (): Promise<unknown> =>
+    run((tasks, transaction, topic) => tasks.junction(transaction, topic, 'singular', [[whole.identifier]]))
+  const take = (hold: PollHold): Promise<unknown> =>
+    run(async (tasks, transaction, topic) => {
+      const batch = await tasks.poll(transaction, topic, { hold })
+      await tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success('taken')])))
+    })
+
+  const completed = (state: TaskState, more: Columns = {}): Columns => ({ state, completed: clock.now(), ...more })
+  const pushed = (): Columns => {
+    const fresh = { attempt: 0, tries: 0, state: 'ready', descent: 'ready' } as const
+    return { ...whole, ...fresh, topic: fixture.topic, sequence, created: clock.now(), deadline: later(hour) }
+  }
+  const waiting = { state: 'suspended', descent: 'suspended' } as const
+  const active = (owner: string, count: number): Columns => ({
+    state: 'active',
+    owner,
+    attempt: count,
+    tries: count,
+    started: clock.now(),
+    reason: undefined,
+  })
+  const mine = (count: number): Columns => active(fixture.tasks.owner, count)
+  const handedBack = { state: 'ready', owner: undefined, started: undefined, tries: 0 } as const
+  const released = { state: 'ready', due: undefined, completed: undefined } as const
+  const asPushed = { ...handedBack, ...released, output: undefined, reason: undefined, deadline: undefined }
+
+  const steps: Readonly<Record<string, Step>> = {
+    push: { does: push, leaves: pushed },
+    'push with a delay': {
+      does: () => push({ delayMs: 10 }),
+      leaves: () => ({ ...pushed(), ...waiting, due: later(10) }),
+    },
+    'push suspended': { does: () => push({ suspended: true, delayMs: 10 }), leaves: () => ({ ...pushed(), ...waiting }) },
+    poll: { after: 'push', does: poll, leaves: () => mine(1) },
+    'poll after the deadline': {
+      after: 'push',
+      does: async () => {
+        clock.advance(hour)
+        await poll()
+      },
+      leaves: () => ({ ...mine(1), ...completed('filtered', { reason: 'deadline' }) }),
+    },
+    'poll and complete in one transaction': {
+      after: 'push',
+      does: () => take('transaction'),
+      leaves: () => ({ ...mine(1), ...completed('succeeded', { output: 'taken' }) }),
+    },
+    hold: {
+      after: 'poll',
+      does: () => run((tasks, transaction, topic) => tasks.hold(transaction, topic, held)),
+      leaves: () => ({}),
+    },
+    'hand back': {
+      after: 'poll',
+      does: () => run((tasks, transaction, topic) => tasks.handBack(transaction, topic, held)),
+      leaves: () => handedBack,
+    },
+    'poll what was handed back': { after: 'hand back', does: poll, leaves: () => ({ ...mine(2), tries: 1 }) },
+    reclaim: {
+      after: 'poll',
+      does: () => run((tasks, transaction, topic) => tasks.reclaim(transaction, topic, [])),
+      leaves: () => handedBack,
+    },
+    'reclaim of others': {
+      after: 'poll',
+      does: () => run((tasks, transaction, topic) => tasks.reclaim(transaction, topic, held)),
+      leaves: () => ({}),
+    },
+    succeed: {
+      after: 'poll',
+      does: () => complete(TaskDecision.success('done')),
+      leaves: () => completed('succeeded', { output: 'done' }),
+    },
+    fail: {
+      after: 'poll',
+      does: () => complete(TaskDecision.failure('no').because('terminated')),
+      leaves: () => completed('failed', { output: 'no', reason: 'terminated' }),
+    },
+    filter: {
+      after: 'poll',
+      does: () => complete(TaskDecision.filter('gone').because('cancelled')),
+      leaves: () => completed('filtered', { output: 'gone', reason: 'cancelled' }),
+    },
+    suspend: {
+      after: 'poll',
+      does: () => complete(TaskDecision.suspension('aside').because('unreachable')),
+      leaves: () => completed('suspended', { output: 'aside', reason: 'unreachable' }),
+    },
+    retry: {
+      after: 'poll',
+      does: () => complete(TaskDecision.retry({ afterMs: 10 }, 'later').because('timeout')),
+      leaves: () => completed('suspended', { output: 'later', reason: 'timeout', due: later(10) }),
+    },
+    release: { after: 'retry', does: release, leaves: () => released },
+    'release what was pushed with a delay': { after: 'push with a delay', does: release, leaves: () => released },
+    'poll for a second try': { after: 'release', does: poll, leaves: () => mine(2) },
+    'succeed at the second try': {
+      after: 'poll for a second try',
+      does: () => complete(TaskDecision.success()),
+      leaves: () => completed('succeeded', { output: undefined }),
+    },
+    'fail at the last try': {
+      after: 'poll for a second try',
+      does: () => complete(TaskDecision.failure('no')),
+      leaves: () => completed('failed', { output: 'no' }),
+    },
+    'retry after the last try': {
+      after: 'poll for a second try',
+      does: () => complete(TaskDecision.retry({ afterMs: 10 }).because('timeout')),
+      leaves: () => completed('failed', { output: undefined, reason: 'tries' }),
+    },
+    'poll by an owner that dies': { after: 'push', does: () => poll(rival), leaves: () => active(rival.owner, 1) },
+    expire: {
+      after: 'poll by an owner that dies',
+      does: () => expire('expired'),
+      leaves: () => ({ state: 'expired', reason: 'lease' }),
+    },
+    'expire to ready': {
+      after: 'poll by an owner that dies',
+      does: () => expire('ready'),
+      leaves: () => ({ state: 'ready', reason: 'lease', owner: undefined }),
+    },
+    'poll for the last try': { after: 'expire to ready', does: () => poll(rival), leaves: () => active(rival.owner, 2) },
+    'expire after the last try': {
+      after: 'poll for the last try',
+      does: () => expire('ready'),
+      leaves: () => completed('failed', { reason: 'tries' }),
+    },
+    'junction of what was pushed suspended': { after: 'push suspended', does: junction, leaves: () => released },
+    'junction of what a decision suspended': { after: 'suspend', does: junction, leaves: () => released },
+    'junction of what waits for its time': { after: 'retry', does: junction, leaves: () => ({}) },
+    'redrive of what failed': { after: 'fail', does: redrive, leaves: () => asPushed },
+    'redrive of what waits for its time': { after: 'retry', does: redrive, leaves: () => ({}) },
+    ...Object.assign({}, ...Object.keys(ends).map((end) => brought(end))),
+    'reassign again': {
+      after: 'reassign after succeed',
+      does: () => reassign('failure'),
+      leaves: () => ({ state: 'failed', descent: 'succeeded' }),
+    },
+    'supersede what is ready': {
+      after: 'push',
+      does: () => insert('supersede'),
+      leaves: () => ({ state: 'redundant' }),
+    },
+    'supersede what is ready again': {
+      after: 'release',
+      does: () => insert('supersede'),
+      leaves: () => ({ state: 'redundant' }),
+    },
+    'supersede what waits for its time': {
+      after: 'retry',
+      does: () => insert('supersede'),
+      leaves: () => ({ state: 'redundant', descent: 'suspended', due: undefined }),
+    },
+    'supersede what is active': { after: 'poll', does: () => insert('supersede'), leaves: () => ({}) },
+    'delete what is active': { after: 'poll', does: () => insert('delete'), leaves: () => ({}) },
+  }
+
+  /** What can be done to a task that has ended. */
+  function brought(end: string): Record<string, Step> {
+    const former = { descent: ends[end], due: undefined }
+    const result = end === 'succeed' ? 'filter' : 'success'
+    const state = end === 'succeed' ? 'filtered' : 'succeeded'
+    const recreated = { state: 'recreated', ...former, externalId: undefined } as const
+    return {
+      [`reset after ${end}`]: { after: end, does: () => recreate('reset'), leaves: () => asPushed },
+      [`recreate after ${end}`]: { after: end, does: () => recreate('append'), leaves: () => recreated },
+      [`reassign after ${end}`]: {
+        after: end,
+        does: () => reassign(result),
+        leaves: () => ({ state, ...former, reason: undefined }),
+      },
+      [`replace after ${end}`]: {
+        after: end,
+        does: () => insert('replace'),
+        leaves: () => ({ state: 'redundant', ...former }),
+      },
+      [`delete after ${end}`]: { after: end, does: () => insert('delete') },
+      [`delete after recreate after ${end}`]: { after: `recreate after ${end}`, does: () => insert('delete') },
+    }
+  }
+
+  async function walk(name: string): Promise<Walked> {
+    const { after, does } = steps[name]!
+    const before = after === undefined ? {} : (await walk(after)).row!
+    clock.advance(1_000)
+    await does()
+    return { before, row: await find(), held, now: clock.now() }
+  }
+
+  return {
+    open: async () => {
+      fixture = await openFixture(clock.now)
+      // It never beats, and is dead a second later.
+      rival = await fixture.owner()
+      return fixture
+    },
+    steps,
+    walk,
+  }
+}
