@@ -1,0 +1,71 @@
+/** Which siblings a group of a junction can do with: each state by itself, in both kinds. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { FilterState, Junction } from '@taskstream/task-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('a suspended task of a group starts', () => {
+  let fixture: Fixture
+  beforeAll(async () => void (fixture = await openFixture()))
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.nextTopic({ keyed: true }))
+
+  const junction = async (kind: Junction): Promise<string[]> => {
+    const { tasks, topic, commit } = fixture
+    return [...(await commit<ReadonlySet<string>>((transaction) => tasks.junction(transaction, topic, kind, [['a', 'b']])))]
+  }
+  const ended = async (decision: TaskDecision): Promise<void> => {
+    await fixture.push('b')
+    await fixture.complete(await fixture.poll(1), decision)
+  }
+  /** Makes one task `b`, and nothing else that is named so. */
+  const siblings: Readonly<Record<FilterState, () => Promise<unknown>>> = {
+    active: async () => {
+      await fixture.push('b')
+      await fixture.poll(1)
+    },
+    ready: () => fixture.push('b'),
+    expired: async () => {
+      const rival = await fixture.owner()
+      await fixture.push('b')
+      await fixture.poll(1, rival)
+      await fixture.commit((transaction) => rival.unregister(transaction))
+      await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))
+    },
+    failed: () => ended(TaskDecision.failure()),
+    suspended: () => ended(TaskDecision.suspension()),
+    delayed: () => ended(TaskDecision.retry({ afterMs: 60_000 })),
+    filtered: () => ended(TaskDecision.filter()),
+    succeeded: () => ended(TaskDecision.success()),
+    recreated: async () => {
+      const { tasks, topic, commit } = fixture
+      await ended(TaskDecision.failure())
+      await commit((transaction) => tasks.recreate(transaction, topic, 'append', { state: 'failed' }))
+      await commit((transaction) => tasks.purge(transaction, topic, { states: ['ready'] }))
+    },
+    redundant: async () => {
+      const { tasks, topic, commit } = fixture
+      await commit((transaction) => tasks.push(transaction, topic, ['b', 'b'], { insertion: 'replace' }))
+      await commit((transaction) => tasks.purge(transaction, topic, { states: ['ready'] }))
+    },
+  }
+  const met: Readonly<Record<Junction, readonly FilterState[]>> = {
+    singular: ['suspended'],
+    eternal: ['active', 'ready', 'expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded', 'recreated'],
+  }
+  const cases = (['singular', 'eternal'] as const).flatMap((kind) =>
+    (Object.keys(siblings) as FilterState[]).map((state) => ({ kind, state, starts: met[kind].includes(state) })),
+  )
+
+  test.each(cases)('in a group that is $kind, beside one that is $state: $starts', async ({ kind, state, starts }) => {
+    await siblings[state]()
+    await fixture.push({ identifier: 'a', suspended: true })
+    expect(await fixture.states()).toEqual(state === 'suspended' ? { suspended: 2 } : { [state]: 1, suspended: 1 })
+    const started = state === 'suspended' ? ['a', 'b'] : ['a']
+    expect((await junction(kind)).toSorted()).toEqual(starts ? started : [])
+    const left = (await fixture.page()).filter(({ due }) => due === undefined)
+    expect(left.some((task) => task.state === 'suspended')).toBe(!starts)
+  })
+})

@@ -1,0 +1,79 @@
+/** A task that waits no longer is not due any more either: or whoever asks when to look again would be told of it for ever. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, Release } from '@taskstream/task-api'
+import { testClock } from '@taskstream/task-testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('nothing is due any more', () => {
+  let fixture: Fixture
+  let retried: HeldTask
+  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  beforeAll(async () => void (fixture = await openFixture(clock.now)))
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await fixture.nextTopic({ keyed: true })
+    await fixture.push('a')
+    retried = (await fixture.poll(1))[0]!
+    await fixture.complete([retried], TaskDecision.retry({ afterMs: 1_000 }).because('timeout'))
+    expect(await release()).toEqual({ released: 0, nextDueMs: 1_000 })
+  })
+
+  const release = (): Promise<Release> =>
+    fixture.commit<Release>((transaction) => fixture.tasks.release(transaction, fixture.topic))
+  const verbs: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
+    'recreated: reset': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'reset', [retried]),
+    'recreated: append': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', [retried]),
+    'recreated: supersede': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'supersede', [retried]),
+    'recreated: replace': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'replace', [retried]),
+    'recreated by its state': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', { state: 'delayed' }),
+    redriven: (transaction, topic) => fixture.tasks.redrive(transaction, topic, { states: ['delayed'] }),
+    'given the result of success': (transaction, topic) =>
+      fixture.tasks.reassign(transaction, topic, new Map([[retried, 'success' as const]])),
+    'given the result of suspension': (transaction, topic) =>
+      fixture.tasks.reassign(transaction, topic, new Map([[retried, 'suspension' as const]])),
+    'given a result with all that are delayed': (transaction, topic) =>
+      fixture.tasks.reassignAll(transaction, topic, { from: 'delayed', to: 'failure' }),
+    superseded: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }),
+    replaced: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'replace' }),
+    deleted: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'delete' }),
+    purged: (transaction, topic) => fixture.tasks.purge(transaction, topic, { states: ['delayed'] }),
+    'purged with all there is': (transaction, topic) => fixture.tasks.purgeAll(transaction, topic),
+  }
+
+  test.each(Object.keys(verbs))('once what waited for a retry is %s', async (name) => {
+    await fixture.commit<unknown>((transaction) => verbs[name]!(transaction, fixture.topic) as unknown)
+    expect(await release()).toEqual({ released: 0 })
+    const before = await fixture.page()
+    expect(before.filter(({ state }) => state === 'suspended').map(({ due }) => due)).toEqual(
+      name.includes('suspension') ? [undefined] : [],
+    )
+    clock.advance(1_000)
+    expect(await release()).toEqual({ released: 0 })
+    expect(await fixture.page()).toEqual(before)
+  })
+
+  test('once the last try is over', async () => {
+    await fixture.nextTopic()
+    await fixture.push({ identifier: 'a', maxTries: 1 })
+    await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 0 }))
+    expect(await release()).toEqual({ released: 0 })
+  })
+
+  test('for what is pushed suspended, whatever time is given with it', async () => {
+    await fixture.nextTopic({ keyed: true })
+    const due = new Date(clock.now().getTime() + 5)
+    await fixture.push({ identifier: 'a', suspended: true, due }, { identifier: 'b', suspended: true, delayMs: 5 })
+    await fixture.commit((transaction) =>
+      fixture.tasks.push(transaction, fixture.topic, [{ identifier: 'c', due }, { identifier: 'c', delayMs: 5 }, 'c'], {
+        insertion: 'replace',
+      }),
+    )
+    clock.advance(1_000)
+    expect(await release()).toEqual({ released: 0 })
+    expect(await fixture.states()).toEqual({ suspended: 2, redundant: 2, ready: 1 })
+  })
+})

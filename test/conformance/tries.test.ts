@@ -1,0 +1,87 @@
+/** What counts as a try: what a task was taken up for and given back undone does not. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { testClock } from '@taskstream/task-testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { openFixture } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('a task of two tries', () => {
+  let fixture: Fixture
+  let rival: Tasks
+  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  beforeAll(async () => {
+    fixture = await openFixture(clock.now)
+    rival = await fixture.owner()
+    clock.advance(60_000)
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await fixture.nextTopic()
+    await fixture.push({ identifier: 'a', maxTries: 2 })
+  })
+
+  const handBack = async (tasks: readonly HeldTask[]): Promise<unknown> =>
+    fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, tasks))
+  const expire = (): Promise<unknown> =>
+    fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, then: 'ready' }))
+  const retry = async (): Promise<void> => {
+    await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 0 }))
+    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+  }
+
+  test('is tried twice and no more, however often it was handed back', async () => {
+    for (let count = 1; count <= 3; count++) {
+      await handBack(await fixture.poll(1))
+      expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: count, tries: 0 }])
+    }
+    await retry()
+    await handBack(await fixture.poll(1))
+    expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: 5, tries: 1 }])
+    await retry()
+    expect(await fixture.page()).toMatchObject([{ state: 'failed', reason: 'tries', attempt: 6, tries: 2 }])
+  })
+
+  test('is tried again after its owner died, however often it was handed back before', async () => {
+    for (let count = 1; count <= 3; count++) await handBack(await fixture.poll(1))
+    await fixture.poll(1, rival)
+    await expire()
+    expect(await fixture.page()).toMatchObject([{ state: 'ready', reason: 'lease', attempt: 4, tries: 1 }])
+    await fixture.poll(1, rival)
+    await expire()
+    expect(await fixture.page()).toMatchObject([{ state: 'failed', reason: 'tries', attempt: 5, tries: 2 }])
+  })
+
+  test('has both again once it is brought back, and its attempts go on', async () => {
+    for (const brought of ['reset', 'redrive'] as const) {
+      await retry()
+      await retry()
+      const { tasks, topic, commit } = fixture
+      expect(await fixture.states()).toEqual({ failed: 1 })
+      await commit<unknown>((transaction) =>
+        brought === 'reset'
+          ? tasks.recreate(transaction, topic, 'reset', { state: 'failed' })
+          : tasks.redrive(transaction, topic),
+      )
+      expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: brought === 'reset' ? 2 : 4, tries: 0 }])
+    }
+  })
+
+  test('fails, filters or succeeds at its last try as decided: only a retry is refused', async () => {
+    for (const result of ['success', 'failure', 'filter', 'suspension'] as const) {
+      await fixture.nextTopic()
+      await fixture.push({ identifier: 'a', maxTries: 1 }, { identifier: 'b', maxTries: 1 })
+      const [a, b] = await fixture.poll(2)
+      const decisions = new Map([
+        [a!, TaskDecision[result]()],
+        [b!, TaskDecision.retry({ afterMs: 0 })],
+      ])
+      await fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, decisions))
+      const [first, second] = await fixture.page()
+      expect([first?.state, first?.reason, first?.due]).toEqual([TaskDecision[result]().state, undefined, undefined])
+      expect([second?.state, second?.reason, second?.due]).toEqual(['failed', 'tries', undefined])
+    }
+  })
+})
