@@ -92,6 +92,9 @@ describe('a decision', () => {
     expect(failure(error).isSameAs(failure(new Error('other')))).toBe(false)
     expect(failure('a').isSameAs(filter('a'))).toBe(false)
     expect(success().isSameAs(success())).toBe(true)
+    expect(filter('a').because('cancelled').isSameAs(filter('a').because('cancelled'))).toBe(true)
+    expect(filter('a').because('cancelled').isSameAs(filter('a'))).toBe(false)
+    expect(retry({ afterMs: 1 }).isSameAs(retry({ afterMs: 2 }))).toBe(false)
   })
 
   test('is carried out of code by an error', () => {

@@ -170,7 +170,10 @@ export class TaskDecision {
   isSameAs(other: TaskDecision): boolean {
     return (
       this === other ||
-      (this.result === other.result && this.retryAfterMs === other.retryAfterMs && this.toMessage() === other.toMessage())
+      (this.result === other.result &&
+        this.retryAfterMs === other.retryAfterMs &&
+        this.reason === other.reason &&
+        this.toMessage() === other.toMessage())
     )
   }
 }
