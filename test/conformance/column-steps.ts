@@ -42,8 +42,8 @@ export interface ColumnSteps {
   /** Comes before any walk. */
   open(): Promise<Fixture>
   readonly steps: Readonly<Record<string, Step>>
-  /** Does those that lead to the step, and then the step, each a second later. @returns the row before it, and after it */
-  walk(name: string): Promise<Walked>
+  /** Does those that lead to the step, and then the step, each a second later; after the first of them something else. @returns the row before it, and after it */
+  walk(name: string, afterFirst?: () => Promise<unknown>): Promise<Walked>
 }
 
 /** The states that a task can be brought back from, by the steps that lead there. */
@@ -271,11 +271,12 @@ export function columnSteps(): ColumnSteps {
     }
   }
 
-  async function walk(name: string): Promise<Walked> {
+  async function walk(name: string, afterFirst?: () => Promise<unknown>): Promise<Walked> {
     const { after, does } = steps[name]!
-    const before = after === undefined ? {} : (await walk(after)).row!
+    const before = after === undefined ? {} : (await walk(after, afterFirst)).row!
     clock.advance(1_000)
     await does()
+    if (after === undefined) await afterFirst?.()
     return { before, row: await find(), held, now: clock.now() }
   }
 

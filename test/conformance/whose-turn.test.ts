@@ -1,0 +1,51 @@
+/** After each verb it is the turn of those that the condition lets go, and of nobody else: a task that waits behind another is found when it should be. */
+import type { PollCondition, PollOrder, TaskInfo } from '@taskstream/task-api'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Model } from '../model.ts'
+import { canRun } from '../subject.ts'
+import { columnSteps, whole } from './column-steps.ts'
+import type { Fixture } from './fixture.ts'
+
+const topics: readonly { readonly order: PollOrder; readonly condition: PollCondition }[] = [
+  { order: 'fifo', condition: 'singular-by-identifier' },
+  { order: 'priority', condition: 'singular-by-identifier-suspend-on-failure' },
+  { order: 'fifo', condition: 'singular-by-identifier-suspend-until-success' },
+]
+
+describe.skipIf(!canRun)('it is the turn of those that the condition lets go', () => {
+  const { open, steps, walk } = columnSteps()
+  let fixture: Fixture
+  beforeAll(async () => void (fixture = await open()))
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  afterEach(async () => void (await fixture.commit((transaction) => fixture.tasks.purgeAll(transaction, fixture.topic))))
+
+  describe.each(topics)('in a topic of %o', (topic) => {
+    beforeAll(() => fixture.nextTopic(topic))
+
+    /** The sequences of what a poll should take of these. */
+    const expected = (rows: readonly TaskInfo[]): number[] => {
+      const model = new Model(topic)
+      for (const { sequence, identifier, priority, state, attempt, due } of rows)
+        model.write(undefined, { sequence, identifier, priority, state, attempt, ...(due && { due: due.getTime() }) })
+      return model.pollable(undefined, 9).map(({ sequence }) => sequence)
+    }
+    /** Another of its identifier, behind it; a poll has seen that it must wait, or taken it where it need not. */
+    const pushBehind = async (): Promise<void> => {
+      const { identifier, priority } = whole
+      await fixture.push({ identifier, priority, input: 'behind' }, { identifier: 'other', priority })
+      const polled = await fixture.poll(9)
+      await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, polled))
+    }
+
+    test.each(Object.keys(steps))('after: %s', async (name) => {
+      await walk(name, pushBehind)
+      for (let taken = -1; taken !== 0;) {
+        const turns = expected(await fixture.page())
+        const batch = await fixture.poll(9)
+        expect(batch.map(({ sequence }) => sequence)).toEqual(turns)
+        await fixture.complete(batch)
+        taken = batch.length
+      }
+    })
+  })
+})
