@@ -228,13 +228,15 @@ export function columnSteps(): ColumnSteps {
       does: () => reassign('failure'),
       leaves: () => ({ state: 'failed', descent: 'succeeded' }),
     },
+    'delete what is redundant': { after: 'supersede what is ready', does: () => insert('delete') },
+    'delete what was recreated': { after: 'recreate after fail', does: () => insert('delete') },
     'supersede what is ready': {
       after: 'push',
       does: () => insert('supersede'),
       leaves: () => ({ state: 'redundant' }),
     },
-    'supersede what is ready again': {
-      after: 'release',
+    'supersede what was pushed with a delay': {
+      after: 'release what was pushed with a delay',
       does: () => insert('supersede'),
       leaves: () => ({ state: 'redundant' }),
     },
@@ -267,7 +269,6 @@ export function columnSteps(): ColumnSteps {
         leaves: () => ({ state: 'redundant', ...former }),
       },
       [`delete after ${end}`]: { after: end, does: () => insert('delete') },
-      [`delete after recreate after ${end}`]: { after: `recreate after ${end}`, does: () => insert('delete') },
     }
   }
 
