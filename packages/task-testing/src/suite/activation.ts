@@ -54,6 +54,17 @@ export const activation: Part = part('activation', (engine) => {
     expect(await stored(first)).toBeUndefined()
   })
 
+  test('is of one topic: that of another stays as it is, and as old', async () => {
+    const first = fixture.topic
+    await set('deactivate')
+    const before = await stored()
+    await fixture.nextTopic()
+    await set('deactivate')
+    now = new Date(now.getTime() + 1_000)
+    await set('activate')
+    expect([await stored(first), await stored()]).toEqual([before, { active: true, changed: now }])
+  })
+
   test('refuses topics that were never initialised, and names that are none', async () => {
     for (const verb of ['activate', 'deactivate'] as const) {
       expect(await codeOf(() => set(verb, 'never-there'))).toBe('TOPIC_UNKNOWN')
