@@ -76,6 +76,8 @@ export function columnSteps(): ColumnSteps {
     sequence = task!.sequence
   }
   const poll = async (by?: Tasks): Promise<void> => void (held = await fixture.poll(1, by))
+  const give = (verb: 'hold' | 'handBack' | 'reclaim', batch: readonly HeldTask[]): Promise<unknown> =>
+    run((tasks, transaction, topic) => tasks[verb](transaction, topic, batch))
   const complete = (decision: TaskDecision): Promise<unknown> => fixture.complete(held, decision)
   const itself = (): Task => ({ topic: fixture.topic, sequence, identifier: whole.identifier })
   const recreate = (how: Revivification): Promise<unknown> =>
@@ -126,7 +128,7 @@ export function columnSteps(): ColumnSteps {
     'poll after the deadline': {
       after: 'push',
       does: async () => {
-        clock.advance(hour)
+        clock.advance(hour - 1_000)
         await poll()
       },
       leaves: () => ({ ...mine(1), ...completed('filtered', { reason: 'deadline' }) }),
@@ -136,27 +138,11 @@ export function columnSteps(): ColumnSteps {
       does: () => take('transaction'),
       leaves: () => ({ ...mine(1), ...completed('succeeded', { output: 'taken' }) }),
     },
-    hold: {
-      after: 'poll',
-      does: () => run((tasks, transaction, topic) => tasks.hold(transaction, topic, held)),
-      leaves: () => ({}),
-    },
-    'hand back': {
-      after: 'poll',
-      does: () => run((tasks, transaction, topic) => tasks.handBack(transaction, topic, held)),
-      leaves: () => handedBack,
-    },
+    hold: { after: 'poll', does: () => give('hold', held), leaves: () => ({}) },
+    'hand back': { after: 'poll', does: () => give('handBack', held), leaves: () => handedBack },
     'poll what was handed back': { after: 'hand back', does: poll, leaves: () => ({ ...mine(2), tries: 1 }) },
-    reclaim: {
-      after: 'poll',
-      does: () => run((tasks, transaction, topic) => tasks.reclaim(transaction, topic, [])),
-      leaves: () => handedBack,
-    },
-    'reclaim of others': {
-      after: 'poll',
-      does: () => run((tasks, transaction, topic) => tasks.reclaim(transaction, topic, held)),
-      leaves: () => ({}),
-    },
+    reclaim: { after: 'poll', does: () => give('reclaim', []), leaves: () => handedBack },
+    'reclaim of others': { after: 'poll', does: () => give('reclaim', held), leaves: () => ({}) },
     succeed: {
       after: 'poll',
       does: () => complete(TaskDecision.success('done')),
@@ -245,6 +231,12 @@ export function columnSteps(): ColumnSteps {
       does: () => insert('supersede'),
       leaves: () => ({ state: 'redundant', descent: 'suspended', due: undefined }),
     },
+    'supersede what was pushed suspended': {
+      after: 'push suspended',
+      does: () => insert('supersede'),
+      leaves: () => ({}),
+    },
+    'supersede what a decision suspended': { after: 'suspend', does: () => insert('supersede'), leaves: () => ({}) },
     'supersede what is active': { after: 'poll', does: () => insert('supersede'), leaves: () => ({}) },
     'delete what is active': { after: 'poll', does: () => insert('delete'), leaves: () => ({}) },
   }

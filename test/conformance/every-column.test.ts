@@ -1,5 +1,5 @@
 /** After each verb each column of a task is as it should be: what the verb is about has changed, and nothing else. */
-import type { HeldTask, TaskInfo, TopicOptions } from '@taskstream/task-api'
+import type { HeldTask, Repair, TaskInfo, TopicOptions } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { columnSteps, whole } from './column-steps.ts'
@@ -25,8 +25,10 @@ describe.skipIf(!canRun)('every column of a task is as it should be', () => {
       const { before, row } = await walk(name)
       const changes = steps[name]!.leaves?.()
       expect(row).toEqual(changes && { ...before, ...changes })
-      // A page tells the same of it.
+      // A page tells the same of it, and what the row says a second time, for indexes, says nothing else.
       expect((await fixture.page()).filter(({ sequence }) => sequence === row?.sequence)).toEqual(row ? [row] : [])
+      const repaired = await fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+      expect(repaired).toMatchObject({ corrected: 0, listed: 0, noted: 0, held: 0, left: 0 })
     })
 
     test('a poll tells all that a handler needs', async () => {

@@ -71,6 +71,7 @@ describe.skipIf(!canRun)('a filter', () => {
     ['reference', () => ({ reference: 'r' }), '14'],
     ['reason', () => ({ reason: 'terminated' }), '3'],
     ['states', () => ({ states: ['failed', 'ready'] }), '1345'],
+    ['one state', () => ({ states: ['failed'] }), '13'],
     ['no state', () => ({ states: [] }), ''],
     ['identifier and reference', () => ({ identifier: 'a', reference: 's' }), '35'],
     ['states and completedBefore', () => ({ states: ['failed'], completedBefore: at(13) }), '3'],

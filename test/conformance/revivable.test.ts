@@ -1,0 +1,57 @@
+/** Which tasks can be brought back or given another result when they are given: those that have ended, state by state. */
+import type { FilterState, Task } from '@taskstream/task-api'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { columnSteps } from './column-steps.ts'
+import { codeOf } from './fixture.ts'
+import type { Fixture } from './fixture.ts'
+
+/** The steps that lead to a task in each state. */
+const stepOf: Readonly<Record<FilterState, string>> = {
+  active: 'poll',
+  ready: 'push',
+  expired: 'expire',
+  failed: 'fail',
+  suspended: 'suspend',
+  delayed: 'retry',
+  filtered: 'filter',
+  succeeded: 'succeed',
+  recreated: 'recreate after fail',
+  redundant: 'supersede what is ready',
+}
+const ended: ReadonlySet<FilterState> = new Set(['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'])
+const cases = (Object.keys(stepOf) as FilterState[]).map((state) => ({ state, refused: !ended.has(state) }))
+
+describe.skipIf(!canRun)('a task that is given', () => {
+  const { open, walk } = columnSteps()
+  let fixture: Fixture
+  beforeAll(async () => {
+    fixture = await open()
+    await fixture.nextTopic({ keyed: true })
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  afterEach(async () => void (await fixture.commit((transaction) => fixture.tasks.purgeAll(transaction, fixture.topic))))
+
+  const verbs: Readonly<Record<string, (transaction: AnyTransaction, task: Task) => unknown>> = {
+    reset: (transaction, task) => fixture.tasks.recreate(transaction, task.topic, 'reset', [task]),
+    append: (transaction, task) => fixture.tasks.recreate(transaction, task.topic, 'append', [task]),
+    supersede: (transaction, task) => fixture.tasks.recreate(transaction, task.topic, 'supersede', [task]),
+    replace: (transaction, task) => fixture.tasks.recreate(transaction, task.topic, 'replace', [task]),
+    reassign: (transaction, task) => fixture.tasks.reassign(transaction, task.topic, new Map([[task, 'success' as const]])),
+  }
+
+  describe.each(Object.keys(verbs))('to %s', (verb) => {
+    test.each(cases)('in the state $state is refused: $refused', async ({ state, refused }) => {
+      const { row } = await walk(stepOf[state])
+      const { topic, sequence, identifier } = row!
+      const before = await fixture.page()
+      const outcome = await codeOf(() =>
+        fixture.commit<unknown>((transaction) => verbs[verb]!(transaction, { topic, sequence, identifier })),
+      )
+      expect(outcome === 'TASK_STATE').toBe(refused)
+      if (refused) expect(await fixture.page()).toEqual(before)
+      else expect(await fixture.page()).not.toEqual(before)
+    })
+  })
+})
