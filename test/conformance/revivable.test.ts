@@ -6,22 +6,10 @@ import type { AnyTransaction } from '../subject.ts'
 import { columnSteps } from './column-steps.ts'
 import { codeOf } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
+import { stepTo } from './state-steps.ts'
 
-/** The steps that lead to a task in each state. */
-const stepOf: Readonly<Record<FilterState, string>> = {
-  active: 'poll',
-  ready: 'push',
-  expired: 'expire',
-  failed: 'fail',
-  suspended: 'suspend',
-  delayed: 'retry',
-  filtered: 'filter',
-  succeeded: 'succeed',
-  recreated: 'recreate after fail',
-  redundant: 'supersede what is ready',
-}
 const ended: ReadonlySet<FilterState> = new Set(['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'])
-const cases = (Object.keys(stepOf) as FilterState[]).map((state) => ({ state, refused: !ended.has(state) }))
+const cases = (Object.keys(stepTo) as FilterState[]).map((state) => ({ state, refused: !ended.has(state) }))
 
 describe.skipIf(!canRun)('a task that is given', () => {
   const { open, walk } = columnSteps()
@@ -43,7 +31,7 @@ describe.skipIf(!canRun)('a task that is given', () => {
 
   describe.each(Object.keys(verbs))('to %s', (verb) => {
     test.each(cases)('in the state $state is refused: $refused', async ({ state, refused }) => {
-      const { row } = await walk(stepOf[state])
+      const { row } = await walk(stepTo[state])
       const { topic, sequence, identifier } = row!
       const before = await fixture.page()
       const outcome = await codeOf(() =>
@@ -53,5 +41,16 @@ describe.skipIf(!canRun)('a task that is given', () => {
       if (refused) expect(await fixture.page()).toEqual(before)
       else expect(await fixture.page()).not.toEqual(before)
     })
+  })
+
+  test.each(cases)('in the state $state is redriven where no states are named only if it failed', async ({ state }) => {
+    const { row } = await walk(stepTo[state])
+    // What came with it is not looked at.
+    const { topic, sequence } = row!
+    const options = { from: sequence, to: sequence }
+    const redriven = { count: 1, first: sequence, last: sequence }
+    expect(await fixture.commit<unknown>((transaction) => fixture.tasks.redrive(transaction, topic, options) as unknown)).toEqual(
+      state === 'failed' ? redriven : { count: 0 },
+    )
   })
 })
