@@ -13,8 +13,9 @@ import type {
   TaskResult,
 } from '@taskstream/task-api'
 import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
 import { openFixture } from './fixture.ts'
 import type { Fixture } from './fixture.ts'
 
@@ -27,11 +28,9 @@ describe.skipIf(!canRun)('a filter', () => {
   let fixture: Fixture
   let rows: readonly TaskInfo[]
   const clock = testClock(start)
-  beforeAll(async () => void (fixture = await openFixture(clock.now)))
-  afterAll(() => fixture[Symbol.asyncDispose]())
   /** Pushed at 1, 2, 3, 4 and 5; completed at 13, 12 and 11. The second identifier's tasks are in another topic as well. */
-  beforeEach(async () => {
-    await fixture.nextTopic({ keyed: true })
+  beforeAll(async () => {
+    fixture = await openFixture(clock.now)
     await fixture.push('b')
     await fixture.nextTopic({ keyed: true })
     for (const [index, identifier] of ['a', 'b', 'a', 'b', 'a'].entries()) {
@@ -47,12 +46,25 @@ describe.skipIf(!canRun)('a filter', () => {
     await fixture.complete([first], TaskDecision.failure().because('cancelled'))
     rows = await fixture.page()
   })
+  afterAll(() => fixture[Symbol.asyncDispose]())
 
   const inputs = (tasks: readonly { readonly sequence: number }[]): string[] =>
     tasks.map(({ sequence }) => rows.find((row) => row.sequence === sequence)?.input ?? '?')
   const sequence = (input: number): number => rows[input - 1]!.sequence
-  const page = (options: PageOptions): Promise<TaskInfo[]> =>
-    fixture.commit<TaskInfo[]>((transaction) => fixture.tasks.page(transaction, fixture.topic, options))
+  const pageIn = async (transaction: AnyTransaction, options: PageOptions = {}): Promise<TaskInfo[]> =>
+    fixture.tasks.page(transaction, fixture.topic, options)
+  const page = (options: PageOptions): Promise<TaskInfo[]> => fixture.commit((transaction) => pageIn(transaction, options))
+  /** Does what all others are to find undone. */
+  const undone = async (work: (transaction: AnyTransaction) => Promise<void>): Promise<void> => {
+    const undo = new Error('undo')
+    const doing = fixture.commit(async (transaction) => {
+      await work(transaction)
+      throw undo
+    })
+    await doing.catch((error: unknown) => {
+      if (error !== undo) throw error
+    })
+  }
 
   /** Each filter, and the inputs of the tasks that it means. */
   const filters: readonly (readonly [name: string, filter: () => TaskFilter, meant: string])[] = [
@@ -122,42 +134,39 @@ describe.skipIf(!canRun)('a filter', () => {
       )
     })
 
-    test('means the same tasks to a purge', async () => {
-      const { states = ['failed', 'succeeded', 'ready'], ...rest } = filter()
-      const purge = fixture.commit((transaction) => fixture.tasks.purge(transaction, fixture.topic, { ...rest, states }))
-      expect(await purge).toBe(meant.length)
-      expect(inputs(await page({}))).toEqual(['1', '2', '3', '4', '5'].filter((input) => !meant.includes(input)))
-    })
+    test('means the same tasks to a purge', () =>
+      undone(async (transaction) => {
+        const { states = ['failed', 'succeeded', 'ready'], ...rest } = filter()
+        expect(await fixture.tasks.purge(transaction, fixture.topic, { ...rest, states })).toBe(meant.length)
+        expect(inputs(await pageIn(transaction))).toEqual(['1', '2', '3', '4', '5'].filter((input) => !meant.includes(input)))
+      }))
 
-    test('means the same tasks to a redrive, of what has ended', async () => {
-      const { states, ...rest } = filter()
-      const options = { ...rest, states: (states?.filter((state) => state !== 'ready') as RevivableState[]) ?? revivable }
-      const redrive = (dryRun: boolean): unknown =>
-        fixture.commit<unknown>((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { ...options, dryRun }))
-      const [first, last] = [ended[0], ended.at(-1)].map((input) => input && { sequence: sequence(Number(input)) })
-      const expected = { count: ended.length, ...(first && last && { first: first.sequence, last: last.sequence }) }
-      expect(await redrive(true)).toEqual(expected)
-      expect(await page({})).toEqual(rows)
-      expect(await redrive(false)).toEqual(expected)
-      expect(inputs(await page({ states: ['failed', 'succeeded'] }))).toEqual(
-        ['1', '2', '3'].filter((input) => !ended.includes(input)),
-      )
-    })
-
-    test('means the same tasks to a selection that is recreated', async () => {
-      const { states, ...rest } = filter()
-      const made: RecreatedTask[] = []
-      for (const state of ['failed', 'succeeded'] as const) {
-        if (states && !states.includes(state)) continue
-        const selection = { ...rest, state, size: 9 }
-        made.push(
-          ...(await fixture.commit<RecreatedTask[]>((transaction) =>
-            fixture.tasks.recreate(transaction, fixture.topic, 'reset', selection),
-          )),
+    test('means the same tasks to a redrive, of what has ended', () =>
+      undone(async (transaction) => {
+        const { states, ...rest } = filter()
+        const options = { ...rest, states: (states?.filter((state) => state !== 'ready') as RevivableState[]) ?? revivable }
+        const redrive = (dryRun: boolean): unknown => fixture.tasks.redrive(transaction, fixture.topic, { ...options, dryRun })
+        const [first, last] = [ended[0], ended.at(-1)].map((input) => input && { sequence: sequence(Number(input)) })
+        const expected = { count: ended.length, ...(first && last && { first: first.sequence, last: last.sequence }) }
+        expect(await redrive(true)).toEqual(expected)
+        expect(await pageIn(transaction)).toEqual(rows)
+        expect(await redrive(false)).toEqual(expected)
+        expect(inputs(await pageIn(transaction, { states: ['failed', 'succeeded'] }))).toEqual(
+          ['1', '2', '3'].filter((input) => !ended.includes(input)),
         )
-      }
-      expect(inputs(made.map(({ from }) => from)).toSorted()).toEqual(ended)
-    })
+      }))
+
+    test('means the same tasks to a selection that is recreated', () =>
+      undone(async (transaction) => {
+        const { states, ...rest } = filter()
+        const made: RecreatedTask[] = []
+        for (const state of ['failed', 'succeeded'] as const) {
+          if (states && !states.includes(state)) continue
+          const selection = { ...rest, state, size: 9 }
+          made.push(...(await fixture.tasks.recreate(transaction, fixture.topic, 'reset', selection)))
+        }
+        expect(inputs(made.map(({ from }) => from)).toSorted()).toEqual(ended)
+      }))
   })
 
   test('of a count means the latest of each identifier in each topic by itself', async () => {
