@@ -1,10 +1,11 @@
 /** A task's way through the verbs: what each verb leaves in each column, by the name of the step. */
 import { TaskDecision } from '@taskstream/task-api'
+import { engine } from '../subject.ts'
 import type { HeldTask, Insertion, PollHold, Revivification, Task, TaskInfo, TaskResult, TaskState } from '@taskstream/task-api'
 import { testClock } from '@taskstream/task-testing'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
 
 const hour = 3_600_000
 /** All that a task can be given, but a deadline, which is told as an instant. */
@@ -275,7 +276,7 @@ export function columnSteps(): ColumnSteps {
 
   return {
     open: async () => {
-      fixture = await openFixture(clock.now)
+      fixture = await openFixture(engine, clock.now)
       // It never beats, and is dead a second later.
       rival = await fixture.owner()
       return fixture

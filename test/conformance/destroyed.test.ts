@@ -3,10 +3,9 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { Activation } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement } from '@taskstream/task-sql'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, isMysql, isOracle, isPostgres } from '../subject.ts'
-import { codeOf, names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { canRun, isMysql, isOracle, isPostgres, engine } from '../subject.ts'
+import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
 
 /** Every table that has a column for a topic, as the database tells, but that of timers: these wait for their topic to be made again. */
 const tablesQuery = (): Statement => {
@@ -29,11 +28,9 @@ const tablesQuery = (): Statement => {
 }
 
 describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, locks and an activation', () => {
-  let fixture: Fixture
+  const fixture = useFixture(engine)
   /** Another like it. */
   let other = ''
-  beforeAll(async () => void (fixture = await openFixture()))
-  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
     await fill()
     other = fixture.topic

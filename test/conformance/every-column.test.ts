@@ -3,7 +3,7 @@ import type { HeldTask, Repair, TaskInfo, TopicOptions } from '@taskstream/task-
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { columnSteps, whole } from './column-steps.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture } from '@taskstream/task-testing/suite'
 
 const topics: readonly TopicOptions[] = [
   { keyed: true },

@@ -3,7 +3,7 @@ import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { columnSteps } from './column-steps.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture } from '@taskstream/task-testing/suite'
 import { stepTo } from './state-steps.ts'
 
 const all = Object.keys(stepTo) as FilterState[]

@@ -1,19 +1,15 @@
 /** Pushes that draw their sequences at the same time. */
 import type { PushedTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { useFixture } from '@taskstream/task-testing/suite'
 
 const size = 2_000
 
 describe.skipIf(!canRun)('a push whose sequences have others between them', () => {
-  let fixture: Fixture
-  beforeAll(async () => void (fixture = await openFixture()))
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.nextTopic())
+  const fixture = useFixture(engine)
 
   test('and one whose sequences are in a row tell each task its own, however many they are', async () => {
     const { tasks, topic, commit } = fixture

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { columnSteps } from './column-steps.ts'
-import { codeOf } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { codeOf } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
 import { stepTo } from './state-steps.ts'
 
 const ended: ReadonlySet<FilterState> = new Set(['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'])

@@ -1,18 +1,15 @@
 /** What becomes of a task may be the turn of another of its identifier, and what is redundant from the start is in nobody's way. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Repair, TopicOptions } from '@taskstream/task-api'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { useFixture } from '@taskstream/task-testing/suite'
 
 const right = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0 }
 
 describe.skipIf(!canRun)('the turn of another task', () => {
-  let fixture: Fixture
-  beforeAll(async () => void (fixture = await openFixture()))
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useFixture(engine)
   const repair = (): Promise<Repair> => fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
   const inputs = async (): Promise<unknown[]> => (await fixture.poll(9)).map(({ input }) => input)
 

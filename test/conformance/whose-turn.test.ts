@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Model } from '../model.ts'
 import { canRun } from '../subject.ts'
 import { columnSteps, whole } from './column-steps.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture } from '@taskstream/task-testing/suite'
 
 const topics: readonly { readonly order: PollOrder; readonly condition: PollCondition }[] = [
   { order: 'fifo', condition: 'singular-by-identifier' },

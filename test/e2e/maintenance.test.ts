@@ -4,11 +4,11 @@ import type { Expiry, TaskOwner } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
 import type { TestClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture, NodeOptions } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
+import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
 /** Nothing comes by itself, but the maintenance that begins with a node. */
@@ -17,12 +17,7 @@ const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 20 * hour, maintenance
 const many = 2_500
 
 describe.skipIf(!canRun)('maintenance', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('maintenance')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('maintenance')
 
   /** A node, and what its repository was asked for and answered. */
   const watched = (
@@ -53,7 +48,7 @@ describe.skipIf(!canRun)('maintenance', () => {
     return { ...made, asked }
   }
   const commit = <Result>(work: (transaction: AnyTransaction) => unknown): Promise<Result> =>
-    fixture.subject.transactions<Result>((transaction) => work(transaction) as Result)
+    fixture.commit<Result>((transaction) => work(transaction) as Result)
   const pushMany = (): Promise<unknown> => fixture.push(...Array.from({ length: many }, (_, index) => `t${index}`))
   /** Pushes, has an owner by this clock take all, and leave. */
   const abandonMany = async (clock: TestClock): Promise<void> => {

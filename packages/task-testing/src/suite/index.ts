@@ -35,6 +35,16 @@ import { singular } from './singular.ts'
 import { timers } from './timers.ts'
 import { unknownTopic } from './unknown-topic.ts'
 import { values } from './values.ts'
+import { ages } from './ages.ts'
+import { resolved } from './resolved.ts'
+import { defaults } from './defaults.ts'
+import { filters } from './filters.ts'
+import { junctionSiblings } from './junction-siblings.ts'
+import { nothingDue } from './nothing-due.ts'
+import { ownerBounds } from './owner-bounds.ts'
+import { tries } from './tries.ts'
+import { timerScopes } from './timer-scopes.ts'
+import { periodicStates } from './periodic-states.ts'
 import type { Engine, Part } from './engine.ts'
 
 export { subjectOf } from './engine.ts'
@@ -73,6 +83,16 @@ const parts: Readonly<Record<string, Part>> = {
   'singular-rivals': singularRivals,
   timers,
   'unknown-topic': unknownTopic,
+  ages: ages,
+  resolved: resolved,
+  defaults: defaults,
+  filters: filters,
+  'junction-siblings': junctionSiblings,
+  'nothing-due': nothingDue,
+  'owner-bounds': ownerBounds,
+  tries: tries,
+  'timer-scopes': timerScopes,
+  'periodic-states': periodicStates,
   values,
 }
 

@@ -10,7 +10,7 @@ export const minute = 60_000
 /** Half a minute before nine. */
 export const start: Date = new Date('2026-01-05T08:59:30.000Z')
 
-type Timers = PeriodicTasks<AnyTransaction>
+export type Timers = PeriodicTasks<AnyTransaction>
 
 export interface PeriodicFixture extends AsyncDisposable {
   readonly fixture: Fixture

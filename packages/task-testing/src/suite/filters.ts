@@ -12,25 +12,23 @@ import type {
   TaskInfo,
   TaskResult,
 } from '@taskstream/task-api'
-import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { testClock } from '../test-clock.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { part } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
+import { openFixture, whileTested } from './fixture.ts'
 
 const start = new Date('2026-01-01T00:00:00.000Z')
 const at = (ms: number): Date => new Date(start.getTime() + ms)
 const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
 
-describe.skipIf(!canRun)('a filter', () => {
-  let fixture: Fixture
-  let rows: readonly TaskInfo[]
+export const filters: Part = part('a filter', (engine) => {
   const clock = testClock(start)
+  const fixture = whileTested(() => openFixture(engine, clock.now))
+  let rows: readonly TaskInfo[]
   /** Pushed at 1, 2, 3, 4 and 5; completed at 13, 12 and 11. The second identifier's tasks are in another topic as well. */
   beforeAll(async () => {
-    fixture = await openFixture(clock.now)
     await fixture.push('b')
     await fixture.nextTopic({ keyed: true })
     for (const [index, identifier] of ['a', 'b', 'a', 'b', 'a'].entries()) {
@@ -46,7 +44,6 @@ describe.skipIf(!canRun)('a filter', () => {
     await fixture.complete([first], TaskDecision.failure().because('cancelled'))
     rows = await fixture.page()
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
 
   const inputs = (tasks: readonly { readonly sequence: number }[]): string[] =>
     tasks.map(({ sequence }) => rows.find((row) => row.sequence === sequence)?.input ?? '?')

@@ -1,17 +1,13 @@
 /** How many tasks a verb is about where nobody says how many. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, RecreatedTask, Redrive, Release, TopicOverview } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { expect, test } from 'vitest'
+import { names, useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
 
-describe.skipIf(!canRun)('by default', () => {
-  let fixture: Fixture
-  beforeAll(async () => void (fixture = await openFixture()))
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.nextTopic())
+export const defaults: Part = part('by default', (engine) => {
+  const fixture = useFixture(engine)
   const commit = <Result>(work: (transaction: AnyTransaction, topic: string) => unknown): Promise<Result> =>
     fixture.commit<Result>((transaction) => work(transaction, fixture.topic) as Result)
   const pushMany = (count: number, more: object = {}): Promise<unknown> =>

@@ -1,16 +1,13 @@
 /** Which siblings a group of a junction can do with: each state by itself, in both kinds. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, Junction } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { expect, test } from 'vitest'
+import { useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { Part } from './engine.ts'
 
-describe.skipIf(!canRun)('a suspended task of a group starts', () => {
-  let fixture: Fixture
-  beforeAll(async () => void (fixture = await openFixture()))
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.nextTopic({ keyed: true }))
+export const junctionSiblings: Part = part('a suspended task of a group starts', (engine) => {
+  const fixture = useFixture(engine, { topic: { keyed: true } })
 
   const junction = async (kind: Junction): Promise<string[]> => {
     const { tasks, topic, commit } = fixture

@@ -1,21 +1,18 @@
 /** How old a task is to a purge, and what was pushed when, to the millisecond. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { PurgeOptions, Revivification } from '@taskstream/task-api'
-import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import { names, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { testClock } from '../test-clock.ts'
+import { expect, test } from 'vitest'
+import { names, useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { Part } from './engine.ts'
 
 const start = new Date('2026-01-01T00:00:00.000Z')
 const hour = 3_600_000
 
-describe.skipIf(!canRun)('the age of a task, to a purge,', () => {
-  let fixture: Fixture
+export const ages: Part = part('the age of a task, to a purge,', (engine) => {
   const clock = testClock(start)
-  beforeAll(async () => void (fixture = await openFixture(clock.now)))
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.nextTopic({ keyed: true }))
+  const fixture = useFixture(engine, { clock: clock.now, topic: { keyed: true } })
 
   const purge = (options: PurgeOptions): Promise<number> =>
     fixture.commit<number>((transaction) => fixture.tasks.purge(transaction, fixture.topic, options))
@@ -114,33 +111,5 @@ describe.skipIf(!canRun)('the age of a task, to a purge,', () => {
     await fixture.complete(await fixture.poll(1))
     expect(await purge({})).toBe(1)
     expect(names(await fixture.page())).toEqual(['b'])
-  })
-})
-
-describe.skipIf(!canRun)('an instant', () => {
-  test('resolves to the first sequence at or after it, or to the last at or before it, over all topics', async () => {
-    const clock = testClock(start)
-    await using fixture = await openFixture(clock.now)
-    const pushAt = async (ms: number): Promise<number> => {
-      clock.set(new Date(start.getTime() + ms))
-      return (await fixture.push('a'))[0]!.sequence
-    }
-    const resolve = (ms: number, preceding: boolean): Promise<number> =>
-      fixture.commit<number>((transaction) => fixture.tasks.resolve(transaction, new Date(start.getTime() + ms), { preceding }))
-    const none = Number.MAX_SAFE_INTEGER
-    expect([await resolve(0, false), await resolve(0, true)]).toEqual([none, 0])
-    const first = await pushAt(10)
-    await fixture.nextTopic()
-    const [second, third] = [await pushAt(20), await pushAt(20)]
-    const found: unknown[] = []
-    for (const ms of [9, 10, 11, 19, 20, 21]) found.push([await resolve(ms, false), await resolve(ms, true)])
-    expect(found).toEqual([
-      [first, 0],
-      [first, first],
-      [second, first],
-      [second, first],
-      [second, third],
-      [none, third],
-    ])
   })
 })

@@ -1,19 +1,14 @@
 /** Which of its tasks keep a timer from submitting another: those in a state that is not done. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, HeldTask } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import { openPeriodicFixture } from './periodic-fixture.ts'
-import type { PeriodicFixture } from './periodic-fixture.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { usePeriodicFixture } from './periodic-fixture.ts'
+import { part } from './engine.ts'
+import type { Part } from './engine.ts'
 
-describe.skipIf(!canRun)('a timer whose tasks must not overlap', () => {
-  let fixture: PeriodicFixture
-  beforeAll(async () => {
-    fixture = await openPeriodicFixture()
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
+export const periodicStates: Part = part('a timer whose tasks must not overlap', (engine) => {
+  const fixture = usePeriodicFixture(engine)
   beforeEach(async () => {
-    await fixture.reset()
     await fixture.fixture.nextTopic({ keyed: true })
   })
 

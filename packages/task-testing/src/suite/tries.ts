@@ -1,25 +1,21 @@
 /** What counts as a try: what a task was taken up for and given back undone does not. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { Tasks } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { testClock } from '../test-clock.ts'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { Part, Tasks } from './engine.ts'
 
-describe.skipIf(!canRun)('a task of two tries', () => {
-  let fixture: Fixture
-  let rival: Tasks
+export const tries: Part = part('a task of two tries', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  const fixture = useFixture(engine, { clock: clock.now })
+  let rival: Tasks
   beforeAll(async () => {
-    fixture = await openFixture(clock.now)
     rival = await fixture.owner()
     clock.advance(60_000)
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await fixture.nextTopic()
     await fixture.push({ identifier: 'a', maxTries: 2 })
   })
 

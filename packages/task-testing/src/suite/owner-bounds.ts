@@ -1,20 +1,16 @@
 /** From which millisecond on an owner is dead, is not seen, and is forgotten; and that only its own row tells. */
 import type { TaskOwner } from '@taskstream/task-api'
-import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { Tasks } from '../subject.ts'
-import { codeOf, openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { testClock } from '../test-clock.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { codeOf, useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { Part, Tasks } from './engine.ts'
 
-describe.skipIf(!canRun)('an owner that beat a second ago', () => {
-  let fixture: Fixture
-  let rival: Tasks
+export const ownerBounds: Part = part('an owner that beat a second ago', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
-  beforeAll(async () => void (fixture = await openFixture(clock.now)))
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useFixture(engine, { clock: clock.now })
+  let rival: Tasks
   beforeEach(async () => {
-    await fixture.nextTopic()
     rival = await fixture.owner()
     await fixture.push('a')
     await fixture.poll(1, rival)

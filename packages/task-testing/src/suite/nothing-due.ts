@@ -1,21 +1,17 @@
 /** A task that waits no longer is not due any more either: or whoever asks when to look again would be told of it for ever. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Release } from '@taskstream/task-api'
-import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
-import { openFixture } from './fixture.ts'
-import type { Fixture } from './fixture.ts'
+import { testClock } from '../test-clock.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { useFixture } from './fixture.ts'
+import { part } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
 
-describe.skipIf(!canRun)('nothing is due any more', () => {
-  let fixture: Fixture
-  let retried: HeldTask
+export const nothingDue: Part = part('nothing is due any more', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
-  beforeAll(async () => void (fixture = await openFixture(clock.now)))
-  afterAll(() => fixture[Symbol.asyncDispose]())
+  const fixture = useFixture(engine, { clock: clock.now, topic: { keyed: true } })
+  let retried: HeldTask
   beforeEach(async () => {
-    await fixture.nextTopic({ keyed: true })
     await fixture.push('a')
     retried = (await fixture.poll(1))[0]!
     await fixture.complete([retried], TaskDecision.retry({ afterMs: 1_000 }).because('timeout'))

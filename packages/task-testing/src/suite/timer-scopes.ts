@@ -1,25 +1,22 @@
 /** Timers of one scope are nobody else's business, even where another has timers of the same id, name and application. */
 import type { PeriodicTaskInfo, Reconciliation } from '@taskstream/task-scheduler'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { AnyTransaction } from '../subject.ts'
-import { canRun } from '../subject.ts'
-import { openPeriodicFixture } from './periodic-fixture.ts'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { usePeriodicFixture } from './periodic-fixture.ts'
 import type { PeriodicFixture, Timers } from './periodic-fixture.ts'
+import { part } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
 
 const declared = { name: 'close', input: 'x' } as const
 
-describe.skipIf(!canRun)("a verb of one scope leaves another's timers as they are", () => {
-  let fixture: PeriodicFixture
+export const timerScopes: Part = part("a verb of one scope leaves another's timers as they are", (engine) => {
+  const fixture = usePeriodicFixture(engine)
   let mine: Timers
   let hers: Timers
   beforeAll(async () => {
-    fixture = await openPeriodicFixture()
     mine = fixture.scoped('mine')
     hers = fixture.scoped('hers')
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await fixture.reset()
     for (const timers of [mine, hers])
       await commit((transaction) =>
         timers.reconcile(
