@@ -7,6 +7,8 @@ export type Tier = 'quick' | 'default' | 'all'
 export interface Amounts {
   /** Histories of interleaved verbs. */
   readonly histories: number
+  /** The same on a server, where each statement is a round trip. */
+  readonly serverHistories: number
   /** The same where each history makes a partition. */
   readonly partitionedHistories: number
   /** Nodes that are stopped at a drawn moment. */
@@ -28,6 +30,7 @@ export interface Amounts {
 const amounts: Readonly<Record<Tier, Amounts>> = {
   quick: {
     histories: 60,
+    serverHistories: 20,
     partitionedHistories: 10,
     stops: 60,
     interleavings: 5,
@@ -40,6 +43,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   },
   default: {
     histories: 150,
+    serverHistories: 60,
     partitionedHistories: 20,
     stops: 100,
     interleavings: 20,
@@ -52,6 +56,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   },
   all: {
     histories: 600,
+    serverHistories: 200,
     partitionedHistories: 60,
     stops: 500,
     interleavings: 100,

@@ -1,7 +1,7 @@
 /** After each verb it is the turn of those that the condition lets go, and of nobody else: a task that waits behind another is found when it should be. */
 import type { PollCondition, PollOrder, TaskInfo } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { Model } from '../model.ts'
+import { claim } from '../properties/claims.ts'
 import { canRun } from '../subject.ts'
 import { columnSteps, whole } from './column-steps.ts'
 import type { Fixture } from '@taskstream/task-testing/suite'
@@ -11,6 +11,8 @@ const topics: readonly { readonly order: PollOrder; readonly condition: PollCond
   { order: 'priority', condition: 'singular-by-identifier-suspend-on-failure' },
   { order: 'fifo', condition: 'singular-by-identifier-suspend-until-success' },
 ]
+
+const beforeAnyDeadline = new Date(0)
 
 describe.skipIf(!canRun)('it is the turn of those that the condition lets go', () => {
   const { open, steps, walk } = columnSteps()
@@ -23,12 +25,8 @@ describe.skipIf(!canRun)('it is the turn of those that the condition lets go', (
     beforeAll(() => fixture.nextTopic(topic))
 
     /** The sequences of what a poll should take of these. */
-    const expected = (rows: readonly TaskInfo[]): number[] => {
-      const model = new Model(topic)
-      for (const { sequence, identifier, priority, state, attempt, due } of rows)
-        model.write(undefined, { sequence, identifier, priority, state, attempt, ...(due && { due: due.getTime() }) })
-      return model.pollable(undefined, 9).map(({ sequence }) => sequence)
-    }
+    const expected = (rows: readonly TaskInfo[]): number[] =>
+      claim(topic, rows, 9, beforeAnyDeadline, () => true).taken.map(({ sequence }) => sequence)
     /** Another of its identifier, behind it; a poll has seen that it must wait, or taken it where it need not. */
     const pushBehind = async (): Promise<void> => {
       const { identifier, priority } = whole

@@ -8,31 +8,42 @@ const kinds = [
   'rollback',
   'push',
   'push',
+  'push again',
   'poll',
   'poll',
   'poll',
   'take',
   'take',
+  'lock',
   'complete',
   'complete',
+  'decide',
+  'decide',
   'retry',
-  'fail',
-  'suspend',
   'hand back',
+  'hold',
+  'reclaim',
   'release',
   'expire',
+  'wait',
   'wait',
   'insert',
   'recreate',
   'reset',
+  'revive given',
   'reassign',
+  'reassign given',
   'redrive',
   'junction',
   'purge',
+  'repair',
+  'initialize',
 ] as const
 
+export type Kind = (typeof kinds)[number]
+
 export interface Step {
-  readonly kind: string
+  readonly kind: Kind
   readonly session: number
   readonly size: number
   readonly pick: number

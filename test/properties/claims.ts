@@ -1,0 +1,73 @@
+/** What a poll may take, and what it takes where nobody disturbs it. */
+import type { PollCondition, PollOrder } from '@taskstream/task-api'
+import { become, filterStateOf, isLate } from './rows.ts'
+import type { ModelRow } from './rows.ts'
+
+/** How the model's one topic is polled. */
+export interface ModelTopic {
+  readonly order: PollOrder
+  readonly condition: PollCondition
+}
+
+const numbers: Readonly<Record<string, number>> = { expired: 2, failed: 3, suspended: 4 }
+const strictness = (condition: PollCondition): number => {
+  if (condition === 'singular-by-identifier-suspend-until-success') return 4
+  return condition === 'singular-by-identifier-suspend-on-failure' ? 3 : 1
+}
+
+/** Whether a ready row may be taken beside these others. */
+export function mayTake({ order, condition }: ModelTopic, rows: readonly ModelRow[], row: ModelRow): boolean {
+  if (condition === 'none') return true
+  return !rows.some((other) => {
+    if (other.identifier !== row.identifier || other.sequence === row.sequence) return false
+    if (other.state === 'active') return true
+    if (order === 'lifo' ? other.sequence < row.sequence : other.sequence > row.sequence) return false
+    if (other.state === 'ready' || filterStateOf(other) === 'delayed') return true
+    return (numbers[other.state] ?? 9) <= strictness(condition)
+  })
+}
+
+function inOrder({ order }: ModelTopic, rows: readonly ModelRow[]): ModelRow[] {
+  return rows.toSorted((left, right) => {
+    if (order === 'lifo') return right.sequence - left.sequence
+    return (order === 'priority' ? right.priority - left.priority : 0) || left.sequence - right.sequence
+  })
+}
+
+/** What a poll takes, and what it finds to be too late, in the order in which it finds it. */
+export interface Claimed {
+  readonly taken: readonly ModelRow[]
+  readonly late: readonly ModelRow[]
+}
+
+/** One row after the other, each under the condition that those before it leave. What is too late makes room for a second look. */
+export function claim(
+  topic: ModelTopic,
+  rows: readonly ModelRow[],
+  size: number,
+  now: Date,
+  isFree: (row: ModelRow) => boolean,
+): Claimed {
+  let seen = rows
+  const put = (row: ModelRow): void => void (seen = seen.map((one) => (one.sequence === row.sequence ? row : one)))
+  const taken: ModelRow[] = []
+  const late: ModelRow[] = []
+  for (let again = true; again && taken.length < size;) {
+    const some: ModelRow[] = []
+    for (const row of inOrder(
+      topic,
+      seen.filter((row) => row.state === 'ready' && isFree(row)),
+    )) {
+      if (taken.length + some.length >= size) break
+      if (!mayTake(topic, seen, row)) continue
+      some.push(row)
+      put({ ...row, state: 'active' })
+    }
+    const tooLate = some.filter((row) => isLate(row, now))
+    for (const row of tooLate) put(become.late(row, now))
+    late.push(...tooLate)
+    taken.push(...some.filter((row) => !isLate(row, now)))
+    again = tooLate.length > 0
+  }
+  return { taken: inOrder(topic, taken), late }
+}

@@ -1,0 +1,118 @@
+import { TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
+import { expect } from 'vitest'
+import { isOnlyLocked } from '../../model.ts'
+import { become } from '../rows.ts'
+import type { Turn, World } from '../world.ts'
+import type { Act } from './acts.ts'
+
+const decisions: readonly TaskDecision[] = [
+  TaskDecision.success(),
+  TaskDecision.retry({ afterMs: 10 }),
+  TaskDecision.success('done'),
+  TaskDecision.failure('no'),
+  TaskDecision.suspension(),
+  TaskDecision.filter('nobody wants it').because('cancelled'),
+  TaskDecision.retry({ afterMs: 20 }, 'too slow').because('timeout'),
+  TaskDecision.failure().because('terminated'),
+]
+
+/** Decides tasks of any age: what is no longer held is refused, and nothing else. */
+export const decide: Act = async (world, turn) => {
+  const { model, now } = world
+  const { session, party, kind, pick } = turn
+  const decisionOf = (index: number): TaskDecision =>
+    kind === 'complete' ? decisions[0]! : kind === 'retry' ? decisions[1]! : decisions[(pick + index) % decisions.length]!
+  const chosen = new Map(choose(turn).map((task, index) => [task, decisionOf(index)]))
+  const { completed, lost } = await whileHeld<Completion>(world, turn, [...chosen.keys()], () =>
+    party.tasks.complete(party.session.transaction, world.fixture.topic, chosen),
+  )
+  const held = split(world, turn, [...chosen.keys()], completed, lost)
+  for (const task of held) {
+    const row = model.row(session, task.sequence)!
+    const active = isOnlyLocked(task) ? become.taken(row, party.tasks.owner, now) : row
+    model.write(session, become.decided(active, chosen.get(task)!, now))
+  }
+}
+
+export const handBack: Act = async (world, turn) => {
+  const { model } = world
+  const { session, party } = turn
+  const chosen = choose(turn)
+  const { completed, lost } = await whileHeld<Completion>(world, turn, chosen, () =>
+    party.tasks.handBack(party.session.transaction, world.fixture.topic, chosen),
+  )
+  for (const task of split(world, turn, chosen, completed, lost))
+    // Of what is only locked nothing was written: the end of the transaction hands it back.
+    if (!isOnlyLocked(task)) model.write(session, become.handedBack(model.row(session, task.sequence)!))
+}
+
+export const hold: Act = async (world, turn) => {
+  const { session, party } = turn
+  const chosen = choose(turn)
+  const { held, lost } = await whileHeld<Holding>(world, turn, chosen, () =>
+    party.tasks.hold(party.session.transaction, world.fixture.topic, chosen),
+  )
+  for (const { sequence } of split(world, turn, chosen, held, lost)) world.model.lock(session, sequence)
+}
+
+/** Makes ready what the owner holds and does not say that it knows of. */
+export const reclaim: Act = async (world, turn) => {
+  const { model, fixture } = world
+  const { session, party, size } = turn
+  const { tasks } = party
+  const isOwn = (sequence: number): boolean => {
+    const row = model.row(session, sequence)
+    return row?.state === 'active' && row.owner === tasks.owner
+  }
+  const known = party.polled.slice(-size)
+  const lost = model
+    .rows(session)
+    .map(({ sequence }) => sequence)
+    .filter((sequence) => isOwn(sequence) && !known.some((task) => task.sequence === sequence))
+  // PostgreSQL locks them as it looks for them, and passes over what others have locked.
+  const waits = fixture.subject.engine === 'postgres' ? [] : lost
+  const asked = fixture.subject.engine === 'postgres' ? lost.filter((sequence) => !model.isLocked(session, sequence)) : lost
+  const count = await world.run(turn, () => tasks.reclaim(party.session.transaction, fixture.topic, known), {
+    must: () => lockersOf(world, session, waits),
+  })
+  const found = asked.filter(isOwn)
+  expect(count).toBe(found.length)
+  for (const sequence of found) model.write(session, become.handedBack(model.row(session, sequence)!))
+}
+
+/** The latest or the oldest that it knows of each task: an owner can be stale to itself. */
+function choose({ party: { polled }, size }: Turn): HeldTask[] {
+  const known = new Map((size % 2 ? polled : polled.toReversed()).map((task) => [task.sequence, task]))
+  return [...known.values()].slice(-size)
+}
+
+/** Waits for whoever works on a task that it still sees as held; MariaDB locks a row to see whether it is. */
+function whileHeld<Result>(world: World, turn: Turn, chosen: readonly HeldTask[], verb: () => unknown): Promise<Result> {
+  const { model, fixture } = world
+  const { session, party } = turn
+  const looksFirst = fixture.subject.engine === 'postgres'
+  const asked = chosen
+    .filter((task) => !isOnlyLocked(task) && (!looksFirst || model.holds(session, party.tasks.owner, task)))
+    .map(({ sequence }) => sequence)
+  return world.run(turn, verb as () => Promise<Result>, { must: () => lockersOf(world, session, asked) })
+}
+
+/** The other sessions that have locked some of these rows. */
+export function lockersOf({ model }: World, session: number, sequences: readonly number[]): number[] {
+  return [...new Set(sequences.flatMap((sequence) => model.lockers(session, sequence)))]
+}
+
+/** Those that are held, after all that was waited for; it is held against the answer. */
+function split(
+  { model }: World,
+  { session, party }: Turn,
+  chosen: readonly HeldTask[],
+  found: readonly HeldTask[],
+  lost: readonly HeldTask[],
+): HeldTask[] {
+  const held = chosen.filter((task) => model.holds(session, party.tasks.owner, task))
+  expect(new Set(found)).toEqual(new Set(held))
+  expect(new Set(lost)).toEqual(new Set(chosen.filter((task) => !held.includes(task))))
+  return held
+}

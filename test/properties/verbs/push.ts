@@ -1,0 +1,153 @@
+import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
+import { expect } from 'vitest'
+import { codeOf } from '@taskstream/task-testing/suite'
+import { become, filterStateOf, olderStates } from '../rows.ts'
+import type { ModelRow } from '../rows.ts'
+import type { Turn, World } from '../world.ts'
+import type { Act } from './acts.ts'
+
+export const push: Act = (world, turn) => insert(world, turn, creationsOf(world, turn), 'append')
+
+/** Some of it may be there already, by its external id. */
+export const pushAgain: Act = (world, turn) => {
+  const creations = creationsOf(world, turn).map((creation, index) => ({
+    ...creation,
+    ...(index % 3 < 2 && { externalId: `x${(turn.pick + index) % 5}` }),
+  }))
+  return insert(world, turn, creations, 'append')
+}
+
+/** Instead of what is older. */
+export const pushInstead: Act = async (world, turn) => {
+  const insertion = (['supersede', 'replace', 'delete'] as const)[turn.pick % 3]!
+  if (world.keyed) return insert(world, turn, creationsOf(world, turn), insertion)
+  const { party } = turn
+  const pushing = (): unknown => party.tasks.push(party.session.transaction, world.fixture.topic, 'a', { insertion })
+  expect(await codeOf(pushing)).toBe('TOPIC_NOT_KEYED')
+}
+
+function creationsOf(world: World, { size, pick }: Turn): TaskCreation[] {
+  const first = world.pushed
+  world.pushed += size
+  const now = world.now.getTime()
+  return Array.from({ length: size }, (_, index) => {
+    const number = first + index
+    return {
+      identifier: world.keyed ? `i${(pick + index * (pick % 3)) % 4}` : `t${number}`,
+      ...(world.topic.order === 'priority' && { priority: ((first + index * pick) % 3) - 1 }),
+      ...(number % 2 && { input: `input ${number}` }),
+      // Of the others an insert has a column for each; of these it has none.
+      ...(pick % 4 && {
+        ...(number % 3 === 0 && { reference: `r${number % 4}`, headers: { number, tags: ['a', 'b'] } }),
+        ...(number % 3 === 1 && { maxTries: 1 + (number % 2) }),
+        ...(number % 5 === 1 && { deadline: new Date(now + 10 + (pick % 3) * 10) }),
+        ...(number % 5 === 2 && { deadlineMs: 20 }),
+      }),
+      ...(index === 2 && (pick % 2 ? { due: new Date(now + 15) } : { delayMs: 15 })),
+      ...(index === 3 && { suspended: true }),
+    }
+  })
+}
+
+async function insert(world: World, turn: Turn, creations: readonly TaskCreation[], insertion: Insertion): Promise<void> {
+  const { model, fixture } = world
+  const { session, party } = turn
+  const last = new Map(creations.map((creation) => [creation.identifier, creation]))
+  const counts = (creation: TaskCreation): boolean => insertion === 'append' || last.get(creation.identifier) === creation
+  const kept = insertion === 'delete' ? creations.filter(counts) : creations
+  const asked = new Set(kept.flatMap(({ externalId }) => externalId ?? []))
+  const pushed = await world.run<PushedTask[]>(
+    turn,
+    () => party.tasks.push(party.session.transaction, fixture.topic, creations, { insertion }) as Promise<PushedTask[]>,
+    // Whether such a task will be there is for those to say who work on it.
+    {
+      must: () => model.others(session).filter((other) => touches(world, other, asked)),
+      may: asked.size > 0 || mayMeetExternalIds(world),
+    },
+  )
+  const there = new Map(model.rows(session).flatMap((row) => (row.externalId === undefined ? [] : [[row.externalId, row]])))
+  const created: ModelRow[] = []
+  for (const [index, creation] of kept.entries()) {
+    const { sequence } = pushed[index]!
+    const first = creation.externalId === undefined ? undefined : there.get(creation.externalId)
+    if (first) {
+      expect(pushed[index]).toEqual({
+        topic: fixture.topic,
+        sequence: first.sequence,
+        identifier: first.identifier,
+        outcome: 'duplicate',
+      })
+      continue
+    }
+    const row = toRow(world, creation, sequence, counts(creation))
+    expect(sequence).toBeGreaterThan(created.at(-1)?.sequence ?? Math.max(0, ...model.rows(session).map((one) => one.sequence)))
+    if (row.externalId !== undefined) there.set(row.externalId, row)
+    created.push(row)
+  }
+  const superseded = insertion === 'append' ? undefined : removeOlder(world, session, insertion, created)
+  for (const row of created) {
+    const { topic, sequence, identifier, state } = row
+    const outcome =
+      state === 'redundant'
+        ? { outcome: 'redundant' }
+        : { outcome: 'created', ...(superseded && { superseded: superseded.get(identifier) ?? 0 }) }
+    expect(pushed.find((one) => one.sequence === sequence)).toEqual({ topic, sequence, identifier, ...outcome })
+    model.write(session, row)
+  }
+  expect(pushed).toHaveLength(kept.length)
+}
+
+/** Whether a session works on a task with one of these external ids. */
+function touches({ model }: World, session: number, externalIds: ReadonlySet<string>): boolean {
+  return model
+    .written(session)
+    .some(({ before, after }) => [before, after].some((row) => row?.externalId !== undefined && externalIds.has(row.externalId)))
+}
+
+/** MariaDB locks more than the external id that is there already: who inserts or removes one beside it waits, and who inserts none. */
+export function mayMeetExternalIds({ fixture, model }: World): boolean {
+  if (fixture.subject.engine !== 'mariadb') return false
+  return [undefined, ...model.open].some((session) => model.rows(session).some(({ externalId }) => externalId !== undefined))
+}
+
+function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number, counts: boolean): ModelRow {
+  const { suspended = false, due, delayMs, deadline, deadlineMs, ...rest } = creation
+  const after = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(now.getTime() + ms))
+  const waitsUntil = suspended ? undefined : (due ?? after(delayMs))
+  const waits = suspended || waitsUntil !== undefined
+  const endsAt = deadline ?? after(deadlineMs)
+  return {
+    topic: fixture.topic,
+    sequence,
+    state: counts ? (waits ? 'suspended' : 'ready') : 'redundant',
+    descent: waits ? 'suspended' : 'ready',
+    attempt: 0,
+    tries: 0,
+    priority: 0,
+    created: now,
+    ...rest,
+    ...(counts && waitsUntil && { due: waitsUntil }),
+    ...(endsAt && { deadline: endsAt }),
+  }
+}
+
+/** What an insertion does to older rows; those that others have locked are passed over. @returns how many there were, by identifier */
+export function removeOlder(
+  { model }: World,
+  session: number,
+  insertion: Exclude<Insertion, 'append'>,
+  created: readonly { readonly sequence: number; readonly identifier: string }[],
+): ReadonlyMap<string, number> {
+  const identifiers = new Set(created.map(({ identifier }) => identifier))
+  const before = Math.min(...created.map(({ sequence }) => sequence))
+  const counts = new Map<string, number>()
+  for (const row of model.rows(session)) {
+    const { sequence, identifier } = row
+    if (sequence >= before || !identifiers.has(identifier) || !olderStates[insertion].includes(filterStateOf(row))) continue
+    if (model.isLocked(session, sequence)) continue
+    if (insertion === 'delete') model.remove(session, sequence)
+    else model.write(session, become.redundant(row))
+    counts.set(identifier, (counts.get(identifier) ?? 0) + 1)
+  }
+  return counts
+}
