@@ -1,3 +1,4 @@
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { isTaskError } from '@taskstream/task-api'
 import type { Execution, Expiry, FilterState, TaskRepository } from '@taskstream/task-api'
 import { every } from './clock.ts'
@@ -82,6 +83,7 @@ export class Maintenance<Transaction> {
         )
         if (topics.length > 0) onReady(topics)
         more = expired + ready + failed >= chunkSize
+        if (more) await turnOfEventLoop()
       }
       await this.#purge()
       await this.#forget()
@@ -126,6 +128,8 @@ export class Maintenance<Transaction> {
       purged = await dispatcher.once<number>((transaction) =>
         repository.purge(transaction, topic, { states: [state], olderThanMs, limit: chunkSize }),
       )
+      // Nor does the event loop, which a driver that answers at once would hold up.
+      if (purged >= chunkSize) await turnOfEventLoop()
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
@@ -118,6 +119,8 @@ export class PollLoop<Transaction> {
       }
       const sleepMs = await this.#turn(release, version)
       if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
+      // A driver that answers at once is never waited for: as long as there is work, no timer would ring, and no heart beat.
+      else await turnOfEventLoop()
     }
   }
 

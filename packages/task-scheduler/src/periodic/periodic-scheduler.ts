@@ -1,3 +1,4 @@
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { checkInteger, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
@@ -174,6 +175,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       const version = this.#wake.version
       const pauseMs = await this.#look()
       if (pauseMs > 0) await this.#wake.sleep(version, pauseMs)
+      // A driver that answers at once is never waited for: a backlog would hold up everything else of the process.
+      else await turnOfEventLoop()
     }
   }
 
