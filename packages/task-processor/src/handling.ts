@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
@@ -61,10 +62,13 @@ export class Handling<Transaction> {
     try {
       let outcome
       try {
-        // With nobody who subscribes the handler is simply called.
-        outcome = channels.hasSubscribers
-          ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
-          : handler(this.#tasks, context)
+        // What a handler enters by `enterWith` is left with it: the loop that has called it calls others.
+        outcome = AsyncLocalStorage.snapshot()(() =>
+          // With nobody who subscribes the handler is simply called.
+          channels.hasSubscribers
+            ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
+            : handler(this.#tasks, context),
+        )
       } finally {
         listener.onDispatched(this.event)
       }
