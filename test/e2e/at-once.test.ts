@@ -1,0 +1,123 @@
+/** How much is taken, completed and put up with at once: never more than a hundred small tasks, and never more handlers than there may be. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+import { watchedClock } from './watched-clock.ts'
+
+const aDay = 86_400_000
+const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
+const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
+  new Map(tasks.map((task) => [task, TaskDecision.success()]))
+
+describe.skipIf(!canRun)('of many tasks', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('many')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  const pushMany = (count: number): Promise<unknown> =>
+    fixture.push(...Array.from({ length: count }, (_, index) => `task ${index}`))
+
+  /** Writes down for how many tasks polls ask, and how many are completed at once. */
+  const watched = (tasks: Tasks): { readonly tasks: Tasks; readonly polls: number[]; readonly completions: number[] } => {
+    const [polls, completions]: [number[], number[]] = [[], []]
+    const watching = Object.create(tasks) as Tasks
+    watching.poll = ((transaction: AnyTransaction, topic: string, options: { size: number }) => {
+      polls.push(options.size)
+      return tasks.poll(transaction, topic, options)
+    }) as unknown as Tasks['poll']
+    watching.complete = ((transaction: AnyTransaction, topic: string, decisions: Map<HeldTask, TaskDecision>) => {
+      completions.push(decisions.size)
+      return tasks.complete(transaction, topic, decisions)
+    }) as unknown as Tasks['complete']
+    return { tasks: watching, polls, completions }
+  }
+
+  /** Processes so many, of which no batch is done before all are begun. */
+  const process = async (count: number, size: number): Promise<Omit<ReturnType<typeof watched>, 'tasks'>> => {
+    await pushMany(count)
+    const { tasks, ...seen } = watched(fixture.tasks)
+    const concurrency = Math.ceil(count / size)
+    let begun = 0
+    const gate = Promise.withResolvers<void>()
+    await using node = fixture.nodeOf({ ...patient, repository: tasks })
+    const handler = async (batch: readonly HeldTask[]): Promise<Map<HeldTask, TaskDecision>> => {
+      if (++begun === concurrency) gate.resolve()
+      await gate.promise
+      return succeed(batch)
+    }
+    node.process(fixture.topic, { size, concurrency, handler })
+    await node.start()
+    await gate.promise
+    const polls = [...seen.polls]
+    await expect.poll(fixture.states).toEqual({ succeeded: count })
+    return { ...seen, polls }
+  }
+
+  test.each([
+    [1, 300, [1, 2, 4, 8, 16, 32, 64, 100, 73]],
+    [30, 240, [30, 60, 90, 60]],
+    [60, 240, [60, 60, 60, 60]],
+    [150, 450, [150, 150, 150]],
+  ])('a hundred at most are polled at once in batches of %i, or one batch', async (size, count, asked) => {
+    expect((await process(count, size)).polls).toEqual(asked)
+  })
+
+  test('a batch of a hundred is completed by itself, and smaller ones together', async () => {
+    expect((await process(600, 100)).completions).toEqual([100, 100, 100, 100, 100, 100])
+    await fixture.next()
+    expect((await process(594, 99)).completions).toEqual([99, 99, 4 * 99])
+  })
+
+  test('a thousand at most are completed together', async () => {
+    expect((await process(20 * 99, 99)).completions).toEqual([99, 99, 10 * 99, 8 * 99])
+  })
+
+  test('none is polled while as many handlers as there may be batches go on after their time, and all are once one of them ends', async () => {
+    await pushMany(4)
+    const clock = watchedClock()
+    const { tasks, polls } = watched(fixture.subject.tasks({ clock: clock.now }))
+    const gate = Promise.withResolvers<void>()
+    const [begun, stuck]: [string[], string[]] = [[], []]
+    await using node = fixture.nodeOf({
+      ...patient,
+      repository: tasks,
+      clock,
+      listener: { onStuck: ({ tasks: [task] }) => void stuck.push(task!.identifier) },
+    })
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 1,
+      idleMs: aDay,
+      timeoutMs: 1_500,
+      abortMs: 700,
+      handler: eachTask(async ({ identifier }) => {
+        begun.push(identifier)
+        if (begun.length === 1) await gate.promise
+      }),
+    })
+    await node.start()
+    await expect.poll(() => begun).toEqual(['task 0'])
+    clock.advance(2_200)
+    await expect.poll(() => stuck).toEqual(['task 0'])
+    // Its task is decided without it.
+    await expect.poll(fixture.states).toEqual({ failed: 1, ready: 3 })
+    const before = polls.length
+    /** How often the loop went to sleep because there is no room. */
+    const looked = (): number => clock.pauses.filter((ms) => ms === 1_000).length
+    for (let round = 0; round < 5; round++) {
+      const last = looked()
+      await expect.poll(() => (clock.advance(1_000), looked())).toBeGreaterThan(last)
+    }
+    expect([polls.length, await fixture.states()]).toEqual([before, { failed: 1, ready: 3 }])
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ failed: 1, succeeded: 3 })
+  })
+})
