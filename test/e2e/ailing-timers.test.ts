@@ -1,0 +1,125 @@
+/** Timers that cannot be fired are let be for a while, longer each time; the others do not suffer, and nothing is slept through for their sake. */
+import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
+import type { PeriodicSchedulerOptions, PeriodicTasks } from '@taskstream/task-scheduler'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openFixture } from '../conformance/fixture.ts'
+import type { Fixture } from '../conformance/fixture.ts'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { watchedClock } from './watched-clock.ts'
+import type { WatchedClock } from './watched-clock.ts'
+
+describe.skipIf(!canRun)('a scheduler', () => {
+  let clock: WatchedClock
+  let fixture: Fixture
+  let timers: PeriodicTasks<AnyTransaction>
+  let scheduler: PeriodicScheduler<AnyTransaction> | undefined
+  /** What it told, in order. */
+  let told: string[]
+  beforeEach(async () => {
+    clock = watchedClock(new Date('2026-01-01T12:00:00Z'))
+    fixture = await openFixture(clock.now)
+    timers = periodicTasks(fixture.tasks) as PeriodicTasks<AnyTransaction>
+    told = []
+  })
+  afterEach(async () => {
+    await scheduler?.stop()
+    await fixture[Symbol.asyncDispose]()
+  })
+
+  const start = async (
+    options: Partial<PeriodicSchedulerOptions<AnyTransaction, never>> = {},
+  ): Promise<PeriodicScheduler<AnyTransaction>> => {
+    const { transactions } = fixture.subject
+    const listener = {
+      onFired: ({ timer }: { timer: { id: string } }) => void told.push(`${timer.id} fired`),
+      onError: (_: unknown, timer?: { id: string }) => void told.push(`${timer?.id} failed`),
+    }
+    scheduler = new PeriodicScheduler<AnyTransaction>({ repository: fixture.tasks, transactions, clock, listener, ...options })
+    await scheduler.start()
+    return scheduler
+  }
+  const schedule = (...ids: readonly (readonly [id: string, timer: string, topic?: string])[]): Promise<unknown> =>
+    fixture.commit(async (transaction) => {
+      for (const [id, timer, topic = fixture.topic] of ids)
+        await timers.schedule(transaction, { id, timer, topic, whileUnfinished: 'push' })
+    })
+  /** Timers of this topic cannot be fired, or can again. */
+  const make = (there: boolean): Promise<unknown> =>
+    fixture.commit((transaction) =>
+      there ? fixture.tasks.initialize(transaction, 'doomed') : fixture.tasks.destroy(transaction, 'doomed'),
+    )
+  const failures = (): number => told.filter((event) => event.endsWith('failed')).length
+
+  test('fires those that can be fired, however many are overdue that cannot', async () => {
+    await make(true)
+    const many = Array.from({ length: 40 }, (_, index) => `ailing ${index}`)
+    await schedule(...many.map((id) => [id, '*:*:*', 'doomed'] as const), ['well', '*:*:05'])
+    await make(false)
+    clock.advance(5_000)
+    await start()
+    // The clock stands still: each of the others has its one chance, and is then let be.
+    await expect.poll(() => told).toContain('well fired')
+    expect([failures(), new Set(told).size]).toEqual([40, 41])
+  })
+
+  test('lets one be for about a second, then two, then four; and is not slower for it once it was fired again', async () => {
+    await make(true)
+    await schedule(['ailing', '*:*:*', 'doomed'])
+    await make(false)
+    clock.advance(1_000)
+    await start({ lookAgainMs: 600_000 })
+    /** How long it is let be, now that it has failed so often: the scheduler has nothing else to do. */
+    const pause = async (count: number): Promise<number> => {
+      await expect.poll(failures).toBe(count)
+      await expect.poll(() => clock.pauses.length).toBe(count)
+      return clock.pauses.at(-1)!
+    }
+    const fired = (): number => told.filter((event) => event === 'ailing fired').length
+    for (const [index, ms] of [1_000, 2_000, 4_000].entries()) {
+      const found = await pause(index + 1)
+      expect(found).toBeGreaterThanOrEqual(ms * 0.75)
+      expect(found).toBeLessThanOrEqual(ms * 1.25)
+      if (ms < 4_000) clock.advance(Math.ceil(found))
+    }
+    await make(true)
+    clock.advance(5_000)
+    await expect.poll(fired).toBe(1)
+    // Its next is of a second to come.
+    await expect.poll(() => clock.pauses.at(-1)).toBeLessThanOrEqual(1_000)
+    await make(false)
+    const before = clock.pauses.length
+    clock.advance(1_000)
+    await expect.poll(failures).toBe(4)
+    await expect.poll(() => clock.pauses.length).toBeGreaterThan(before)
+    const again = clock.pauses.at(-1)!
+    expect(again).toBeGreaterThanOrEqual(750)
+    expect(again).toBeLessThanOrEqual(1_250)
+  })
+
+  test.each([
+    ['ten seconds, if nothing is said', {}, 10_000],
+    ['as long as it is told', { lookAgainMs: 2_500 }, 2_500],
+  ] as const)(
+    'sleeps no longer than %s, however far the next timer is, and finds what nobody told it of',
+    async (_, options, ms) => {
+      await schedule(['next year', '2027-01-01'])
+      await start(options)
+      await expect.poll(() => clock.pauses).toEqual([ms])
+      // By another process, without a notifier.
+      await schedule(['unheard', '*:*:01'])
+      clock.advance(ms - 1)
+      expect(told).toEqual([])
+      clock.advance(1)
+      await expect.poll(() => told).toEqual(['unheard fired'])
+    },
+  )
+
+  test('sleeps no longer than that where there is no timer at all, and until the next where that is sooner', async () => {
+    const running = await start()
+    await expect.poll(() => clock.pauses).toEqual([10_000])
+    await schedule(['soon', '*:*:03'])
+    running.notify()
+    await expect.poll(() => clock.pauses).toEqual([10_000, 3_000])
+  })
+})
