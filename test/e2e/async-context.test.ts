@@ -64,4 +64,22 @@ describe.skipIf(!canRun)('the context of a handler', () => {
       })
     },
   )
+
+  test('is not that of a push which is submitted with others: what many share is in the context of whoever made the node', async () => {
+    const seen = new Set<unknown>()
+    const repository = Object.create(fixture.tasks) as Tasks
+    const { push } = fixture.tasks
+    repository.push = ((...args: Parameters<Tasks['push']>) => (seen.add(storage.getStore()), push(...args))) as Tasks['push']
+    const node = storage.run('whoever makes the node', () => fixture.nodeOf({ repository }))
+    const stores = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        storage.run(`caller ${index}`, async () => {
+          await node.submit(fixture.topic, `task ${index}`)
+          return storage.getStore()
+        }),
+      ),
+    )
+    expect(seen).toEqual(new Set(['whoever makes the node']))
+    expect(stores).toEqual(Array.from({ length: 5 }, (_, index) => `caller ${index}`))
+  })
 })

@@ -1,0 +1,102 @@
+/** Tasks that a poll has taken without its answer coming back are found again while the node runs, and those that are at work are left alone. */
+import { TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const aDay = 86_400_000
+const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
+
+describe.skipIf(!canRun)('a poll that goes unanswered', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('reclaim')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  /** A node whose poll that brings `lost` is committed, and its answer lost. While it is `shut`, its polls find nothing. */
+  const losing = (lost: string): ReturnType<NodeFixture['clocked']> & { readonly asked: string[]; shut: boolean; own: Tasks } => {
+    const asked: string[] = []
+    let isLost = false
+    let own = fixture.tasks
+    const { subject } = fixture
+    const brings = (result: unknown): boolean => Array.isArray(result) && (result[0] as HeldTask | undefined)?.identifier === lost
+    const clocked = fixture.clocked(
+      {
+        ...patient,
+        transactions: async (work, options) => {
+          const result = await subject.transactions(work, options)
+          if (isLost || !brings(result)) return result
+          isLost = true
+          asked.push('no answer')
+          throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+        },
+      },
+      (unwatched) => ({
+        ...(own = unwatched),
+        poll: (...args: Parameters<Tasks['poll']>) => (asked.push('poll'), losingNode.shut ? [] : own.poll(...args)),
+        reclaim: (...args: Parameters<Tasks['reclaim']>) => (asked.push('reclaim'), own.reclaim(...args)),
+      }),
+    )
+    const losingNode = { ...clocked, asked, own, shut: false }
+    return losingNode
+  }
+
+  test('has what it took given back before the next poll, which takes it; what is at work meanwhile stays at work', async () => {
+    await fixture.push('at work')
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const { clock, node, asked } = losing('lost')
+    await using _ = node
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 2,
+      idleMs: aDay,
+      handler: eachTask(async ({ identifier, attempt, tries }) => {
+        begun.push(`${identifier}, attempt ${attempt}, try ${tries}`)
+        if (identifier === 'at work') await gate.promise
+      }),
+    })
+    await node.start()
+    await expect.poll(() => begun).toEqual(['at work, attempt 1, try 1'])
+    await node.submit(fixture.topic, 'lost')
+    await expect.poll(() => asked).toContain('no answer')
+    expect(await fixture.states()).toEqual({ active: 2 })
+    // The pause after a poll that failed.
+    await expect.poll(() => (clock.advance(10), begun)).toEqual(['at work, attempt 1, try 1', 'lost, attempt 2, try 1'])
+    expect(asked.slice(asked.indexOf('no answer'), asked.indexOf('no answer') + 3)).toEqual(['no answer', 'reclaim', 'poll'])
+    await expect.poll(fixture.states).toEqual({ active: 1, succeeded: 1 })
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+    expect(begun).toHaveLength(2)
+  })
+
+  test('is asked about again later, as what waited for a lock may be committed long after it was given up', async () => {
+    const losingNode = losing('lost')
+    const { clock, node } = losingNode
+    await using _ = node
+    const begun: string[] = []
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 1,
+      idleMs: aDay,
+      handler: eachTask(({ identifier }) => void begun.push(identifier)),
+    })
+    await fixture.push('lost')
+    await node.start()
+    await expect.poll(() => (clock.advance(10), begun)).toEqual(['lost'])
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    // A poll of this owner that is committed only now: nobody knows what it holds.
+    losingNode.shut = true
+    await fixture.push('late')
+    expect(await fixture.poll(1, losingNode.own)).toHaveLength(1)
+    losingNode.shut = false
+    await expect.poll(() => (clock.advance(500), node.wake(fixture.topic), begun)).toEqual(['lost', 'late'])
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+  })
+})
