@@ -122,4 +122,33 @@ describe.skipIf(!canRun)('a scheduler', () => {
     running.notify()
     await expect.poll(() => clock.pauses).toEqual([10_000, 3_000])
   })
+
+  test('waits longer each time while it cannot look at all, up to a minute, and begins anew once it could', async () => {
+    let broken = false
+    const { transactions } = fixture.subject
+    const running = await start({
+      transactions: async (work, options) => {
+        if (broken) throw new Error('not now')
+        return transactions(work, options)
+      },
+    })
+    await expect.poll(() => clock.pauses).toEqual([10_000])
+    broken = true
+    running.notify()
+    for (const [index, ms] of [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000).entries()) {
+      await expect.poll(() => clock.pauses.length).toBe(index + 2)
+      const pause = clock.pauses.at(-1)!
+      expect([ms, pause >= ms * 0.75, pause <= ms * 1.25]).toEqual([ms, true, true])
+      clock.advance(Math.ceil(pause))
+    }
+    await expect.poll(failures).toBe(9)
+    await expect.poll(() => clock.pauses.length).toBe(10)
+    broken = false
+    clock.advance(75_000)
+    await expect.poll(() => clock.pauses.at(-1)).toBe(10_000)
+    broken = true
+    running.notify()
+    await expect.poll(() => clock.pauses.length).toBe(12)
+    expect(clock.pauses.at(-1)).toBeLessThanOrEqual(1_250)
+  })
 })

@@ -1,0 +1,108 @@
+/** The beats of a node's heart, one by one. */
+import { TaskError } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import type { TaskNode } from '@taskstream/task-processor'
+import type { TestClock } from '@taskstream/task-testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const aDay = 86_400_000
+
+describe.skipIf(!canRun)('a heartbeat', () => {
+  let fixture: NodeFixture
+  /** What was told, and what was asked. */
+  let told: string[]
+  beforeAll(async () => {
+    fixture = await openNodeFixture('beats')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    await fixture.next()
+    told = []
+  })
+
+  /** A node that has started, of whose beats `beat` is asked before each; its maintenance is over. */
+  const beating = async (
+    beat: (count: number) => void | Promise<void>,
+  ): Promise<{ clock: TestClock; tasks: Tasks; node: TaskNode<AnyTransaction> }> => {
+    let count = 0
+    const maintained = Promise.withResolvers<void>()
+    const clocked = fixture.clocked(
+      {
+        heartbeatIntervalMs: 1_000,
+        leaseMs: 10_000,
+        maintenanceIntervalMs: aDay,
+        listener: {
+          onError: ({ activity }) => void told.push(`${activity} failed`),
+          onRecovered: ({ activity }) => void told.push(`${activity} recovered`),
+          onLeaseLost: () => void told.push('lease lost'),
+        },
+      },
+      (own) => ({
+        ...own,
+        heartbeat: (async (transaction: AnyTransaction) => {
+          told.push('beat')
+          await beat(++count)
+          await own.heartbeat(transaction)
+        }) as unknown as Tasks['heartbeat'],
+        register: ((...args: Parameters<Tasks['register']>) => (
+          told.push('register'),
+          own.register(...args)
+        )) as Tasks['register'],
+        purgeOwners: ((...args: Parameters<Tasks['purgeOwners']>) => (
+          maintained.resolve(),
+          own.purgeOwners(...args)
+        )) as Tasks['purgeOwners'],
+      }),
+    )
+    await clocked.node.start()
+    await maintained.promise
+    expect(told).toEqual(['register'])
+    told = []
+    return clocked
+  }
+
+  test('that hangs is joined by no other, and the lease runs out meanwhile', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { clock, node } = await beating((count) => (count === 1 ? gate.promise : undefined))
+    await using _ = node
+    clock.advance(1_000)
+    await expect.poll(() => told).toEqual(['beat'])
+    for (let seconds = 2; seconds <= 10; seconds++) clock.advance(1_000)
+    expect(told).toEqual(['beat'])
+    clock.advance(1_000)
+    expect(told).toEqual(['beat', 'lease lost'])
+    gate.resolve()
+    // What came through then was sent long ago.
+    await expect.poll(() => (clock.advance(500), told.length)).toBeGreaterThan(2)
+    expect(told.slice(0, 3)).toEqual(['beat', 'lease lost', 'beat'])
+  })
+
+  test('that fails is sent again at once, and then not before its time', async () => {
+    const { clock, node } = await beating((count) => {
+      if (count <= 4) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+    })
+    await using _ = node
+    clock.advance(1_000)
+    await expect.poll(() => told).toEqual(['beat', 'heartbeat failed', 'beat'])
+    // Each is over before the next may begin.
+    await expect.poll(() => (clock.advance(500), told.filter((event) => event === 'beat').length)).toBe(5)
+    await expect.poll(() => told.at(-1)).toBe('heartbeat recovered')
+    expect(told).toEqual(['beat', 'heartbeat failed', 'beat', 'beat', 'beat', 'beat', 'heartbeat recovered'])
+  })
+
+  test('that finds its owner removed as dead registers it anew, and the node goes on', async () => {
+    const { clock, tasks, node } = await beating(() => {})
+    await using _ = node
+    await fixture.subject.transactions((transaction) => tasks.unregister(transaction))
+    await expect.poll(() => (clock.advance(1_000), told)).toContain('register')
+    expect(told.slice(0, 2)).toEqual(['beat', 'register'])
+    node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.submit(fixture.topic, 'a')
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect(told).not.toContain('heartbeat failed')
+  })
+})

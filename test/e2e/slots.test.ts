@@ -1,0 +1,84 @@
+/** A slot of a limiter is held for a batch, and for nothing else: not by a poll that failed, that found nothing, or that a stop has overtaken. */
+import { TaskError } from '@taskstream/task-api'
+import { bound, eachTask } from '@taskstream/task-processor'
+import type { TaskLimiter } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+const aDay = 86_400_000
+const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
+
+describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in %s mode', (mode) => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture(`slots-${mode}`)
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  /** One slot, and how many are out. */
+  const counting = (): TaskLimiter & { out: number; taken: number } => {
+    const limiter = bound(1)
+    const counted = {
+      out: 0,
+      taken: 0,
+      acquire: async (topic: string, signal: AbortSignal) => {
+        const release = await limiter.acquire(topic, signal)
+        counted.out++
+        counted.taken++
+        return () => {
+          counted.out--
+          release()
+        }
+      },
+    }
+    return counted
+  }
+
+  test('is given back by polls that fail, and each takes one again', async () => {
+    const limiter = counting()
+    let failing = 0
+    const { clock, node } = fixture.clocked({ ...patient, limiter }, (own) => ({
+      ...own,
+      poll: (...args: Parameters<Tasks['poll']>) => {
+        if (failing-- > 0) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+        return own.poll(...args)
+      },
+    }))
+    await using _ = node
+    failing = 3
+    await fixture.push('a', 'b', 'c')
+    node.process(fixture.topic, { mode, size: 1, idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    for (let count = 1; count <= 3; count++) {
+      await expect.poll(() => [limiter.taken >= count, limiter.out]).toEqual([true, 0])
+      clock.advance(1_000)
+    }
+    await expect.poll(fixture.states).toEqual({ succeeded: 3 })
+    await expect.poll(() => limiter.out).toBe(0)
+  })
+
+  test('is given back when a stop comes between taking it and the poll, and nothing is polled then', async () => {
+    const limiter = counting()
+    let polls = 0
+    const stopping = Promise.withResolvers<unknown>()
+    const { node } = fixture.clocked({ ...patient, limiter }, (own) => ({
+      ...own,
+      // Due tasks are looked for first.
+      release: (...args: Parameters<Tasks['release']>) => {
+        stopping.resolve(manager.stop())
+        return own.release(...args)
+      },
+      poll: (...args: Parameters<Tasks['poll']>) => (polls++, own.poll(...args)),
+    }))
+    await using _ = node
+    await fixture.push('a')
+    const manager = node.process(fixture.topic, { mode, handler: eachTask(() => {}) })
+    await node.start()
+    await stopping.promise
+    expect([limiter.taken, limiter.out, polls, await fixture.states()]).toEqual([1, 0, 0, { ready: 1 }])
+  })
+})
