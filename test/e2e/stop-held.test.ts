@@ -4,6 +4,7 @@ import type { HeldTask } from '@taskstream/task-api'
 import { buffering, eachTask } from '@taskstream/task-processor'
 import type { BufferState, StopReport } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
+import { testClock } from '@taskstream/task-testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, reopenSubject, subjectName, textColumn } from '../subject.ts'
 import { openNodeFixture } from './fixture.ts'
@@ -81,7 +82,8 @@ describe.skipIf(!canRun)('a stop', () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const late: unknown[] = []
-    const node = fixture.nodeOf({ ...patient, repository: own.tasks(), transactions: own.transactions })
+    const clock = testClock(new Date())
+    const node = fixture.nodeOf({ ...patient, clock, repository: own.tasks(), transactions: own.transactions })
     node.process(topic, {
       mode: 'transactional',
       size: 1,
@@ -99,8 +101,11 @@ describe.skipIf(!canRun)('a stop', () => {
     })
     await node.start()
     await begun.promise
-    const report = await node.stop({ graceMs: 0, abortMs: 0 })
-    expect(named(report)).toEqual({ finished: [], returned: ['stays'], abandoned: [] })
+    let report: StopReport | undefined
+    void node.stop({ graceMs: 1, abortMs: 1 }).then((given) => (report = given))
+    // Long before the time is up that the database is given.
+    await expect.poll(() => (clock.advance(1), report)).toBeDefined()
+    expect(named(report!)).toEqual({ finished: [], returned: ['stays'], abandoned: [] })
     expect(await fixture.states()).toEqual({ ready: 1, succeeded: 1 })
     gate.resolve()
     // It hears what became of it, and nothing that it wrote is there.
