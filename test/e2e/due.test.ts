@@ -81,6 +81,22 @@ describe.skipIf(!canRun)('a due task', () => {
     },
   )
 
+  test('of which nobody told, and which a node finds when it is woken for something else, is handled at once', async () => {
+    let empty = 0
+    const sleeping = clocked({ listener: { onEmpty: () => void empty++ } })
+    const { clock, node } = sleeping
+    await using _ = node
+    node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(() => clock.pauses.length > 0 && empty).toBe(1)
+    await pushLater(sleeping)
+    // The first sleep, after which it would look by itself, is far longer.
+    clock.advance(5)
+    node.wake(fixture.topic)
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+    expect(clock.monotonicMs()).toBe(5)
+  })
+
   test.each(['leased', 'transactional'] as const)('is found in a topic that always has ready ones, in %s mode', async (mode) => {
     let empty = 0
     let begun = 0

@@ -27,13 +27,14 @@ describe.skipIf(!canRun)('a heartbeat', () => {
   /** A node that has started, of whose beats `beat` is asked before each; its maintenance is over. */
   const beating = async (
     beat: (count: number) => void | Promise<void>,
+    leaseMs: number = aDay,
   ): Promise<{ clock: TestClock; tasks: Tasks; node: TaskNode<AnyTransaction> }> => {
     let count = 0
     const maintained = Promise.withResolvers<void>()
     const clocked = fixture.clocked(
       {
         heartbeatIntervalMs: 1_000,
-        leaseMs: 10_000,
+        leaseMs,
         maintenanceIntervalMs: aDay,
         listener: {
           onError: ({ activity }) => void told.push(`${activity} failed`),
@@ -67,7 +68,7 @@ describe.skipIf(!canRun)('a heartbeat', () => {
 
   test('that hangs is joined by no other, and the lease runs out meanwhile', async () => {
     const gate = Promise.withResolvers<void>()
-    const { clock, node } = await beating((count) => (count === 1 ? gate.promise : undefined))
+    const { clock, node } = await beating((count) => (count === 1 ? gate.promise : undefined), 10_000)
     await using _ = node
     clock.advance(1_000)
     await expect.poll(() => told).toEqual(['beat'])
@@ -75,8 +76,12 @@ describe.skipIf(!canRun)('a heartbeat', () => {
     expect(told).toEqual(['beat'])
     clock.advance(1_000)
     expect(told).toEqual(['beat', 'lease lost'])
+    // It was sent longer ago than the lease, now.
+    clock.advance(500)
     gate.resolve()
-    // What came through then was sent long ago.
+    // Nor does one follow that waited for the connection.
+    await fixture.states()
+    expect(told).toEqual(['beat', 'lease lost'])
     await expect.poll(() => (clock.advance(500), told.length)).toBeGreaterThan(2)
     expect(told.slice(0, 3)).toEqual(['beat', 'lease lost', 'beat'])
   })
