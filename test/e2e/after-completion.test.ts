@@ -3,11 +3,10 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { fixed } from '@taskstream/task-processor'
 import type { HandlerContext } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
@@ -19,12 +18,7 @@ const ways = [
 ] as const
 
 describe.skipIf(!canRun)('a batch that its handler has completed', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('completed')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('completed')
 
   describe.each(['leased', 'transactional'] as const)('in %s mode', (mode) => {
     test.each(ways)('stays so when the handler throws afterwards, which is told once (%s)', async (_, complete) => {

@@ -2,23 +2,23 @@
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicSchedulerOptions, PeriodicTasks } from '@taskstream/task-scheduler'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 import { watchedClock } from './watched-clock.ts'
 import type { WatchedClock } from './watched-clock.ts'
 
 describe.skipIf(!canRun)('a scheduler', () => {
   let clock: WatchedClock
-  let fixture: Fixture
+  let fixture: Fixture<Subject>
   let timers: PeriodicTasks<AnyTransaction>
   let scheduler: PeriodicScheduler<AnyTransaction> | undefined
   /** What it told, in order. */
   let told: string[]
   beforeEach(async () => {
     clock = watchedClock(new Date('2026-01-01T12:00:00Z'))
-    fixture = await openFixture(clock.now)
+    fixture = await openFixture(engine, clock.now)
     timers = periodicTasks(fixture.tasks) as PeriodicTasks<AnyTransaction>
     told = []
   })

@@ -2,11 +2,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const count = 20
 const storage = new AsyncLocalStorage<string>()
@@ -14,12 +13,7 @@ const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
 describe.skipIf(!canRun)('the context of a handler', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('context')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('context')
 
   /** Runs small batches that each enter a context of their own, at once, and tells what they and their completions saw. */
   const run = async (mode: 'leased' | 'transactional'): Promise<Record<'before' | 'after' | 'completing', Set<unknown>>> => {

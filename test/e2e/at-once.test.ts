@@ -2,11 +2,10 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import { watchedClock } from './watched-clock.ts'
 
 const aDay = 86_400_000
@@ -15,12 +14,7 @@ const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
 describe.skipIf(!canRun)('of many tasks', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('many')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('many')
 
   const pushMany = (count: number): Promise<unknown> =>
     fixture.push(...Array.from({ length: count }, (_, index) => `task ${index}`))

@@ -6,12 +6,12 @@ import type { TaskNode } from '@taskstream/task-processor'
 import { openBetterSqlite3, sqliteListener } from '@taskstream/task-sql/better-sqlite3'
 import { pgListener } from '@taskstream/task-sql/postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture, NodeOptions } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
+import type { NodeOptions } from './fixture.ts'
 import { watchedClock } from './watched-clock.ts'
 import type { WatchedClock } from './watched-clock.ts'
 
@@ -20,12 +20,7 @@ const aDay = 86_400_000
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 
 describe.skipIf(!canRun)('a due task', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('due')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('due')
 
   interface Clocked {
     readonly clock: WatchedClock
@@ -38,7 +33,7 @@ describe.skipIf(!canRun)('a due task', () => {
     return { clock, tasks, node: fixture.nodeOf({ ...patient, repository: tasks, clock, ...options }) }
   }
   const pushLater = ({ tasks }: Clocked): Promise<unknown> =>
-    fixture.subject.transactions((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'soon', delayMs: 5 }))
+    fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'soon', delayMs: 5 }))
 
   /** A node that sleeps for as long as it likes is told of a task that is due in five milliseconds. */
   const wakesFor = async (options: NodeOptions, pushed: (clocked: Clocked) => Promise<unknown>): Promise<void> => {
@@ -124,9 +119,7 @@ describe.skipIf(!canRun)('a due task', () => {
     await expect.poll(() => clock.pauses.length > 0 && empty).toBe(1)
     await node.submit(fixture.topic, 'busy')
     await expect.poll(() => handled.length).toBeGreaterThan(3)
-    await fixture.subject.transactions((transaction) =>
-      tasks.push(transaction, fixture.topic, { identifier: 'later', delayMs: 1_000 }),
-    )
+    await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'later', delayMs: 1_000 }))
     const before = begun
     await expect.poll(() => begun).toBeGreaterThan(before + 1)
     expect([handled.includes('later'), empty]).toEqual([false, 1])

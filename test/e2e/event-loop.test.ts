@@ -3,19 +3,13 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation } from '@taskstream/task-api'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('the event loop turns', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('turns')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('turns')
 
   /** Counts how often the event loop has turned each time that something is done. */
   const turning = (): { readonly seen: readonly number[]; done(): void } => {
@@ -49,7 +43,7 @@ describe.skipIf(!canRun)('the event loop turns', () => {
     }))
     await using _ = node
     const dead = fixture.subject.tasks({ clock: clock.now })
-    await fixture.subject.transactions(async (transaction) => {
+    await fixture.commit(async (transaction) => {
       await dead.register(transaction)
       const names: TaskCreation[] = Array.from({ length: 2_500 }, (__, index) => ({ identifier: `task ${index}` }))
       await tasks.push(transaction, fixture.topic, names)

@@ -3,24 +3,18 @@ import { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
 import type { TestClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 
 describe.skipIf(!canRun)('a heartbeat', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('beats')
   /** What was told, and what was asked. */
   let told: string[]
-  beforeAll(async () => {
-    fixture = await openNodeFixture('beats')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
   beforeEach(async () => {
-    await fixture.next()
     told = []
   })
 
@@ -102,7 +96,7 @@ describe.skipIf(!canRun)('a heartbeat', () => {
   test('that finds its owner removed as dead registers it anew, and the node goes on', async () => {
     const { clock, tasks, node } = await beating(() => {})
     await using _ = node
-    await fixture.subject.transactions((transaction) => tasks.unregister(transaction))
+    await fixture.commit((transaction) => tasks.unregister(transaction))
     await expect.poll(() => (clock.advance(1_000), told)).toContain('register')
     expect(told.slice(0, 2)).toEqual(['beat', 'register'])
     node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => {}) })

@@ -4,22 +4,22 @@ import { fixed, TaskNode } from '@taskstream/task-processor'
 import { calendar, PersistedJobs } from '@taskstream/task-scheduler'
 import type { JobLogEntry, PersistedJobContext, PersistedJobsOptions } from '@taskstream/task-scheduler'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openFixture } from '../conformance/fixture.ts'
-import type { Fixture } from '../conformance/fixture.ts'
-import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import { openFixture } from '@taskstream/task-testing/suite'
+import type { Fixture } from '@taskstream/task-testing/suite'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Subject } from '../subject.ts'
 
 const day = 86_400_000
 
 describe.skipIf(!canRun)('a persisted job', () => {
-  let fixture: Fixture
+  let fixture: Fixture<Subject>
   let logged: JobLogEntry[]
   /** What the database takes for the time. */
   let now: Date
   const open: AsyncDisposable[] = []
   beforeEach(async () => {
     now = new Date('2026-01-01T12:00:00Z')
-    fixture = await openFixture(() => now)
+    fixture = await openFixture(engine, () => now)
     logged = []
   })
   afterEach(async () => {

@@ -2,22 +2,17 @@
 import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import type { NodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 
 describe.skipIf(!canRun)('a poll that goes unanswered', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('reclaim')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('reclaim')
 
   /** A node whose poll that brings `lost` is committed, and its answer lost. While it is `shut`, its polls find nothing. */
   const losing = (lost: string): ReturnType<NodeFixture['clocked']> & { readonly asked: string[]; shut: boolean; own: Tasks } => {

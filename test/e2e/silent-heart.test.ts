@@ -1,22 +1,16 @@
 /** A node that others may take for dead takes nothing: it polls again when a heartbeat has come through, and at once then. */
 import { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 import { watchedClock } from './watched-clock.ts'
 
 const aDay = 86_400_000
 
 describe.skipIf(!canRun)('a node whose heart is not heard', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('silent')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('silent')
 
   test.each(['leased', 'transactional'] as const)(
     'polls nothing, in %s mode, though its polls would be answered; and begins again as soon as it is heard',

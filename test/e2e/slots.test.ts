@@ -2,22 +2,16 @@
 import { TaskError } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'
 import type { TaskLimiter } from '@taskstream/task-processor'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 
 describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in %s mode', (mode) => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture(`slots-${mode}`)
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture(`slots-${mode}`)
 
   /** One slot, and how many are out. */
   const counting = (): TaskLimiter & { out: number; taken: number } => {

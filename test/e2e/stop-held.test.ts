@@ -5,10 +5,9 @@ import { buffering, eachTask } from '@taskstream/task-processor'
 import type { BufferState, StopReport } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { testClock } from '@taskstream/task-testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, reopenSubject, subjectName, textColumn } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 /** A database that only one connection sees. */
@@ -22,14 +21,11 @@ const named = ({ finished, returned, abandoned }: StopReport): unknown => ({
 })
 
 describe.skipIf(!canRun)('a stop', () => {
-  let fixture: NodeFixture
+  const fixture = useNodeFixture('held')
   beforeAll(async () => {
-    fixture = await openNodeFixture('held')
     const { subject } = fixture
     await subject.transactions((transaction) => subject.execute(transaction, sql`create table written (topic ${textColumn})`))
   })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
 
   const wentAway = (): Error => new TaskError('DATABASE_UNAVAILABLE', 'gone')
   const isBroken = (): Error => new Error('the disk is broken')

@@ -1,11 +1,10 @@
 /** What a node does for others now and then: in portions, until all is done, and for owners that have been silent for a day. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
-import { openNodeFixture } from './fixture.ts'
-import type { NodeFixture } from './fixture.ts'
+import { useNodeFixture } from './fixture.ts'
 
 const hour = 3_600_000
 /** So often, and no more: within a test only what the clock is moved by. */
@@ -13,16 +12,11 @@ const seldom = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceI
 const handler = (): Map<HeldTask, TaskDecision> => new Map()
 
 describe.skipIf(!canRun)('maintenance', () => {
-  let fixture: NodeFixture
-  beforeAll(async () => {
-    fixture = await openNodeFixture('kept')
-  })
-  afterAll(() => fixture[Symbol.asyncDispose]())
-  beforeEach(() => fixture.next())
+  const fixture = useNodeFixture('kept')
 
   /** Tasks of an owner that has left, held still, or done. */
   const pushOf = async (tasks: Tasks, count: number, how: 'held' | 'done'): Promise<void> => {
-    await fixture.subject.transactions(async (transaction: AnyTransaction) => {
+    await fixture.commit(async (transaction: AnyTransaction) => {
       await tasks.register(transaction)
       await tasks.push(
         transaction,
@@ -76,8 +70,8 @@ describe.skipIf(!canRun)('maintenance', () => {
 
   /** Whether an owner is known still; its clock stands where it stood. */
   const isKnown = (tasks: Tasks): Promise<boolean> =>
-    fixture.subject
-      .transactions(async (transaction) => await tasks.heartbeat(transaction))
+    fixture
+      .commit(async (transaction) => await tasks.heartbeat(transaction))
       .then(
         () => true,
         () => false,
@@ -100,7 +94,7 @@ describe.skipIf(!canRun)('maintenance', () => {
     const silent = async (hours: number): Promise<Tasks> => {
       const at = new Date(clock.now().getTime() - hours * hour)
       const tasks = fixture.subject.tasks({ clock: () => at })
-      await fixture.subject.transactions((transaction) => tasks.register(transaction))
+      await fixture.commit((transaction) => tasks.register(transaction))
       return tasks
     }
     const [day, almost] = [await silent(24.5), await silent(22.5)]
@@ -142,7 +136,7 @@ describe.skipIf(!canRun)('maintenance', () => {
     await using _ = node
     const at = new Date(clock.now().getTime() - 71 * hour)
     const quiet = fixture.subject.tasks({ clock: () => at })
-    await fixture.subject.transactions((transaction) => quiet.register(transaction))
+    await fixture.commit((transaction) => quiet.register(transaction))
     await node.start()
     await expect.poll(() => looked).toBe(1)
     expect(await isKnown(quiet)).toBe(true)
