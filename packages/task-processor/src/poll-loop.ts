@@ -98,7 +98,7 @@ export class PollLoop<Transaction> {
     const { signal } = this.#draining
     while (!signal.aborted) {
       const version = this.#wake.version
-      if (!this.#hasRoom() || !this.#settings.mayPoll()) {
+      if (!this.#mayPoll()) {
         // A batch that ends wakes the loop, and so does the lease when it holds again.
         await this.#wake.sleep(version, releaseEveryMs)
         continue
@@ -117,6 +117,11 @@ export class PollLoop<Transaction> {
         this.#settings.onFatal(error)
         return
       }
+      if (!this.#mayPoll()) {
+        // It may have waited for the slot for long.
+        release()
+        continue
+      }
       const sleepMs = await this.#turn(release, version)
       if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
       // A driver that answers at once is never waited for: as long as there is work, no timer would ring, and no heart beat.
@@ -124,9 +129,10 @@ export class PollLoop<Transaction> {
     }
   }
 
-  #hasRoom(): boolean {
-    const { concurrency } = this.#settings
-    return this.batches.size < concurrency && this.#stuck.size < concurrency
+  /** Whether there is room for a batch, and the lease holds. */
+  #mayPoll(): boolean {
+    const { concurrency, mayPoll } = this.#settings
+    return this.batches.size < concurrency && this.#stuck.size < concurrency && mayPoll()
   }
 
   /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
@@ -139,7 +145,7 @@ export class PollLoop<Transaction> {
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       if (leftovers.isDoubted(topic)) await this.#reclaim()
       // What took its time before the poll is no reason to poll after all.
-      if (this.#draining.signal.aborted) {
+      if (this.#draining.signal.aborted || !this.#mayPoll()) {
         release()
         return 0
       }

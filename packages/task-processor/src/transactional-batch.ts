@@ -88,6 +88,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   giveUp(): void {
     const { topic } = this.#environment
     const message = `A handler of topic "${topic}" did not let go of its transaction: it is rolled back, and its connection closed`
+    this.#run?.abandon()
     this.#abandoned.reject(new TaskError('TRANSACTION_ABANDONED', message, { topic }))
   }
 
@@ -222,6 +223,11 @@ class Run<Transaction> {
   commit(): void {
     this.#state = 'committed'
     this.#committed.resolve(this.completion!)
+  }
+
+  /** Nothing more is done in its transaction, which ends now; unless that is being committed. */
+  abandon(): void {
+    if (this.#state === 'open') this.#state = 'rolled back'
   }
 
   rollBack(error: unknown): void {

@@ -1,0 +1,108 @@
+/** A slot, or a decision, that comes too late begins nothing. */
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { eachTask } from '@taskstream/task-processor'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
+import { openNodeFixture } from './fixture.ts'
+import type { NodeFixture } from './fixture.ts'
+
+describe.skipIf(!canRun)('what comes too late', () => {
+  let fixture: NodeFixture
+  beforeAll(async () => {
+    fixture = await openNodeFixture('too-late')
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+  beforeEach(() => fixture.next())
+
+  test('a slot that was waited for while the lease was lost is given back, and nothing is polled', async () => {
+    await fixture.push('a')
+    const asked: PromiseWithResolvers<() => void>[] = []
+    const limiter = {
+      acquire: (_topic: string, signal: AbortSignal): Promise<() => void> => {
+        const slot = Promise.withResolvers<() => void>()
+        signal.addEventListener('abort', () => slot.reject(signal.reason))
+        asked.push(slot)
+        return slot.promise
+      },
+    }
+    const given = Promise.withResolvers<void>()
+    const lost = Promise.withResolvers<void>()
+    let isAway = false
+    let polls = 0
+    const wrap = (tasks: Tasks): Tasks =>
+      ({
+        ...tasks,
+        heartbeat: (transaction: AnyTransaction) => {
+          if (isAway) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+          return tasks.heartbeat(transaction)
+        },
+        poll: (...args: Parameters<Tasks['poll']>) => {
+          polls++
+          return tasks.poll(...args)
+        },
+      }) as unknown as Tasks
+    const listener = { onLeaseLost: () => lost.resolve() }
+    const times = { heartbeatIntervalMs: 10_000, leaseMs: 30_000, maintenanceIntervalMs: 86_400_000 }
+    const { clock, node } = fixture.clocked({ limiter, listener, ...times }, wrap)
+    await using _node = node
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(() => asked.length).toBe(1)
+    isAway = true
+    clock.advance(45_000)
+    await lost.promise
+    asked[0]!.resolve(() => given.resolve())
+    await given.promise
+    expect(polls).toBe(0)
+    isAway = false
+    await expect
+      .poll(() => {
+        clock.advance(10_000)
+        return asked.length
+      })
+      .toBeGreaterThan(1)
+    asked[1]!.resolve(() => {})
+    await expect.poll(fixture.states).toEqual({ succeeded: 1 })
+  })
+
+  test('what a handler decides in the moment that its transaction is given up is not written', async () => {
+    await fixture.push('a', 'b')
+    let completions = 0
+    const wrap = (tasks: Tasks): Tasks =>
+      ({
+        ...tasks,
+        complete: (...args: Parameters<Tasks['complete']>) => {
+          completions++
+          return tasks.complete(...args)
+        },
+      }) as unknown as Tasks
+    const modes: string[] = []
+    const waits = Promise.withResolvers<void>()
+    const { clock, node } = fixture.clocked({}, wrap)
+    await using _node = node
+    node.process(fixture.topic, {
+      mode: 'transactional',
+      size: 1,
+      concurrency: 1,
+      timeoutMs: 1_000,
+      abortMs: 0,
+      handler: async ([task], { signal }): Promise<Map<HeldTask, TaskDecision>> => {
+        modes.push(task!.identifier)
+        // The first is leased, and so is what follows a transaction that was rolled back.
+        if (modes.length === 2) {
+          waits.resolve()
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        }
+        return new Map([[task!, TaskDecision.success()]])
+      },
+    })
+    await node.start()
+    await waits.promise
+    clock.advance(1_000)
+    await expect.poll(() => modes).toEqual(['a', 'b', 'b'])
+    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+    expect(completions).toBe(2)
+  })
+})
