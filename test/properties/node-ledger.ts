@@ -1,0 +1,274 @@
+/** Who holds which task, who handles it, and what may become of it: written from what was committed, and from what handlers did. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { Decisions, HandlerContext } from '@taskstream/task-processor'
+import type { AnyTransaction } from '../subject.ts'
+import type { NodeClock } from './node-clock.ts'
+import type { NodeRows } from './node-rows.ts'
+import type { NodeSetting } from './node-schedule.ts'
+
+/** One node, as far as others can know. */
+export interface Party {
+  readonly index: number
+  readonly owner: string
+  state: 'running' | 'stopping' | 'stopped'
+  /** Whether the topic may be polled: it was not stopped, or was started since. */
+  polls: boolean
+  /** It was started, and no stop was asked for since. */
+  isOpen: boolean
+  hasStopped: boolean
+  /** How often it was started or stopped. */
+  changes: number
+  /** The stops of the topic since it was last started. */
+  stops: { readonly atMs: number; readonly graceMs: number; readonly abortMs: number }[]
+  /** When the last beat that came through was sent. */
+  beatMs: number
+  /** How often it has lost its lease. */
+  losses: number
+  /** How many of its transactions have gone wrong, and when the last did. */
+  troubles: number
+  troubleMs: number
+}
+
+/** A batch whose handling has begun. Buffered, it waits for its call. */
+export interface NodeBatch {
+  readonly party: Party
+  readonly holds: readonly Hold[]
+  readonly startedMs: number
+  call?: Call
+  /** Its node has said that its handler is stuck. */
+  isStuck: boolean
+  /** Of a run of the topic that was stopped since. */
+  isFormer: boolean
+}
+
+/** A handler's code that runs, or ran. */
+export interface Call {
+  readonly batch: NodeBatch
+  readonly tasks: readonly HeldTask[]
+  readonly context: HandlerContext<AnyTransaction>
+  endedMs?: number
+}
+
+/** A task that was polled once. */
+export interface Hold {
+  readonly task: HeldTask
+  readonly party: Party
+  /** Held by a transaction that is open. */
+  isLocked: boolean
+  readonly inTransaction: boolean
+  /** The node knows that it has it. */
+  told: boolean
+  end?: 'completed' | 'returned'
+  /** When the node knew of its end: the number of the fact. */
+  toldEnd?: number
+  batch?: NodeBatch
+  /** It was asked of once whether nobody knows of it. */
+  doubted: boolean
+  /** What had gone wrong in its node before. */
+  readonly troubles: number
+  /** How often the database would not write of it, for no fault that passes. */
+  refused: number
+  /** What may be written of it. */
+  readonly allowed: Set<string>
+}
+
+/** A decision, as the ledger knows it. */
+export function describe({ state, retryAfterMs, reason }: TaskDecision): string {
+  return [retryAfterMs === undefined ? state : `retry after ${retryAfterMs}`, ...(reason ? [reason] : [])].join(' ')
+}
+
+export class Ledger {
+  readonly rows: NodeRows
+  readonly setting: NodeSetting
+  readonly clock: NodeClock
+  readonly holds: Map<HeldTask, Hold> = new Map()
+  /** Of these something may still become. */
+  readonly open: Set<Hold> = new Set()
+  readonly batches: Set<NodeBatch> = new Set()
+  /** What was not to be. */
+  readonly wrong: string[] = []
+  #facts = 0
+
+  constructor(rows: NodeRows, setting: NodeSetting, clock: NodeClock) {
+    this.rows = rows
+    this.setting = setting
+    this.clock = clock
+  }
+
+  /** The number of a fact: later ones are greater. */
+  next(): number {
+    return ++this.#facts
+  }
+
+  check(isRight: boolean, what: () => string): void {
+    if (!isRight) this.wrong.push(what())
+  }
+
+  /** What was polled, and is the node's once its transaction is committed, or as long as that is open. */
+  hold(task: HeldTask, party: Party, inTransaction: boolean): Hold {
+    const { troubles } = party
+    const known = { isLocked: inTransaction, told: inTransaction, doubted: false }
+    const hold: Hold = { task, party, inTransaction, ...known, troubles, refused: 0, allowed: new Set() }
+    this.holds.set(task, hold)
+    this.open.add(hold)
+    return hold
+  }
+
+  /** What is over, and known to be, needs no more looking at. */
+  forget(): void {
+    for (const hold of this.open) if (hold.toldEnd !== undefined && !this.isOpen(hold)) this.open.delete(hold)
+    for (const batch of this.batches)
+      if (batch.call?.endedMs !== undefined && batch.holds.every((hold) => !this.open.has(hold))) this.batches.delete(batch)
+  }
+
+  /** Whether it is held still, whoever knows. */
+  isOpen({ task, party, inTransaction, isLocked }: Hold): boolean {
+    return inTransaction ? isLocked : this.rows.isHeld(task, party.owner)
+  }
+
+  openOf(party: Party): Hold[] {
+    return [...this.open].filter((hold) => hold.party === party && this.isOpen(hold))
+  }
+
+  runningOf(party: Party): NodeBatch[] {
+    return [...this.batches].filter(({ party: other, call }) => other === party && call && call.endedMs === undefined)
+  }
+
+  /** A node says that it begins to handle a batch. */
+  begin(party: Party, tasks: readonly HeldTask[]): NodeBatch {
+    const { setting } = this
+    const holds = tasks.flatMap((task) => this.holds.get(task) ?? [])
+    const batch: NodeBatch = { party, holds, startedMs: this.clock.monotonicMs(), isStuck: false, isFormer: false }
+    this.check(holds.length === tasks.length, () => `tasks are handled that nobody polled: ${names(tasks)}`)
+    this.check(tasks.length > 0 && tasks.length <= setting.size, () => `a batch of ${tasks.length} is handled`)
+    for (const hold of holds) {
+      this.check(hold.told && this.isOpen(hold), () => `${name(hold.task)} is handled, but not held`)
+      this.check(hold.batch === undefined, () => `${name(hold.task)} is handled twice`)
+      hold.batch = batch
+    }
+    this.batches.add(batch)
+    return batch
+  }
+
+  /** A handler is called. */
+  call(tasks: readonly HeldTask[], context: HandlerContext<AnyTransaction>): Call {
+    const batch = this.holds.get(tasks[0]!)!.batch!
+    this.check(batch.call === undefined, () => `${names(tasks)} is given to a handler twice`)
+    for (const other of this.batches)
+      for (const { task, party } of other.call && other.call.endedMs === undefined && !other.isStuck ? other.holds : [])
+        for (const { sequence } of tasks)
+          this.check(
+            task.sequence !== sequence || party !== batch.party || !this.isOpen(this.holds.get(task)!),
+            () => `${name(task)} is handled by two at the same time`,
+          )
+    const call: Call = { batch, tasks, context }
+    batch.call = call
+    const { buffer, slots = Infinity } = this.setting
+    const running = this.runningOf(batch.party)
+    const held = running.filter(({ isStuck }) => !isStuck)
+    const own = running.filter(({ isFormer }) => !isFormer)
+    this.check(held.length <= slots, () => `${held.length} handlers at a time, with ${slots} slots`)
+    const some = held.filter(({ isFormer }) => !isFormer)
+    this.check(some.length <= this.concurrency, () => `${some.length} handlers at a time`)
+    this.check(buffer === undefined || own.length <= buffer.workers, () => `${own.length} workers are busy`)
+    return call
+  }
+
+  /** The topic is started again: what still runs belongs to no loop any more. */
+  reopen(party: Party): void {
+    for (const batch of this.batches) if (batch.party === party) batch.isFormer = true
+  }
+
+  /** How long a handler may take. */
+  get timeoutMs(): number | undefined {
+    const { timeoutMs, mode } = this.setting
+    return timeoutMs ?? (mode === 'transactional' ? 10_000 : undefined)
+  }
+
+  get concurrency(): number {
+    const { concurrency, buffer } = this.setting
+    return concurrency ?? (buffer ? buffer.buffer + buffer.workers : 2)
+  }
+
+  /** A handler decides: what it leaves out has failed, or comes back where it was asked to let go. */
+  decided({ batch, context }: Call, given: Decisions, early: boolean): void {
+    if (this.isTaken(batch)) return
+    for (const { task, allowed } of batch.holds) {
+      const decision = given.get(task)
+      if (decision) allowed.add(describe(decision))
+      else allowed.add(context.aborted && !early ? 'returned' : 'failed')
+    }
+  }
+
+  /** A handler has thrown: the policy decides, unless it was asked to let go for no fault of the tasks. */
+  threw({ batch, context }: Call): void {
+    if (this.isTaken(batch)) return
+    const code = context.aborted?.code
+    for (const { task, allowed, inTransaction } of batch.holds)
+      if (code && code !== 'TASK_TIMEOUT') allowed.add('returned')
+      else if (!inTransaction) allowed.add(this.byPolicy(task, code === 'TASK_TIMEOUT'))
+  }
+
+  /** Whether its handler was still at it when its tasks were taken from it. */
+  isTaken({ startedMs, call }: Pick<NodeBatch, 'startedMs' | 'call'>): boolean {
+    const { timeoutMs, setting } = this
+    const { abortMs } = setting
+    const endedMs = call?.endedMs ?? this.clock.monotonicMs()
+    return call !== undefined && timeoutMs !== undefined && endedMs >= startedMs + timeoutMs + abortMs
+  }
+
+  /** What the policy says of a task whose handler threw, or took too long. */
+  byPolicy({ tries }: HeldTask, isTimeout: boolean): string {
+    const { retry } = this.setting
+    if (retry && tries < retry.tries) return describe(decisionOf(TaskDecision.retry({ afterMs: retry.afterMs }), isTimeout))
+    const isExhausted = retry !== undefined && tries > 1 && retry.tries > 1
+    const failed = isExhausted && !isTimeout ? TaskDecision.failure().because('tries') : TaskDecision.failure()
+    return describe(decisionOf(failed, isTimeout))
+  }
+
+  /** Whether a node may write this of a task. */
+  mayWrite(hold: Hold, what: string): boolean {
+    const { task, batch, allowed, inTransaction, refused, party } = hold
+    if (allowed.has(what)) return true
+    if (!inTransaction && batch && this.#isTakenOrWaits(batch) && what === this.byPolicy(task, true)) return true
+    if (refused > 0 && what === this.byPolicy(task, false)) return true
+    if (what === 'failed' && !batch?.call && this.setting.buffer?.pendingOnClose === 'fail') return party.stops.length > 0
+    return what === 'returned' && this.#mayReturn(hold)
+  }
+
+  /** What waits in a buffer may be taken in the moment that it is asked to let go. */
+  #isTakenOrWaits({ call, startedMs }: NodeBatch): boolean {
+    const { timeoutMs = Infinity, setting } = this
+    if (call) return this.isTaken({ call, startedMs })
+    return this.clock.monotonicMs() >= startedMs + timeoutMs + setting.abortMs
+  }
+
+  #mayReturn({ batch, refused, party }: Hold): boolean {
+    const now = this.clock.monotonicMs()
+    if (refused > 0) return true
+    if (batch && !batch.call) {
+      // It waits in a buffer: asked to let go, it is not begun.
+      const { timeoutMs = Infinity, setting } = this
+      const { buffer } = setting
+      if (now >= batch.startedMs + timeoutMs || party.losses > 0) return true
+      if (party.stops.length > 0 && buffer?.pendingOnClose === 'return') return true
+      return party.stops.some(({ atMs, graceMs }) => now >= atMs + graceMs)
+    }
+    // A poll that was under way brings it too late.
+    if (!batch) return party.stops.length > 0
+    return party.stops.some(({ atMs, graceMs, abortMs }) => now >= atMs + graceMs + abortMs)
+  }
+}
+
+function decisionOf(decision: TaskDecision, isTimeout: boolean): TaskDecision {
+  return isTimeout ? decision.because('timeout') : decision
+}
+
+export function name({ identifier, sequence, attempt }: HeldTask): string {
+  return `${identifier}@${sequence}#${attempt}`
+}
+
+export function names(tasks: Iterable<HeldTask>): string {
+  return [...tasks].map(name).join(', ')
+}

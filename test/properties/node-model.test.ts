@@ -1,0 +1,33 @@
+/**
+ * Random schedules of what happens to nodes, whose every step is held against a ledger. A failure prints its shortest schedule and its seed;
+ * TASKSTREAM_SEED runs it again, TASKSTREAM_RUNS runs more.
+ */
+import * as fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { openNodeFixture } from '../e2e/fixture.ts'
+import { randomOf } from '../interleavings/random.ts'
+import { canRun, subjectName } from '../subject.ts'
+import { schedule } from './node-schedule.ts'
+import { NodeWorld } from './node-world.ts'
+
+const inMemory = ['sqlite-memory', 'testing'].includes(subjectName)
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? (inMemory ? 400 : 60))
+const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
+
+describe.skipIf(!canRun)(`any schedule of handlers, faults and stops (${runs} of them, seed ${seed})`, () => {
+  test('handles each task as its last handler decided, and reports what it held', { timeout: 600_000 }, async () => {
+    await using fixture = await openNodeFixture('node-model')
+    const { random } = Math
+    const property = fc.asyncProperty(schedule, async ({ setting, events }) => {
+      const { order, condition, dice } = setting
+      await fixture.next({ order, condition })
+      Math.random = randomOf(dice)
+      try {
+        await new NodeWorld(fixture, setting).play(events)
+      } finally {
+        Math.random = random
+      }
+    })
+    await fc.assert(property, { numRuns: runs, seed, endOnFailure: false })
+  })
+})

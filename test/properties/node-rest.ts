@@ -1,0 +1,101 @@
+/** What must be so whenever all is at rest: nobody waits for anything but a handler or the clock. */
+import { leaseMs } from './node-database.ts'
+import type { NodeDatabase } from './node-database.ts'
+import { name } from './node-ledger.ts'
+import type { Hold, Ledger, NodeBatch, Party } from './node-ledger.ts'
+
+/** After something went wrong a node pauses for no longer. */
+const longestPauseMs = 20_000
+/** Due tasks, and room that was made without a word, are looked for at least so often. */
+const lookEveryMs = 1_000
+
+export class AtRest {
+  readonly #ledger: Ledger
+  readonly #database: NodeDatabase
+  /** Since when a task could have been polled by a node. */
+  readonly #waiting: Map<string, number> = new Map()
+
+  constructor(ledger: Ledger, database: NodeDatabase) {
+    this.#ledger = ledger
+    this.#database = database
+  }
+
+  /** Time has passed for nobody: it was the process that stood still. */
+  forget(): void {
+    this.#waiting.clear()
+  }
+
+  look(parties: readonly Party[]): void {
+    for (const batch of this.#ledger.batches) {
+      this.#checkAsked(batch)
+      this.#checkWritten(batch)
+    }
+    this.#checkWaiting(parties)
+  }
+
+  /** Handlers are asked to let go when it is time, and not before. */
+  #checkAsked({ party, call, startedMs, isStuck, isFormer }: NodeBatch): void {
+    if (!call || call.endedMs !== undefined) return
+    const ledger = this.#ledger
+    const { timeoutMs = Infinity } = ledger
+    const now = ledger.clock.monotonicMs()
+    const check = (isRight: boolean, what: string): void =>
+      ledger.check(isRight, () => `the handler of ${name(call.tasks[0]!)} ${what}`)
+    const code = call.context.aborted?.code
+    const isLate = now >= startedMs + timeoutMs
+    const isStopped = party.stops.some(({ atMs, graceMs }) => now > atMs + graceMs)
+    check(!isLate || code !== undefined, 'is late, and not told')
+    check(!isStopped || isStuck || isFormer || code !== undefined, 'is not told of the stop')
+    check(code !== 'TASK_TIMEOUT' || isLate, 'is told that it is late')
+    check(code !== 'SHUTDOWN' || party.hasStopped, 'is told of a stop')
+    check(code !== 'LEASE_LOST' || party.losses > 0, 'is told that its lease is lost')
+    check(!ledger.isTaken({ call, startedMs }) || isStuck || isFormer, 'is stuck, and nobody is told')
+  }
+
+  /** What was decided is written at once, where nothing went wrong. */
+  #checkWritten({ party, call, holds }: NodeBatch): void {
+    if (call?.endedMs === undefined || !this.#isWell(party)) return
+    for (const hold of holds)
+      this.#ledger.check(!this.#ledger.isOpen(hold), () => `the handler of ${name(hold.task)} has ended, and it is held`)
+  }
+
+  /** Nobody waits where a node could poll. */
+  #checkWaiting(parties: readonly Party[]): void {
+    const { rows, clock, setting } = this.#ledger
+    const now = clock.monotonicMs()
+    const open = rows.open(clock.now().getTime())
+    const waiting = parties
+      .filter((party) => this.#isFree(party))
+      .flatMap(({ index }) => open.map(({ sequence }) => `${sequence} for node ${index}`))
+    for (const one of this.#waiting.keys()) if (!waiting.includes(one)) this.#waiting.delete(one)
+    for (const one of waiting) {
+      const since = this.#waiting.get(one) ?? now
+      this.#waiting.set(one, since)
+      this.#ledger.check(now - since <= Math.max(lookEveryMs, setting.idleMs), () => `${one} waits since ${since}, it is ${now}`)
+    }
+  }
+
+  #isWell({ troubleMs }: Party): boolean {
+    return this.#database.isWell && !this.#database.isKept && this.#ledger.clock.monotonicMs() - troubleMs > longestPauseMs
+  }
+
+  /** Whether nothing keeps a node from polling. */
+  #isFree(party: Party): boolean {
+    const ledger = this.#ledger
+    if (!party.isOpen || !this.#isWell(party) || ledger.clock.monotonicMs() - party.beatMs > leaseMs) return false
+    const isHeld = (hold: Hold): boolean => ledger.isOpen(hold)
+    const isRunning = ({ call }: NodeBatch): boolean => call !== undefined && call.endedMs === undefined
+    const own = [...ledger.batches].filter((batch) => batch.party === party && (isRunning(batch) || batch.holds.some(isHeld)))
+    const isGivenUp = ({ isStuck, holds }: NodeBatch): boolean => isStuck && !holds.some(isHeld)
+    // A handler in a transaction that has completed is waited for, stuck or not.
+    const isLeft = (batch: NodeBatch): boolean => isGivenUp(batch) && !batch.holds.some(({ inTransaction }) => inTransaction)
+    const current = own.filter(({ isFormer }) => !isFormer)
+    const held = own.filter((batch) => !isLeft(batch)).length
+    const { slots = Infinity } = ledger.setting
+    return (
+      held < slots &&
+      current.filter((batch) => !isLeft(batch)).length < ledger.concurrency &&
+      current.filter(isGivenUp).length < ledger.concurrency
+    )
+  }
+}

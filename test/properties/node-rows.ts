@@ -1,0 +1,162 @@
+/** The rows of one topic as they must be: what may be polled next, and what becomes of what was decided. */
+import type { HeldTask, PushedTask, TaskCreation, TaskDecision, TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
+import type { ModelTopic } from '../model.ts'
+
+export interface NodeRow {
+  readonly sequence: number
+  readonly identifier: string
+  readonly priority: number
+  readonly maxTries: number | undefined
+  readonly deadlineMs: number | undefined
+  readonly state: TaskState
+  readonly reason: TaskReason | undefined
+  readonly dueMs: number | undefined
+  readonly owner: string | undefined
+  readonly attempt: number
+  readonly tries: number
+}
+
+/** What of other rows of its identifier is in the way of a later one, by condition. */
+const inTheWay: Readonly<Record<ModelTopic['condition'], readonly TaskState[]>> = {
+  none: [],
+  'singular-by-identifier': [],
+  'singular-by-identifier-suspend-on-failure': ['failed', 'expired'],
+  'singular-by-identifier-suspend-until-success': ['failed', 'expired', 'suspended'],
+}
+
+export class NodeRows {
+  readonly #topic: ModelTopic
+  readonly #rows: Map<number, NodeRow> = new Map()
+
+  constructor(topic: ModelTopic) {
+    this.#topic = topic
+  }
+
+  get all(): NodeRow[] {
+    return [...this.#rows.values()]
+  }
+
+  has(sequence: number): boolean {
+    return this.#rows.has(sequence)
+  }
+
+  row(sequence: number): NodeRow {
+    return this.#rows.get(sequence)!
+  }
+
+  push(tasks: readonly PushedTask[], creations: readonly TaskCreation[], nowMs: number): void {
+    for (const [index, { sequence, identifier }] of tasks.entries()) {
+      const { priority = 0, maxTries, delayMs, deadlineMs } = creations[index]!
+      this.#rows.set(sequence, {
+        sequence,
+        identifier,
+        priority,
+        maxTries,
+        deadlineMs: deadlineMs === undefined ? undefined : nowMs + deadlineMs,
+        state: delayMs === undefined ? 'ready' : 'suspended',
+        reason: undefined,
+        dueMs: delayMs === undefined ? undefined : nowMs + delayMs,
+        owner: undefined,
+        attempt: 0,
+        tries: 0,
+      })
+    }
+  }
+
+  /** What the database says, where a verb says only how many rows it has changed. */
+  learn(info: TaskInfo): void {
+    const { sequence, state, reason, due, owner, attempt, tries } = info
+    this.#rows.set(sequence, { ...this.row(sequence), state, reason, dueMs: due?.getTime(), owner, attempt, tries })
+  }
+
+  take({ sequence, attempt, tries }: HeldTask, owner: string): void {
+    this.#rows.set(sequence, { ...this.row(sequence), state: 'active', reason: undefined, owner, attempt, tries })
+  }
+
+  complete(
+    { sequence, attempt, tries }: HeldTask,
+    { state, reason, retryAfterMs }: TaskDecision,
+    owner: string,
+    nowMs: number,
+  ): void {
+    const row = this.row(sequence)
+    const exhausted = retryAfterMs !== undefined && row.maxTries !== undefined && tries >= row.maxTries
+    this.#rows.set(sequence, {
+      ...row,
+      state: exhausted ? 'failed' : state,
+      reason: exhausted ? 'tries' : reason,
+      dueMs: retryAfterMs === undefined || exhausted ? undefined : nowMs + retryAfterMs,
+      owner,
+      attempt,
+      tries,
+    })
+  }
+
+  handBack({ sequence }: HeldTask): void {
+    const row = this.row(sequence)
+    this.#rows.set(sequence, { ...row, state: 'ready', owner: undefined, tries: row.tries - 1 })
+  }
+
+  /** Whether a row is held by this owner as it was polled. */
+  isHeld({ sequence, attempt }: HeldTask, owner: string): boolean {
+    const row = this.row(sequence)
+    return row.state === 'active' && row.owner === owner && row.attempt === attempt
+  }
+
+  /** What a poll that nobody disturbs brings. Of what is late it is polled on until nothing is. */
+  predict(size: number, nowMs: number): number[] {
+    let rows = this.all
+    const held: NodeRow[] = []
+    for (let late = true; late && held.length < size;) {
+      late = false
+      for (const row of this.#takeable(rows, size - held.length)) {
+        const isLate = row.deadlineMs !== undefined && row.deadlineMs <= nowMs
+        late ||= isLate
+        if (!isLate) held.push(row)
+        rows = rows.map((one) => (one.sequence === row.sequence ? { ...row, state: isLate ? 'filtered' : 'active' } : one))
+      }
+    }
+    return held.toSorted((left, right) => this.#order(left, right)).map(({ sequence }) => sequence)
+  }
+
+  /** What could be polled, or could be if what is due were released. */
+  open(nowMs: number): NodeRow[] {
+    const rows = this.all.map((row) => (isDelayed(row) && row.dueMs! <= nowMs ? { ...row, state: 'ready' as const } : row))
+    return this.#takeable(rows, Infinity)
+  }
+
+  /** Whether nothing more can become of any row by itself. */
+  get areDone(): boolean {
+    return this.all.every((row) => row.state !== 'active' && !isDelayed(row)) && this.open(0).length === 0
+  }
+
+  #takeable(rows: readonly NodeRow[], most: number): NodeRow[] {
+    const taken: NodeRow[] = []
+    let seen = rows
+    for (const row of rows.filter(({ state }) => state === 'ready').toSorted((left, right) => this.#order(left, right))) {
+      if (taken.length >= most) break
+      if (seen.some((other) => this.#isInTheWay(other, row))) continue
+      taken.push(row)
+      seen = seen.map((one) => (one === row ? { ...row, state: 'active' } : one))
+    }
+    return taken
+  }
+
+  #isInTheWay(other: NodeRow, row: NodeRow): boolean {
+    const { order, condition } = this.#topic
+    if (condition === 'none' || other.identifier !== row.identifier || other.sequence === row.sequence) return false
+    if (other.state === 'active') return true
+    const isBefore = order === 'lifo' ? other.sequence > row.sequence : other.sequence < row.sequence
+    return isBefore && (other.state === 'ready' || isDelayed(other) || inTheWay[condition].includes(other.state))
+  }
+
+  #order(left: NodeRow, right: NodeRow): number {
+    const { order } = this.#topic
+    if (order === 'lifo') return right.sequence - left.sequence
+    return (order === 'priority' ? right.priority - left.priority : 0) || left.sequence - right.sequence
+  }
+}
+
+export function isDelayed({ state, dueMs }: Pick<NodeRow, 'state' | 'dueMs'>): boolean {
+  return state === 'suspended' && dueMs !== undefined
+}

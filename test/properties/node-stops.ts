@@ -1,0 +1,64 @@
+/** What a stop reports, held against the ledger. */
+import type { HeldTask } from '@taskstream/task-api'
+import type { StopOptions, StopReport } from '@taskstream/task-processor'
+import { name } from './node-ledger.ts'
+import type { Hold, Ledger, Party } from './node-ledger.ts'
+
+/** A stop that has been asked for. */
+export interface Stopping {
+  readonly party: Party
+  readonly asked: number
+  endMs: number
+  /** What its node knew that it held. */
+  readonly held: readonly Hold[]
+  readonly troubles: number
+}
+
+/** Notes a stop of a topic, which polls no more. */
+export function stopping(ledger: Ledger, party: Party, { graceMs, abortMs, leaveMs }: Required<StopOptions>): Stopping {
+  const atMs = ledger.clock.monotonicMs()
+  party.polls = party.isOpen = false
+  party.hasStopped = true
+  party.changes++
+  party.stops.push({ atMs, graceMs, abortMs })
+  const held = [...ledger.open].filter((hold) => hold.party === party && hold.told && hold.toldEnd === undefined)
+  return { party, asked: ledger.next(), endMs: atMs + graceMs + abortMs + leaveMs, held, troubles: party.troubles }
+}
+
+/** A stop has ended, and this is its report. `isWell`: the database was there for it all the time. */
+export function checkReport(
+  ledger: Ledger,
+  { party, asked, held, troubles }: Stopping,
+  report: StopReport,
+  isWell: boolean,
+): void {
+  const reported = Object.entries(report).flatMap(([word, tasks]) =>
+    (tasks as readonly HeldTask[]).map((task) => ({ word, task })),
+  )
+  const sequences = reported.map(({ task }) => task.sequence)
+  ledger.check(new Set(sequences).size === sequences.length, () => `a stop reports a task twice: ${sequences}`)
+  for (const { task } of held)
+    ledger.check(sequences.includes(task.sequence), () => `${name(task)} was held, and is not in the report of the stop`)
+  for (const { word, task } of reported) {
+    const hold = ledger.holds.get(task)
+    const isOurs = hold?.party === party && hold.told && (hold.toldEnd ?? asked) >= asked
+    ledger.check(isOurs, () => `${name(task)} is reported, and was not held`)
+    const words = hold ? wordsFor(ledger, hold) : []
+    ledger.check(
+      words.some((one) => one === word),
+      () => `${name(task)} is reported as ${word}, and is ${words.join(' or ')}`,
+    )
+  }
+  if (!isWell || party.troubles > troubles) return
+  for (const { task } of ledger.openOf(party).filter(({ told }) => told))
+    ledger.check(false, () => `${name(task)} is held by a topic that has stopped`)
+}
+
+/** What may be said of a task, for all that was committed. */
+function wordsFor(ledger: Ledger, hold: Hold): readonly (keyof StopReport)[] {
+  if (hold.end === 'completed') return ['finished']
+  if (hold.end === 'returned') return ['returned']
+  if (ledger.isOpen(hold)) return ['abandoned']
+  // Its transaction was rolled back; or it was taken from an owner that counted as dead, and is ready or somebody else's.
+  return hold.inTransaction ? ['returned'] : ['abandoned', 'returned']
+}
