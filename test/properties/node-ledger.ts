@@ -111,7 +111,7 @@ export class Ledger {
     const known = { isLocked: inTransaction, told: inTransaction, doubted: false }
     const hold: Hold = { task, party, inTransaction, ...known, troubles, refused: 0, allowed: new Set() }
     this.holds.set(task, hold)
-    this.open.add(hold)
+    if (inTransaction) this.open.add(hold)
     return hold
   }
 

@@ -88,7 +88,10 @@ export async function polled(
         ledger.check(other.sequence !== task.sequence, () => `${name(task)} is locked by two, ${party.index} too`)
       store.locked.push(hold)
     } else {
-      store.effects.push(() => ledger.rows.take(task, party.owner))
+      store.effects.push(() => {
+        ledger.open.add(hold)
+        ledger.rows.take(task, party.owner)
+      })
       store.tells.push(() => (hold.told = true))
     }
   }
@@ -117,7 +120,12 @@ export function writing(
         `${name(task)} becomes ${what}, not ${[...hold.allowed].join(' or ') || 'anything'}${hold.inTransaction ? ', in its transaction' : ''}`,
     )
     // What is repeated after something went wrong may come late: the fence keeps it from being written.
-    const isKnown = hold.toldEnd !== undefined && hold.toldEnd < store.asked && hold.troubles === store.party.troubles
+    // So may the end of a handler's time, of what a stop has handed back: it runs on.
+    const isKnown =
+      hold.end !== 'returned' &&
+      hold.toldEnd !== undefined &&
+      hold.toldEnd < store.asked &&
+      hold.troubles === store.party.troubles
     ledger.check(!isKnown, () => `${name(task)} becomes ${what}, and is known to be done`)
   }
   return holds
