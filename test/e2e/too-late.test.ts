@@ -105,4 +105,40 @@ describe.skipIf(!canRun)('what comes too late', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     expect(completions).toBe(2)
   })
+
+  test('what a transaction brings when its topic has stopped is not handled', async () => {
+    await fixture.push('a', 'b')
+    const asked = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const wrap = (tasks: Tasks): Tasks =>
+      ({
+        ...tasks,
+        poll: async (...args: Parameters<Tasks['poll']>) => {
+          const polled = await tasks.poll(...args)
+          if (args[2]?.hold === 'transaction') {
+            asked.resolve()
+            await gate.promise
+          }
+          return polled
+        },
+      }) as unknown as Tasks
+    const handled: string[] = []
+    const { clock, node } = fixture.clocked({}, wrap)
+    await using _node = node
+    const handler = eachTask(({ identifier }) => void handled.push(identifier))
+    const manager = node.process(fixture.topic, { mode: 'transactional', size: 1, concurrency: 1, handler })
+    await node.start()
+    await asked.promise
+    let isOver = false
+    void manager.stop({ graceMs: 0, abortMs: 0, leaveMs: 8 }).then(() => (isOver = true))
+    await expect
+      .poll(() => {
+        clock.advance(10)
+        return isOver
+      })
+      .toBe(true)
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ succeeded: 1, ready: 1 })
+    expect(handled).toEqual(['a'])
+  })
 })

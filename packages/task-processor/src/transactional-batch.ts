@@ -17,6 +17,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   /** The end of a transaction that the handler does not let go of. */
   readonly #abandoned = Promise.withResolvers<never>()
   #run: Run<Transaction> | undefined
+  #isGivenUp = false
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
   /** What was rolled back, and whether it was for the handler. */
@@ -88,6 +89,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   giveUp(): void {
     const { topic } = this.#environment
     const message = `A handler of topic "${topic}" did not let go of its transaction: it is rolled back, and its connection closed`
+    this.#isGivenUp = true
     this.#run?.abandon()
     this.#abandoned.reject(new TaskError('TRANSACTION_ABANDONED', message, { topic }))
   }
@@ -104,6 +106,12 @@ export class TransactionalBatch<Transaction> implements Batch {
           const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
           // Given up meanwhile, it is handled elsewhere.
           await lift(() => {})
+          if (this.#isGivenUp && tasks.length > 0) {
+            this.#polled.resolve([])
+            throw new TaskError('SHUTDOWN', `Topic "${topic}" has stopped: what a poll under way brings is rolled back`, {
+              topic,
+            })
+          }
           this.#run = last =
             tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
           this.#polled.resolve(tasks)
