@@ -43,7 +43,8 @@ export function checkReport(
     const hold = ledger.holds.get(task)
     const isOurs = hold?.party === party && hold.told && (hold.toldEnd ?? asked) >= asked
     ledger.check(isOurs, () => `${name(task)} is reported, and was not held`)
-    const words = hold ? wordsFor(ledger, hold) : []
+    // What the database could not be asked counts as abandoned.
+    const words = [...(hold ? wordsFor(ledger, hold) : []), ...(isWell && party.troubles === troubles ? [] : ['abandoned'])]
     ledger.check(
       words.some((one) => one === word),
       () => `${name(task)} is reported as ${word}, and is ${words.join(' or ')}`,
