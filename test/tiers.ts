@@ -23,8 +23,9 @@ export interface Amounts {
   /** Seconds under stress; more on PostgreSQL. */
   readonly stress: number
   readonly longStress: number
-  /** Histories of nodes. */
-  readonly nodeHistories: number
+  /** Schedules of what happens to nodes, in memory and elsewhere. */
+  readonly nodeSchedules: number
+  readonly slowNodeSchedules: number
 }
 
 const amounts: Readonly<Record<Tier, Amounts>> = {
@@ -39,7 +40,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 10,
     stress: 5,
     longStress: 5,
-    nodeHistories: 25,
+    nodeSchedules: 40,
+    slowNodeSchedules: 5,
   },
   default: {
     histories: 150,
@@ -52,7 +54,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 40,
     stress: 10,
     longStress: 10,
-    nodeHistories: 60,
+    nodeSchedules: 100,
+    slowNodeSchedules: 10,
   },
   all: {
     histories: 600,
@@ -65,7 +68,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 120,
     stress: 20,
     longStress: 60,
-    nodeHistories: 300,
+    nodeSchedules: 400,
+    slowNodeSchedules: 60,
   },
 }
 

@@ -6,12 +6,12 @@ import * as fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { openNodeFixture } from '../e2e/fixture.ts'
 import { randomOf } from '../interleavings/random.ts'
-import { canRun, subjectName } from '../subject.ts'
+import { canRun, engine } from '../subject.ts'
+import { amountOf } from '../tiers.ts'
 import { schedule } from './node-schedule.ts'
 import { NodeWorld } from './node-world.ts'
 
-const inMemory = ['sqlite-memory', 'testing'].includes(subjectName)
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? (inMemory ? 400 : 60))
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf(engine.connections === 1 ? 'nodeSchedules' : 'slowNodeSchedules'))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 describe.skipIf(!canRun)(`any schedule of handlers, faults and stops (${runs} of them, seed ${seed})`, () => {

@@ -1,6 +1,6 @@
 /** The rows of one topic as they must be: what may be polled next, and what becomes of what was decided. */
 import type { HeldTask, PushedTask, TaskCreation, TaskDecision, TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
-import type { ModelTopic } from '../model.ts'
+import type { ModelTopic } from './claims.ts'
 
 export interface NodeRow {
   readonly sequence: number
