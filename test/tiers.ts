@@ -74,7 +74,17 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
 }
 
 /** Tests that start programs, compile a project or draw for long: minutes of unit tests that are not about a line of code. */
-const slow = ['drivers-guide', 'examples', 'prisma-types', 'sqlite-beside-worker', 'thread-bundle', 'timer-command']
+const slow = [
+  'adapter-example',
+  'drivers-guide',
+  'examples',
+  'mutants',
+  'oracle',
+  'prisma-types',
+  'sqlite-beside-worker',
+  'thread-bundle',
+  'timer-command',
+]
 const unit = 'test/unit/*.test.ts'
 const all = 'test/{conformance,properties,faults,e2e,plans}/*.test.ts'
 

@@ -10,22 +10,23 @@ import { codeOf, names, openFixture } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a sequence that has fallen back', () => {
-  let it: Fixture<Subject>
+  let fixture: Fixture<Subject>
   let other: Session
   beforeEach(async () => {
-    it = await openFixture(engine)
-    other = await it.subject.session(it.subject.owner)
+    fixture = await openFixture(engine)
+    other = await fixture.subject.session(fixture.subject.owner)
   })
-  afterEach(() => it[Symbol.asyncDispose]())
+  afterEach(() => fixture[Symbol.asyncDispose]())
 
   const ask = (statement: Statement): Promise<readonly Row[]> =>
-    it.commit((transaction) => it.subject.execute(transaction, statement))
+    fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
   // A sequence is moved by who may: the tables' owner.
-  const repair = (): Promise<Repair> => it.subject.owner.transactions<Repair>((transaction) => it.tasks.repair(transaction))
+  const repair = (): Promise<Repair> =>
+    fixture.subject.owner.transactions<Repair>((transaction) => fixture.tasks.repair(transaction))
   const sequencesOf = (tasks: readonly PushedTask[]): number[] => tasks.map(({ sequence }) => sequence)
   /** Three tasks, the last of which is numbered far beyond the sequence; and a floor that is farther still. */
   const fallBack = async (): Promise<void> => {
-    await it.push('a', 'b', 'c')
+    await fixture.push('a', 'b', 'c')
     await ask(sql`update taskstream.task set sequence = 200000 where identifier = 'c'`)
     await ask(sql`update taskstream.task_topic set floor = 300000`)
   }
@@ -34,50 +35,50 @@ describe.skipIf(!canRun)('a sequence that has fallen back', () => {
     await fallBack()
     expect(await repair()).toMatchObject({ topics: 1, sequence: 'moved', listed: 3 })
     expect(await repair()).toMatchObject({ sequence: 'ahead', listed: 0 })
-    const [next] = await it.push('d')
+    const [next] = await fixture.push('d')
     expect(next!.sequence).toBeGreaterThan(300_000)
-    expect(names(await it.poll())).toEqual(['a', 'b', 'c', 'd'])
+    expect(names(await fixture.poll())).toEqual(['a', 'b', 'c', 'd'])
   })
 
   test('hides no push that is numbered below the floor, whenever it commits, and whether or not the sequence was moved since', async () => {
-    await it.push('a')
-    await it.complete(await it.poll())
+    await fixture.push('a')
+    await fixture.complete(await fixture.poll())
     await ask(sql`update taskstream.task_topic set floor = 300000`)
     await other.begin()
-    await it.tasks.push(other.transaction, it.topic, 'late')
-    await it.push('b')
-    expect(names(await it.poll(1))).toEqual(['b'])
+    await fixture.tasks.push(other.transaction, fixture.topic, 'late')
+    await fixture.push('b')
+    expect(names(await fixture.poll(1))).toEqual(['b'])
     await repair()
-    await it.push('c')
-    expect(names(await it.poll(1))).toEqual(['c'])
+    await fixture.push('c')
+    expect(names(await fixture.poll(1))).toEqual(['c'])
     await other.commit()
-    expect(names(await it.poll())).toEqual(['late'])
+    expect(names(await fixture.poll())).toEqual(['late'])
   })
 
   test('is moved for good, and hides nothing, also where the transaction that moves it is rolled back', async () => {
     await fallBack()
-    await it.push('d')
+    await fixture.push('d')
     await other.begin()
-    await it.tasks.repair(other.transaction)
+    await fixture.tasks.repair(other.transaction)
     await other.rollback()
-    await it.push('e')
+    await fixture.push('e')
     expect(await repair()).toMatchObject({ sequence: 'ahead' })
-    expect(names(await it.poll())).toEqual(['a', 'b', 'd', 'c', 'e'])
+    expect(names(await fixture.poll())).toEqual(['a', 'b', 'd', 'c', 'e'])
   })
 
   test('is moved by two at once without numbers that are drawn twice', async () => {
     await fallBack()
     await other.begin()
-    const pushed = await it.push('d')
-    await it.tasks.repair(other.transaction)
-    pushed.push(...(await it.push('e', 'f')))
+    const pushed = await fixture.push('d')
+    await fixture.tasks.repair(other.transaction)
+    pushed.push(...(await fixture.push('e', 'f')))
     const repairing = repair()
-    pushed.push(...(await it.push('g')))
+    pushed.push(...(await fixture.push('g')))
     await other.commit()
     await repairing
-    pushed.push(...(await it.push('h')))
+    pushed.push(...(await fixture.push('h')))
     expect(new Set(sequencesOf(pushed)).size).toBe(5)
-    expect(names(await it.poll())).toEqual(['a', 'b', 'd', 'c', 'e', 'f', 'g', 'h'])
+    expect(names(await fixture.poll())).toEqual(['a', 'b', 'd', 'c', 'e', 'f', 'g', 'h'])
   })
 
   test('is not moved by a user who may not, and that is said', async () => {
@@ -92,9 +93,9 @@ describe.skipIf(!canRun)('a sequence that has fallen back', () => {
            grant limited to session_user`),
     )
     const asLimited = (): Promise<Repair> =>
-      it.commit<Repair>(async (transaction: AnyTransaction) => {
+      fixture.commit<Repair>(async (transaction: AnyTransaction) => {
         await (transaction as pg.PoolClient).query('set local role limited')
-        return it.tasks.repair(transaction)
+        return fixture.tasks.repair(transaction)
       })
     try {
       expect(await codeOf(asLimited)).toBe('PERMISSION_DENIED')
@@ -106,14 +107,14 @@ describe.skipIf(!canRun)('a sequence that has fallen back', () => {
   })
 
   test('is that of notes too, which a completion would run into', async () => {
-    await it.nextTopic({ condition: 'singular-by-identifier' })
-    await it.push('a', 'b')
-    const [first, second] = await it.poll(2)
-    await it.complete([first!])
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    await fixture.push('a', 'b')
+    const [first, second] = await fixture.poll(2)
+    await fixture.complete([first!])
     await ask(raw(`select setval('taskstream.task_turn_sequence', 1, false)`))
-    expect(await codeOf(() => it.complete([second!]))).toBe('SEQUENCE_BEHIND')
+    expect(await codeOf(() => fixture.complete([second!]))).toBe('SEQUENCE_BEHIND')
     await ask(raw(`select setval('taskstream.task_turn_sequence', 1, false)`))
     expect(await repair()).toMatchObject({ sequence: 'moved' })
-    expect(await it.complete([second!])).toMatchObject({ lost: [] })
+    expect(await fixture.complete([second!])).toMatchObject({ lost: [] })
   })
 })

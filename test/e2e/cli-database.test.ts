@@ -16,16 +16,16 @@ import type { Run } from './command-line.ts'
 const secret = 'correct-horse'
 
 describe.skipIf(!canRun)('the command line, of databases', () => {
-  let it: Fixture<Subject>
+  let fixture: Fixture<Subject>
   let url = ''
   let folder = ''
   beforeAll(async () => {
-    it = await openFixture(engine)
-    url = urlOf(it.subject)
+    fixture = await openFixture(engine)
+    url = urlOf(fixture.subject)
     folder = mkdtempSync(join(tmpdir(), 'taskstream-cli-'))
   })
   afterAll(async () => {
-    await it[Symbol.asyncDispose]()
+    await fixture[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -42,7 +42,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     return there.href
   }
   const execute = (statement: string): Promise<unknown> =>
-    it.subject.transactions((transaction) => it.subject.execute(transaction, sql`${raw(statement)}`))
+    fixture.subject.transactions((transaction) => fixture.subject.execute(transaction, sql`${raw(statement)}`))
 
   testOn(['sqlite-file'])('prints no password: not in help, not in errors, not of an address that cannot be read', async () => {
     const safe = async (args: readonly string[], given?: string): Promise<void> => {
@@ -104,7 +104,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     // To somebody with no right on a database, MariaDB does not say whether there is one.
     const missing = changed((there) => {
       there.pathname = '/not_there'
-      there.username = new URL(administratorOf(it.subject.location.at)).username
+      there.username = new URL(administratorOf(fixture.subject.location.at)).username
     })
     expectRefusal(await run(['topics', '--url', missing]), /not_there.*DATABASE_MISSING/)
     const name = 'taskstream_by_password'
@@ -132,7 +132,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       )
       if (isPostgres) await execute(`grant select on all tables in schema taskstream to ${name}`)
       expect(await run(['topics', '--url', as(secret)])).toMatchObject({ code: 0, err: '' })
-      expectRefusal(await run(['push', it.topic, 'a', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
+      expectRefusal(await run(['push', fixture.topic, 'a', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
     } finally {
       if (isPostgres) await execute(`drop owned by ${name}`)
       await execute(isPostgres ? `drop role ${name}` : `drop user ${name}${host}`)
@@ -174,7 +174,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
   })
 
   test('speaks of commands where it says what to do', async () => {
-    await it.nextTopic()
+    await fixture.nextTopic()
     const empty = join(folder, 'empty.db')
     writeFileSync(empty, '')
     const command = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
@@ -183,10 +183,10 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     expectRefusal(await command('push', 'two words', 'a'), /: taskstream topics add 'two words' \(TOPIC_UNKNOWN\)/)
     expectRefusal(await command('periodic', 'add', 'x', 'daily', 'nowhere'), /: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
     expectRefusal(await command('periodic', 'run', 'x'), /: taskstream periodic ls .*\(TIMER_UNKNOWN\)/)
-    await command('periodic', 'add', 'x', 'daily', it.topic)
-    expectRefusal(await command('periodic', 'add', 'x', 'daily', it.topic), /--replace.*\(TIMER_DUPLICATE\)/)
-    expectRefusal(await command('topics', 'add', it.topic, '--order', 'lifo'), /TOPIC_DIFFERENT/)
-    expectRefusal(await command('push', it.topic, 'a', '--insertion', 'supersede'), /topics add .* --keyed.*TOPIC_NOT_KEYED/)
+    await command('periodic', 'add', 'x', 'daily', fixture.topic)
+    expectRefusal(await command('periodic', 'add', 'x', 'daily', fixture.topic), /--replace.*\(TIMER_DUPLICATE\)/)
+    expectRefusal(await command('topics', 'add', fixture.topic, '--order', 'lifo'), /TOPIC_DIFFERENT/)
+    expectRefusal(await command('push', fixture.topic, 'a', '--insertion', 'supersede'), /topics add .* --keyed.*TOPIC_NOT_KEYED/)
   })
 
   test('makes topics known, with their order and condition', async () => {

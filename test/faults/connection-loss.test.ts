@@ -23,50 +23,52 @@ type Errand = (typeof errands)[number]
 type Moment = (typeof moments)[number]
 
 describe.skipIf(!canRun)('connections that are lost', () => {
-  let it: Fixture<Subject>
+  let fixture: Fixture<Subject>
   let gate: Session
   let pool: pg.Pool
   let once: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture(engine)
-    pool = new pg.Pool({ connectionString: it.subject.location.at })
+    fixture = await openFixture(engine)
+    pool = new pg.Pool({ connectionString: fixture.subject.location.at })
     pool.on('error', () => {})
     // Every loss is to be seen, and none mended on the way.
     once = pgTransactions(pool, { retries: 0 })
-    gate = await it.subject.session()
-    await it.commit((transaction) => it.subject.execute(transaction, sql`create table effect (identifier text)`))
+    gate = await fixture.subject.session()
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, sql`create table effect (identifier text)`))
   })
   afterAll(async () => {
     await pool.end()
-    await it[Symbol.asyncDispose]()
+    await fixture[Symbol.asyncDispose]()
   })
-  beforeEach(() => it.nextTopic())
+  beforeEach(() => fixture.nextTopic())
 
   const scalar = async (transaction: AnyTransaction, statement: ReturnType<typeof sql>): Promise<number> => {
-    const [row] = await it.subject.execute(transaction, statement)
+    const [row] = await fixture.subject.execute(transaction, statement)
     return Number(Object.values(row ?? {})[0])
   }
   const pidOf = (transaction: AnyTransaction): Promise<number> => scalar(transaction, sql`select pg_backend_pid()`)
   /** Returns when the server has let go of the connection and of all that it had locked. */
   const cut = (pid: number): Promise<unknown> =>
-    it.commit((transaction) => it.subject.execute(transaction, sql`select pg_terminate_backend(${pid}::int, 10000)`))
+    fixture.commit((transaction) => fixture.subject.execute(transaction, sql`select pg_terminate_backend(${pid}::int, 10000)`))
   const cutAsItWaits = async (pid: number): Promise<void> => {
     const blockers = sql`select cardinality(pg_blocking_pids(${pid}::int))`
-    await expect.poll(() => it.commit((transaction) => scalar(transaction, blockers)), { interval: 1 }).toBeGreaterThan(0)
+    await expect.poll(() => fixture.commit((transaction) => scalar(transaction, blockers)), { interval: 1 }).toBeGreaterThan(0)
     await cut(pid)
   }
   const writeEffects = async (transaction: AnyTransaction, batch: readonly HeldTask[]): Promise<void> => {
     for (const { identifier } of batch)
-      await it.subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
+      await fixture.subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
   }
   const effects = async (): Promise<string[]> =>
     (
-      await it.commit((transaction) => it.subject.execute(transaction, sql`select identifier from effect order by identifier`))
+      await fixture.commit((transaction) =>
+        fixture.subject.execute(transaction, sql`select identifier from effect order by identifier`),
+      )
     ).map(({ identifier }) => String(identifier))
 
   const completeAll = async (transaction: AnyTransaction, batch: readonly HeldTask[]): Promise<void> => {
     const decisions = new Map(batch.map((task) => [task, TaskDecision.success()]))
-    await it.tasks.complete(transaction, it.topic, decisions, { strict: true })
+    await fixture.tasks.complete(transaction, fixture.topic, decisions, { strict: true })
   }
 
   test(`leave no trace of what was not committed (${losses} losses, seed ${seed})`, async () => {
@@ -79,9 +81,9 @@ describe.skipIf(!canRun)('connections that are lost', () => {
         if (lose === 'before its statement') await cut(pid)
         const statement =
           errand === 'push'
-            ? it.tasks.push(transaction, it.topic, [`t${pushed}`, `t${pushed + 1}`, `t${pushed + 2}`])
+            ? fixture.tasks.push(transaction, fixture.topic, [`t${pushed}`, `t${pushed + 1}`, `t${pushed + 2}`])
             : errand === 'poll'
-              ? it.tasks.poll(transaction, it.topic, { size: 3 })
+              ? fixture.tasks.poll(transaction, fixture.topic, { size: 3 })
               : completeAll(transaction, batch)
         if (lose === 'during its statement') await Promise.all([statement, cutAsItWaits(pid)])
         const result = await statement
@@ -89,15 +91,15 @@ describe.skipIf(!canRun)('connections that are lost', () => {
         return errand === 'poll' ? (result as HeldTask[]) : []
       })
     const lost = async (errand: Errand, moment: Moment): Promise<void> => {
-      const before = [await it.page(), await effects()]
+      const before = [await fixture.page(), await effects()]
       if (moment === 'during its statement') {
         await gate.begin()
-        await it.subject.execute(gate.transaction, raw('lock table taskstream.task in exclusive mode'))
+        await fixture.subject.execute(gate.transaction, raw('lock table taskstream.task in exclusive mode'))
       }
       const outcome = await codeOf(() => run(errand, moment))
       if (moment === 'during its statement') await gate.rollback()
       expect(outcome, `${errand}, lost ${moment}`).toBe('DATABASE_UNAVAILABLE')
-      expect([await it.page(), await effects()]).toEqual(before)
+      expect([await fixture.page(), await effects()]).toEqual(before)
     }
     // How often each errand fails before it succeeds, and where: every pair in turn, in an order that the seed draws.
     const kinds = errands.flatMap((errand) => moments.map((moment) => ({ errand, moment })))
@@ -119,7 +121,7 @@ describe.skipIf(!canRun)('connections that are lost', () => {
         }
       }
     }
-    expect(await it.states()).toEqual({ succeeded: pushed })
+    expect(await fixture.states()).toEqual({ succeeded: pushed })
     expect(await effects()).toEqual(Array.from({ length: pushed }, (_, index) => `t${index}`).toSorted())
     expect([...tally.values()].reduce((sum, count) => sum + count, 0)).toBe(losses)
     expect([...tally.keys()].toSorted()).toEqual(kinds.map(({ errand, moment }) => `${errand} ${moment}`).toSorted())
@@ -131,7 +133,7 @@ describe.skipIf(!canRun)('connections that are lost', () => {
   describe('before the answer to a commit came', () => {
     /** Commits, and loses the connection before it says so. */
     const unanswered = async <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<unknown> => {
-      const client = new pg.Client({ connectionString: it.subject.location.at })
+      const client = new pg.Client({ connectionString: fixture.subject.location.at })
       client.on('error', () => {})
       await client.connect()
       const query = client.query.bind(client) as (text: string, values: unknown[]) => Promise<{ rows: [] }>
@@ -156,40 +158,44 @@ describe.skipIf(!canRun)('connections that are lost', () => {
 
     test('let a push with external ids be repeated without doubling it', async () => {
       const creations = ['a', 'b'].map((identifier) => ({ identifier, externalId: identifier }))
-      expect(await unanswered((transaction) => it.tasks.push(transaction, it.topic, creations))).toBe('DATABASE_UNAVAILABLE')
-      const again = (await it.push(...creations)) as PushedTask[]
+      expect(await unanswered((transaction) => fixture.tasks.push(transaction, fixture.topic, creations))).toBe(
+        'DATABASE_UNAVAILABLE',
+      )
+      const again = (await fixture.push(...creations)) as PushedTask[]
       expect(again.map(({ outcome }) => outcome)).toEqual(['duplicate', 'duplicate'])
-      expect(await it.states()).toEqual({ ready: 2 })
+      expect(await fixture.states()).toEqual({ ready: 2 })
     })
 
     test('let the tasks of a poll be reclaimed', async () => {
-      await it.push('a', 'b', 'c')
-      const known = await it.poll(1)
-      expect(await unanswered((transaction) => it.tasks.poll(transaction, it.topic, { size: 5 }))).toBe('DATABASE_UNAVAILABLE')
-      expect(await it.states()).toEqual({ active: 3 })
-      expect(await it.commit((transaction) => it.tasks.reclaim(transaction, it.topic, known))).toBe(2)
-      expect((await it.poll()).map(({ identifier, tries }) => [identifier, tries])).toEqual([
+      await fixture.push('a', 'b', 'c')
+      const known = await fixture.poll(1)
+      expect(await unanswered((transaction) => fixture.tasks.poll(transaction, fixture.topic, { size: 5 }))).toBe(
+        'DATABASE_UNAVAILABLE',
+      )
+      expect(await fixture.states()).toEqual({ active: 3 })
+      expect(await fixture.commit((transaction) => fixture.tasks.reclaim(transaction, fixture.topic, known))).toBe(2)
+      expect((await fixture.poll()).map(({ identifier, tries }) => [identifier, tries])).toEqual([
         ['b', 1],
         ['c', 1],
       ])
     })
 
     test('let a completion be repeated without a second effect', async () => {
-      await it.push('only')
-      const batch = await it.poll()
+      await fixture.push('only')
+      const batch = await fixture.poll()
       const work = async (transaction: AnyTransaction): Promise<Completion> => {
-        const { held } = (await it.tasks.hold(transaction, it.topic, batch)) as Holding
+        const { held } = (await fixture.tasks.hold(transaction, fixture.topic, batch)) as Holding
         await writeEffects(transaction, held)
-        return (await it.tasks.complete(
+        return (await fixture.tasks.complete(
           transaction,
-          it.topic,
+          fixture.topic,
           new Map(held.map((task) => [task, TaskDecision.success()])),
         )) as Completion
       }
       expect(await unanswered(work)).toBe('DATABASE_UNAVAILABLE')
-      expect(await it.commit(work)).toEqual({ completed: [], lost: [] })
+      expect(await fixture.commit(work)).toEqual({ completed: [], lost: [] })
       expect((await effects()).filter((identifier) => identifier === 'only')).toEqual(['only'])
-      expect(await it.states()).toEqual({ succeeded: 1 })
+      expect(await fixture.states()).toEqual({ succeeded: 1 })
     })
   })
 })

@@ -13,52 +13,52 @@ import { canRun, subjectName, engine } from '../subject.ts'
 import type { AnyTransaction, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
-  let it: Fixture<Subject>
+  let fixture: Fixture<Subject>
   let pool: Pool
   let transactions: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture(engine)
-    pool = createPool({ uri: it.subject.location.at, connectionLimit: 4 })
+    fixture = await openFixture(engine)
+    pool = createPool({ uri: fixture.subject.location.at, connectionLimit: 4 })
     transactions = mysql2Transactions(pool)
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, raw('create table account (name varchar(9) primary key, amount int)')),
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw('create table account (name varchar(9) primary key, amount int)')),
     )
   })
   afterAll(async () => {
     await pool.end()
-    await it[Symbol.asyncDispose]()
+    await fixture[Symbol.asyncDispose]()
   })
   beforeEach(async () => {
-    await it.nextTopic()
-    await it.commit(async (transaction) => {
-      await it.subject.execute(transaction, raw('delete from account'))
-      await it.subject.execute(transaction, raw("insert into account values ('a', 0), ('b', 0)"))
+    await fixture.nextTopic()
+    await fixture.commit(async (transaction) => {
+      await fixture.subject.execute(transaction, raw('delete from account'))
+      await fixture.subject.execute(transaction, raw("insert into account values ('a', 0), ('b', 0)"))
     })
   })
 
   const add = (transaction: AnyTransaction, name: string): Promise<unknown> =>
-    it.subject.execute(transaction, sql`update account set amount = amount + 1 where name = ${name}`)
+    fixture.subject.execute(transaction, sql`update account set amount = amount + 1 where name = ${name}`)
   const idOf = async (transaction: AnyTransaction): Promise<number> =>
-    Number((await it.subject.execute(transaction, raw('select connection_id() as id')))[0]?.['id'])
+    Number((await fixture.subject.execute(transaction, raw('select connection_id() as id')))[0]?.['id'])
   const isThere = async (id: number): Promise<boolean> => {
-    const [row] = await it.commit((transaction) =>
-      it.subject.execute(transaction, sql`select count(*) as found from information_schema.processlist where id = ${id}`),
+    const [row] = await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, sql`select count(*) as found from information_schema.processlist where id = ${id}`),
     )
     return Number(row?.['found']) > 0
   }
   /** Returns when the server has let go of the connection and of all that it had locked. */
   const cut = async (id: number): Promise<void> => {
-    await it.commit((transaction) => it.subject.execute(transaction, raw(`kill ${id}`)))
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, raw(`kill ${id}`)))
     await expect.poll(() => isThere(id), { interval: 1 }).toBe(false)
   }
 
   test.each([3, 0])('that loses a deadlock is run again, unless it must not be: %i retries', async (retries) => {
-    const rival = await it.subject.session()
+    const rival = await fixture.subject.session()
     let runs = 0
     let rivalDone: Promise<unknown> = Promise.resolve()
     const outcome = await codeOf(() =>
       mysql2Transactions(pool, { retries })(async (transaction: AnyTransaction) => {
-        await it.tasks.push(transaction, it.topic, `run ${++runs}`)
+        await fixture.tasks.push(transaction, fixture.topic, `run ${++runs}`)
         if (runs > 1) {
           await rivalDone
           return 'committed'
@@ -66,9 +66,9 @@ describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
         await add(transaction, 'a')
         await rival.begin()
         // The server ends the transaction that has written less.
-        await it.tasks.push(
+        await fixture.tasks.push(
           rival.transaction,
-          it.topic,
+          fixture.topic,
           Array.from({ length: 50 }, (_, index) => `rival ${index}`),
         )
         await add(rival.transaction, 'b')
@@ -80,70 +80,70 @@ describe.skipIf(!canRun)('a transaction of our own on MariaDB', () => {
     await rivalDone
     // An error of a statement of the user's own stays the driver's.
     expect([runs, outcome]).toEqual(retries > 0 ? [2, 'committed'] : [1, 'ER_LOCK_DEADLOCK'])
-    expect(names(await it.page())).toEqual(retries > 0 ? ['run 2'] : [])
+    expect(names(await fixture.page())).toEqual(retries > 0 ? ['run 2'] : [])
   })
 
   test('that ignores a deadlock writes nothing, and says so', async () => {
-    const rival = await it.subject.session()
+    const rival = await fixture.subject.session()
     let rivalDone: Promise<unknown> = Promise.resolve()
     const codes: unknown[] = []
     let connection: AnyTransaction
     const outcome = await codeOf(() =>
       mysql2Transactions(pool)(async (transaction: AnyTransaction) => {
         connection = transaction
-        await it.tasks.push(transaction, it.topic, 'before the deadlock')
+        await fixture.tasks.push(transaction, fixture.topic, 'before the deadlock')
         await add(transaction, 'a')
         await rival.begin()
-        await it.tasks.push(
+        await fixture.tasks.push(
           rival.transaction,
-          it.topic,
+          fixture.topic,
           Array.from({ length: 50 }, (_, index) => `rival ${index}`),
         )
         await add(rival.transaction, 'b')
         rivalDone = add(rival.transaction, 'a').then(() => rival.rollback())
         codes.push(await codeOf(() => add(transaction, 'b')))
-        codes.push(await codeOf(() => it.tasks.push(transaction, it.topic, 'after the deadlock')))
+        codes.push(await codeOf(() => fixture.tasks.push(transaction, fixture.topic, 'after the deadlock')))
         codes.push(await codeOf(() => add(transaction, 'b')))
       }),
     )
     await rivalDone
     expect(codes).toEqual(['ER_LOCK_DEADLOCK', 'TRANSACTION_CLOSED', 'TRANSACTION_CLOSED'])
     expect(outcome).toBe('TRANSACTION_CLOSED')
-    expect(names(await it.page())).toEqual([])
+    expect(names(await fixture.page())).toEqual([])
     // The connection is as it was, for whoever is given it next.
     expect(Object.keys(connection as object)).not.toContain('query')
-    await transactions((transaction) => it.tasks.push(transaction, it.topic, 'next'))
-    expect(names(await it.page())).toEqual(['next'])
+    await transactions((transaction) => fixture.tasks.push(transaction, fixture.topic, 'next'))
+    expect(names(await fixture.page())).toEqual(['next'])
   })
 
   test('whose connection is ended between two statements, or before its commit, is run again', async () => {
     for (const moment of ['between', 'before the commit']) {
       let runs = 0
       await transactions(async (transaction) => {
-        await it.tasks.push(transaction, it.topic, `${moment} ${++runs}`)
+        await fixture.tasks.push(transaction, fixture.topic, `${moment} ${++runs}`)
         if (runs === 1) await cut(await idOf(transaction))
-        if (moment === 'between') await it.tasks.push(transaction, it.topic, `${moment} again`)
+        if (moment === 'between') await fixture.tasks.push(transaction, fixture.topic, `${moment} again`)
       })
       expect(runs).toBe(2)
     }
-    expect(names(await it.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
+    expect(names(await fixture.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
   })
 
   test('whose connection says nothing any more is run again on another, and that one is not used again', async () => {
     const ids: number[] = []
     await transactions(async (transaction) => {
       ids.push(await idOf(transaction))
-      await it.tasks.push(transaction, it.topic, `run ${ids.length}`)
+      await fixture.tasks.push(transaction, fixture.topic, `run ${ids.length}`)
       // The driver's own limit: the server goes on, and answers nobody meanwhile, not even a rollback.
       if (ids.length === 1) await transaction.query({ sql: 'select sleep(100)', timeout: 50 })
     })
-    expect(names(await it.page())).toEqual(['run 2'])
+    expect(names(await fixture.page())).toEqual(['run 2'])
     expect(new Set(ids).size).toBe(2)
     await expect.poll(() => isThere(ids[0]!)).toBe(false)
   })
 
   test('says so when the server cannot be reached', async () => {
-    const url = new URL(it.subject.location.at)
+    const url = new URL(fixture.subject.location.at)
     url.port = '1'
     const nowhere = createPool({ uri: url.href })
     expect(await codeOf(() => mysql2Transactions(nowhere)(() => 'never'))).toBe('DATABASE_UNAVAILABLE')

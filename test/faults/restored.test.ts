@@ -23,77 +23,77 @@ const notInstalled = 'The pg_dump of PostgreSQL 15 is not installed: apt-get ins
 describe.skipIf(!canRun)('under a process that lives on', () => {
   for (const count of [few, many]) {
     testOn(['postgres'])(`a database that is dropped and restored loses none of its ${count} ready tasks`, async () => {
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(count))
-      await it.save('backup')
+      await fixture.save('backup')
       await workOff(living, identifiersOf(count))
-      await it.drop()
-      await it.restore('backup')
-      await expectReady(identifiersOf(count), living, await it.open())
+      await fixture.drop()
+      await fixture.restore('backup')
+      await expectReady(identifiersOf(count), living, await fixture.open())
     })
 
     testOn(['postgres'])(`a database that a clone takes the place of loses none of its ${count} ready tasks`, async () => {
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(count))
-      await it.save('clone')
+      await fixture.save('clone')
       await workOff(living, identifiersOf(count))
-      await it.rename('former')
-      await it.restore('clone')
-      await expectReady(identifiersOf(count), living, await it.open())
+      await fixture.rename('former')
+      await fixture.restore('clone')
+      await expectReady(identifiersOf(count), living, await fixture.open())
     })
 
     testOn(['postgres'])(`tables that are emptied and loaded again lose none of their ${count} ready tasks`, async () => {
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(count))
-      const reload = await it.copyTables()
+      const reload = await fixture.copyTables()
       await workOff(living, identifiersOf(count))
       await reload()
-      await expectReady(identifiersOf(count), living, await it.open())
+      await expectReady(identifiersOf(count), living, await fixture.open())
     })
 
     testOn(['postgres'])(`a sequence that falls back behind ${count} finished tasks hides none of the next`, async () => {
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(count))
       await workOff(living, identifiersOf(count))
       // As a promoted replica has it, to which sequences are not copied; what is finished was purged.
-      await it.run('delete from taskstream.task')
-      await it.run(`select setval('taskstream.task_sequence', 1, false)`)
+      await fixture.run('delete from taskstream.task')
+      await fixture.run(`select setval('taskstream.task_sequence', 1, false)`)
       await push(living, ['a', 'b', 'c', 'd'])
-      await expectReady(['a', 'b', 'c', 'd'], living, await it.open())
+      await expectReady(['a', 'b', 'c', 'd'], living, await fixture.open())
     })
   }
 
   testOn(['postgres'])('two databases of one template, behind one repository, are not taken for each other', async () => {
-    await using it = await openReplaced()
-    await push(await it.open(), identifiersOf(few))
-    await it.save('tenant')
+    await using fixture = await openReplaced()
+    await push(await fixture.open(), identifiersOf(few))
+    await fixture.save('tenant')
     const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg }) as unknown as Tasks
-    const [one, other] = [await it.open(tasks), await it.open(tasks, 'tenant')]
+    const [one, other] = [await fixture.open(tasks), await fixture.open(tasks, 'tenant')]
     await workOff(one, identifiersOf(few))
-    await expectReady(identifiersOf(few), other, await it.open(undefined, 'tenant'))
+    await expectReady(identifiersOf(few), other, await fixture.open(undefined, 'tenant'))
   })
 
   testOn(['postgres'])('a database that is dropped and restored is worked off by a node that runs on', async () => {
-    await using it = await openReplaced()
-    const { tasks, transactions } = await it.open()
+    await using fixture = await openReplaced()
+    const { tasks, transactions } = await fixture.open()
     const handled: string[] = []
     const node = new TaskNode({ repository: tasks, transactions, heartbeatIntervalMs: 100 })
     node.process(topic, { size: 500, idleMs: 100, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
     await push({ tasks, transactions }, identifiersOf(few))
-    await it.save('backup')
+    await fixture.save('backup')
     await node.start()
     await expect.poll(() => handled.length).toBe(few)
-    await it.drop()
-    await it.restore('backup')
+    await fixture.drop()
+    await fixture.restore('backup')
     // Once more each, as the backup is from before.
     await expect.poll(() => handled.length).toBe(2 * few)
     await node.stop()
     expect(handled.slice(few)).toEqual(identifiersOf(few))
-    expect(await work(await it.open())).toEqual([])
+    expect(await work(await fixture.open())).toEqual([])
   })
 
   testOn(['sqlite-file', 'node-sqlite'])(
@@ -151,27 +151,27 @@ describe.skipIf(!canRun)('under a process that lives on', () => {
   if (subjectName === 'postgres-15') {
     test('what pg_dump has saved is restored into a database of that name', async ({ skip }) => {
       skip(!findPgDump(), notInstalled)
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(many))
-      const load = it.dump()
+      const load = fixture.dump()
       await workOff(living, identifiersOf(many))
-      await it.drop()
-      await it.create()
+      await fixture.drop()
+      await fixture.create()
       load()
-      await expectReady(identifiersOf(many), living, await it.open())
+      await expectReady(identifiersOf(many), living, await fixture.open())
     })
 
     test('what pg_dump has saved of the data alone is loaded into emptied tables', async ({ skip }) => {
       skip(!findPgDump(), notInstalled)
-      await using it = await openReplaced()
-      const living = await it.open()
+      await using fixture = await openReplaced()
+      const living = await fixture.open()
       await push(living, identifiersOf(many))
-      const load = it.dump('--data-only', '--schema=taskstream')
+      const load = fixture.dump('--data-only', '--schema=taskstream')
       await workOff(living, identifiersOf(many))
-      await it.empty()
+      await fixture.empty()
       load()
-      await expectReady(identifiersOf(many), living, await it.open())
+      await expectReady(identifiersOf(many), living, await fixture.open())
     })
   }
 })

@@ -15,44 +15,44 @@ import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction, Session, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('a transaction of our own', () => {
-  let it: Fixture<Subject>
+  let fixture: Fixture<Subject>
   let pool: pg.Pool
   let rival: Session
   let transactions: TransactionSource<AnyTransaction>
   beforeAll(async () => {
-    it = await openFixture(engine)
-    pool = new pg.Pool({ connectionString: it.subject.location.at, max: 4 })
+    fixture = await openFixture(engine)
+    pool = new pg.Pool({ connectionString: fixture.subject.location.at, max: 4 })
     pool.on('error', () => {})
     transactions = pgTransactions(pool)
-    rival = await it.subject.session()
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, raw('create table account (name text primary key, amount int)')),
+    rival = await fixture.subject.session()
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw('create table account (name text primary key, amount int)')),
     )
   })
   afterAll(async () => {
     await pool.end()
-    await it[Symbol.asyncDispose]()
+    await fixture[Symbol.asyncDispose]()
   })
   beforeEach(async () => {
-    await it.nextTopic()
-    await it.commit((transaction) =>
-      it.subject.execute(transaction, raw(`truncate account; insert into account values ('a', 0), ('b', 0)`)),
+    await fixture.nextTopic()
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw(`truncate account; insert into account values ('a', 0), ('b', 0)`)),
     )
   })
 
   const add = (transaction: AnyTransaction, name: string): Promise<unknown> =>
-    it.subject.execute(transaction, sql`update account set amount = amount + 1 where name = ${name}`)
+    fixture.subject.execute(transaction, sql`update account set amount = amount + 1 where name = ${name}`)
   const amounts = async (): Promise<number[]> =>
-    (await it.commit((transaction) => it.subject.execute(transaction, raw('select amount from account order by name')))).map(
-      ({ amount }) => Number(amount),
-    )
+    (
+      await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('select amount from account order by name')))
+    ).map(({ amount }) => Number(amount))
   const pidOf = async (transaction: AnyTransaction): Promise<number> =>
-    Number((await it.subject.execute(transaction, raw('select pg_backend_pid() as pid')))[0]?.['pid'])
+    Number((await fixture.subject.execute(transaction, raw('select pg_backend_pid() as pid')))[0]?.['pid'])
   const cut = (pid: number): Promise<unknown> =>
-    it.commit((transaction) => it.subject.execute(transaction, sql`select pg_terminate_backend(${pid}::int, 10000)`))
+    fixture.commit((transaction) => fixture.subject.execute(transaction, sql`select pg_terminate_backend(${pid}::int, 10000)`))
   const isWaiting = async (pid: number): Promise<boolean> => {
-    const [row] = await it.commit((transaction) =>
-      it.subject.execute(transaction, sql`select cardinality(pg_blocking_pids(${pid}::int)) as blockers`),
+    const [row] = await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, sql`select cardinality(pg_blocking_pids(${pid}::int)) as blockers`),
     )
     return Number(row?.['blockers']) > 0
   }
@@ -63,17 +63,17 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     let rivalDone: Promise<void> = Promise.resolve()
     const outcome = await codeOf(() =>
       source(async (transaction) => {
-        await it.tasks.push(transaction, it.topic, `run ${++runs}`)
+        await fixture.tasks.push(transaction, fixture.topic, `run ${++runs}`)
         if (runs > 1) {
           await rivalDone
           await add(transaction, 'a')
           return 'committed'
         }
         // Whose turn comes first to look for deadlocks is the one that ends.
-        await it.subject.execute(transaction, raw(`set local deadlock_timeout = '10ms'`))
+        await fixture.subject.execute(transaction, raw(`set local deadlock_timeout = '10ms'`))
         await add(transaction, 'a')
         await rival.begin()
-        await it.subject.execute(rival.transaction, raw(`set local deadlock_timeout = '1h'`))
+        await fixture.subject.execute(rival.transaction, raw(`set local deadlock_timeout = '1h'`))
         await add(rival.transaction, 'b')
         const rivalPid = await pidOf(rival.transaction)
         rivalDone = add(rival.transaction, 'a').then(() => rival.commit())
@@ -88,14 +88,14 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
 
   test('that loses a deadlock is run again, and commits once', async () => {
     expect(await deadlock(transactions)).toEqual({ runs: 2, outcome: 'committed' })
-    expect(names(await it.page())).toEqual(['run 2'])
+    expect(names(await fixture.page())).toEqual(['run 2'])
     expect(await amounts()).toEqual([2, 1])
   })
 
   test('is not run again without retries', async () => {
     // An error of a statement of the user's own stays the driver's.
     expect(await deadlock(pgTransactions(pool, { retries: 0 }))).toEqual({ runs: 1, outcome: '40P01' })
-    expect(await it.page()).toEqual([])
+    expect(await fixture.page()).toEqual([])
     expect(await amounts()).toEqual([1, 1])
   })
 
@@ -105,9 +105,9 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
       const outcome = await codeOf(() =>
         pgTransactions(pool, { retries })(async (transaction: AnyTransaction) => {
           runs++
-          await it.subject.execute(transaction, raw('set transaction isolation level repeatable read'))
-          await it.subject.execute(transaction, raw('select amount from account'))
-          await it.commit((other) => add(other, 'a'))
+          await fixture.subject.execute(transaction, raw('set transaction isolation level repeatable read'))
+          await fixture.subject.execute(transaction, raw('select amount from account'))
+          await fixture.commit((other) => add(other, 'a'))
           await add(transaction, 'a')
         }),
       )
@@ -120,14 +120,14 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     let runs = 0
     await transactions(async (transaction) => {
       runs++
-      await it.subject.execute(transaction, raw('set transaction isolation level serializable'))
-      await it.subject.execute(transaction, raw(`select amount from account where name = 'a'`))
+      await fixture.subject.execute(transaction, raw('set transaction isolation level serializable'))
+      await fixture.subject.execute(transaction, raw(`select amount from account where name = 'a'`))
       await add(transaction, 'b')
       if (runs > 1) return
       // Each reads what the other writes, and the other commits first.
       await rival.begin()
-      await it.subject.execute(rival.transaction, raw('set transaction isolation level serializable'))
-      await it.subject.execute(rival.transaction, raw(`select amount from account where name = 'b'`))
+      await fixture.subject.execute(rival.transaction, raw('set transaction isolation level serializable'))
+      await fixture.subject.execute(rival.transaction, raw(`select amount from account where name = 'b'`))
       await add(rival.transaction, 'a')
       await rival.commit()
     })
@@ -139,26 +139,26 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     for (const moment of ['between', 'before the commit']) {
       let runs = 0
       await transactions(async (transaction) => {
-        await it.tasks.push(transaction, it.topic, `${moment} ${++runs}`)
+        await fixture.tasks.push(transaction, fixture.topic, `${moment} ${++runs}`)
         if (runs === 1) await cut(await pidOf(transaction))
-        if (moment === 'between') await it.tasks.push(transaction, it.topic, `${moment} again`)
+        if (moment === 'between') await fixture.tasks.push(transaction, fixture.topic, `${moment} again`)
       })
       expect(runs).toBe(2)
     }
-    expect(names(await it.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
+    expect(names(await fixture.page())).toEqual(['between 2', 'between again', 'before the commit 2'])
   })
 
   test('is run again when its connection was lost, whatever was made of the error, and not for an error that only looks like it', async () => {
     let runs = 0
     await transactions(async (transaction) => {
-      await it.tasks.push(transaction, it.topic, `run ${++runs}`)
+      await fixture.tasks.push(transaction, fixture.topic, `run ${++runs}`)
       if (runs > 1) return
       await cut(await pidOf(transaction))
       await add(transaction, 'a').catch((cause: unknown) => {
         throw new Error('the account could not be written', { cause })
       })
     })
-    expect([runs, names(await it.page())]).toEqual([2, ['run 2']])
+    expect([runs, names(await fixture.page())]).toEqual([2, ['run 2']])
     let calls = 0
     const called = codeOf(() =>
       transactions(async () => {
@@ -190,16 +190,16 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     }
     const outcome = codeOf(() =>
       (pgTransactions(unanswering) as TransactionSource<AnyTransaction>)(async (transaction) => {
-        await it.tasks.push(transaction, it.topic, `run ${++runs}`)
+        await fixture.tasks.push(transaction, fixture.topic, `run ${++runs}`)
       }),
     )
     expect([await outcome, runs]).toEqual(['DATABASE_UNAVAILABLE', 1])
-    expect(names(await it.page())).toEqual(['run 1'])
+    expect(names(await fixture.page())).toEqual(['run 1'])
   })
 
   test('is at read committed, whatever the default is', async () => {
     const strict = new pg.Pool({
-      connectionString: it.subject.location.at,
+      connectionString: fixture.subject.location.at,
       options: '-c default_transaction_isolation=serializable',
     })
     const level = await pgTransactions(strict)(async (client) => (await client.query('show transaction_isolation', [])).rows)
@@ -225,8 +225,8 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
     const pids = new Set<number>()
     const push = transactions(async (transaction) => {
       pids.add(await pidOf(transaction))
-      await it.subject.execute(transaction, raw('set transaction read only'))
-      await it.tasks.push(transaction, it.topic, 'a')
+      await fixture.subject.execute(transaction, raw('set transaction read only'))
+      await fixture.tasks.push(transaction, fixture.topic, 'a')
     })
     await expect(push).rejects.toMatchObject({ code: 'DATABASE_READ_ONLY' })
     expect(pids.size).toBe(4)
@@ -234,10 +234,10 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
 
   test('of a handler that is run again completes its tasks once', async () => {
     const calls: string[][] = []
-    await it.push('a', 'b')
-    await using node = new TaskNode({ repository: it.subject.tasks(), transactions })
+    await fixture.push('a', 'b')
+    await using node = new TaskNode({ repository: fixture.subject.tasks(), transactions })
     const completed = Promise.withResolvers<void>()
-    node.process(it.topic, {
+    node.process(fixture.topic, {
       handler: async (_: readonly HeldTask[], { complete }) => {
         await complete(async (transaction, held) => {
           calls.push(names(held))
@@ -254,19 +254,19 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
       ['a', 'b'],
       ['a', 'b'],
     ])
-    expect(await it.states()).toEqual({ succeeded: 2 })
+    expect(await fixture.states()).toEqual({ succeeded: 2 })
     expect(await amounts()).toEqual([1, 0])
   })
 
   test('of a node that finds its server read-only is repeated until it takes writes again', async () => {
-    const ours = new pg.Pool({ connectionString: it.subject.location.at, application_name: 'ours' })
+    const ours = new pg.Pool({ connectionString: fixture.subject.location.at, application_name: 'ours' })
     ours.on('error', () => {})
-    const name = new URL(it.subject.location.at).pathname.slice(1)
+    const name = new URL(fixture.subject.location.at).pathname.slice(1)
     const admin = (statement: string): Promise<unknown> =>
-      it.commit((transaction) => it.subject.execute(transaction, raw(statement)))
+      fixture.commit((transaction) => fixture.subject.execute(transaction, raw(statement)))
     const refused = Promise.withResolvers<void>()
-    const tasks = it.subject.tasks()
-    await it.push('a')
+    const tasks = fixture.subject.tasks()
+    await fixture.push('a')
     {
       await using node = new TaskNode({
         repository: {
@@ -283,7 +283,7 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
         },
         transactions: pgTransactions(ours, { retries: 0 }),
       })
-      node.process(it.topic, {
+      node.process(fixture.topic, {
         handler: async (batch) => {
           await admin(`alter database ${name} set default_transaction_read_only = on`)
           await admin(`select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'ours'`)
@@ -291,7 +291,7 @@ describe.skipIf(!canRun)('a transaction of our own', () => {
         },
       })
       await node.start()
-      await expect.poll(() => it.states()).toEqual({ succeeded: 1 })
+      await expect.poll(() => fixture.states()).toEqual({ succeeded: 1 })
     }
     await ours.end()
     await refused.promise
