@@ -23,6 +23,8 @@ export interface Amounts {
   /** Seconds under stress; more on PostgreSQL. */
   readonly stress: number
   readonly longStress: number
+  /** Seconds in which schedulers are killed. */
+  readonly schedulerSeconds: number
   /** Schedules of what happens to nodes, in memory and elsewhere. */
   readonly nodeSchedules: number
   readonly slowNodeSchedules: number
@@ -40,6 +42,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 10,
     stress: 5,
     longStress: 5,
+    schedulerSeconds: 5,
     nodeSchedules: 40,
     slowNodeSchedules: 5,
   },
@@ -54,6 +57,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 40,
     stress: 10,
     longStress: 10,
+    schedulerSeconds: 8,
     nodeSchedules: 100,
     slowNodeSchedules: 10,
   },
@@ -68,6 +72,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     losses: 120,
     stress: 20,
     longStress: 60,
+    schedulerSeconds: 20,
     nodeSchedules: 400,
     slowNodeSchedules: 60,
   },

@@ -46,8 +46,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'postgres-given', 'mariadb', 'mysql'),
   // Other servers are dumped with commands of their own.
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
-  // The waiting of a node is the same on the other driver.
-  'faults/stress': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
+  // The waiting of a node, and of a scheduler, is the same on the other driver.
+  'faults/{scheduler,stress}': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
   // Where the suite works with the least rights.

@@ -147,6 +147,7 @@ interface Scheduler {
 
 function startWorker(subject: Subject): Scheduler {
   const worker = fork(new URL('worker.ts', import.meta.url), [JSON.stringify(subject.location)], {
+    execArgv: ['--conditions=@taskstream/source'],
     stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
   })
   return { process: worker, started: Promise.race([once(worker, 'message'), once(worker, 'exit')]) }
