@@ -3,6 +3,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { names } from './fixture.ts'
 import { part, testWhere, textColumn } from './engine.ts'
 import type { AnyTransaction, Part, Session, Subject, Tasks } from './engine.ts'
 
@@ -62,6 +63,43 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
     await insertInvoice(session.transaction, 'b')
     await session.commit()
     expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
+  })
+
+  /** A topic with a push that is not committed, and what another connection finds of it. */
+  const pushUnseen = async (
+    topic: string,
+  ): Promise<{ readonly pushing: Session; page(): Promise<string[]>; poll(): Promise<string[]> }> => {
+    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+    const [pushing, other] = [await subject.session(), await subject.session()]
+    await pushing.begin()
+    await tasks.push(pushing.transaction, topic, ['a', 'b'])
+    return {
+      pushing,
+      page: async () => names((await tasks.page(other.transaction, topic)) as TaskInfo[]),
+      poll: async () => {
+        await other.begin()
+        const held = (await tasks.poll(other.transaction, topic, { size: 9 })) as HeldTask[]
+        await other.commit()
+        return names(held)
+      },
+    }
+  }
+
+  testWhere(engine.connections > 1)('is seen by no other connection before it commits, and by every one afterwards', async () => {
+    const { pushing, page, poll } = await pushUnseen('seen')
+    expect(await page()).toEqual([])
+    await pushing.commit()
+    expect(await page()).toEqual(['a', 'b'])
+    expect(await poll()).toEqual(['a', 'b'])
+  })
+
+  // Where one transaction writes at a time, a poll has to wait for the end of the other.
+  testWhere(engine.writers > 1)('gives nobody a task before it commits, and each once afterwards', async () => {
+    const { pushing, poll } = await pushUnseen('taken')
+    expect(await poll()).toEqual([])
+    await pushing.commit()
+    expect(await poll()).toEqual(['a', 'b'])
+    expect(await poll()).toEqual([])
   })
 
   testWhere(engine.synchronous)('on a synchronous driver is synchronous: what a verb returns is a value', async () => {
