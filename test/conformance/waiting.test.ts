@@ -4,11 +4,11 @@
  */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { Session, Tasks } from '../subject.ts'
 import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
+import { whileWaiting } from './while-waiting.ts'
 
 describe.skipIf(!canRun)('a transaction that waits for another', () => {
   const fixture = useFixture(engine)
@@ -34,25 +34,9 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
   }
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success('mine')]))
-  /** Does `work` on the second connection, and ends the first only when the database says that the second waits for it. */
-  const whileWaiting = async <Result>(work: () => unknown, end: 'commit' | 'rollback'): Promise<Result> => {
-    await second.begin()
-    const [own] = await fixture.subject.execute(second.transaction, sql`select pg_backend_pid() as pid`)
-    const blockers = sql`select cardinality(pg_blocking_pids(${Number(own?.['pid'])}::int)) as count`
-    let found = 'nothing yet'
-    const working = Promise.resolve(work()).finally(() => (found = 'it did not wait'))
-    working.catch(() => {})
-    const look = async (): Promise<string> => {
-      const [row] = await fixture.commit((transaction) => fixture.subject.execute(transaction, blockers))
-      return found === 'nothing yet' && Number(row?.['count']) > 0 ? 'it waits' : found
-    }
-    await expect.poll(look, { interval: 1 }).not.toBe('nothing yet')
-    expect(await look()).toBe('it waits')
-    await first[end]()
-    const result = (await working) as Result
-    await second.commit()
-    return result
-  }
+  /** Does `work` in the second transaction, and ends the first only when the database says that the second waits for it. */
+  const waited = <Result>(work: () => unknown, end: 'commit' | 'rollback'): Promise<Result> =>
+    whileWaiting({ subject: fixture.subject, first, second }, () => work() as Promise<Result>, end)
   /** The holder is dead: its tasks are taken from it, in the first transaction, which stays open. */
   const bury = async (): Promise<unknown> => {
     await fixture.commit((transaction) => holder.unregister(transaction))
@@ -64,7 +48,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     const batch = await held('a', 'b')
     expect(await bury()).toMatchObject({ ready: 2 })
     const completing = (): unknown => holder.complete(second.transaction, fixture.topic, success(batch))
-    expect(await whileWaiting<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
+    expect(await waited<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
     expect(await fixture.states()).toEqual({ ready: 2 })
   })
 
@@ -72,7 +56,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     const batch = await held('a', 'b')
     await bury()
     const completing = (): unknown => holder.complete(second.transaction, fixture.topic, success(batch))
-    expect(await whileWaiting<Completion>(completing, 'rollback')).toEqual({ completed: batch, lost: [] })
+    expect(await waited<Completion>(completing, 'rollback')).toEqual({ completed: batch, lost: [] })
     expect(await fixture.states()).toEqual({ succeeded: 2 })
   })
 
@@ -80,14 +64,14 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     const batch = await held('a', 'b')
     await bury()
     const holding = (): unknown => holder.hold(second.transaction, fixture.topic, batch)
-    expect(await whileWaiting<Holding>(holding, 'commit')).toEqual({ held: [], lost: batch })
+    expect(await waited<Holding>(holding, 'commit')).toEqual({ held: [], lost: batch })
   })
 
   test('to expire its tasks hands none of them back', async () => {
     const batch = await held('a')
     await bury()
     const handing = (): unknown => holder.handBack(second.transaction, fixture.topic, batch)
-    expect(await whileWaiting<Completion>(handing, 'commit')).toEqual({ completed: [], lost: batch })
+    expect(await waited<Completion>(handing, 'commit')).toEqual({ completed: [], lost: batch })
     expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: 1, tries: 1, reason: 'lease' }])
   })
 
@@ -97,7 +81,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     await holder.complete(first.transaction, fixture.topic, success(batch))
     const again = new Map(batch.map((task) => [task, TaskDecision.failure('again')]))
     const completing = (): unknown => holder.complete(second.transaction, fixture.topic, again)
-    expect(await whileWaiting<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
+    expect(await waited<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
     expect(await fixture.page()).toMatchObject([{ state: 'succeeded', output: 'mine' }])
   })
 
@@ -107,7 +91,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     await holder.handBack(first.transaction, fixture.topic, batch)
     expect(names((await holder.poll(first.transaction, fixture.topic)) as HeldTask[])).toEqual(['a'])
     const completing = (): unknown => holder.complete(second.transaction, fixture.topic, success(batch))
-    expect(await whileWaiting<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
+    expect(await waited<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
     expect(await fixture.page()).toMatchObject([{ state: 'active', attempt: 2 }])
   })
 
@@ -119,8 +103,28 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
       const topic = `${fixture.topic}-${end}`
       await first.begin()
       expect(await fixture.tasks.initialize(first.transaction, topic)).toBe(true)
-      expect(await whileWaiting(() => fixture.tasks.initialize(second.transaction, topic), end)).toBe(isNew)
+      expect(await waited(() => fixture.tasks.initialize(second.transaction, topic), end)).toBe(isNew)
     }
+  })
+
+  test.each([
+    ['starts it, once that is committed', 'commit', ['a', 'b']],
+    ['starts nothing, if that is rolled back', 'rollback', []],
+  ] as const)('to complete a group with its own half %s', async (_, end, started) => {
+    await fixture.nextTopic({ keyed: true })
+    const arrive = async ({ transaction }: Session, identifier: string): Promise<string[]> => {
+      await fixture.tasks.push(transaction, fixture.topic, { identifier, suspended: true })
+      return [...(await fixture.tasks.junction(transaction, fixture.topic, 'singular', [['a', 'b']]))].toSorted()
+    }
+    await first.begin()
+    expect(await arrive(first, 'a')).toEqual([])
+    expect(await waited(() => arrive(second, 'b'), end)).toEqual(started)
+    expect(await fixture.states()).toEqual(end === 'commit' ? { ready: 2 } : { suspended: 1 })
+    // It has been started: nobody starts it again.
+    const again = fixture.commit<ReadonlySet<string>>((transaction) =>
+      fixture.tasks.junction(transaction, fixture.topic, 'singular', [['a', 'b']]),
+    )
+    expect((await again).size).toBe(0)
   })
 
   test('is not what an expiry or a release does: they pass over what others hold', async () => {

@@ -28,11 +28,14 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
 
   // PostgreSQL remembers what polls have passed, and finds names by a path.
-  'conformance/{aborted,autocommit,isolation,lost-transaction,maintenance,poll-history,prepared,quiet,sequence,search-path,waiting}':
+  'conformance/{aborted,autocommit,isolation,lost-transaction,maintenance,poll-history,prepared,quiet,sequence,search-path}':
     onPostgres,
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgres,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
+
+  // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
+  'conformance/waiting': ({ family }) => family === 'postgres' || family === 'mysql',
 
   // What MariaDB and MySQL ask for.
   'conformance/{server,locks}': onMysql,
