@@ -17,7 +17,7 @@ export interface TestTasksOptions {
   readonly topics?: readonly string[]
   /** What the clock shows at first. Default: the time of the call. It stands still in any case. */
   readonly now?: Date
-  /** `'node:sqlite'` (default) comes with Node.js, from 22.13 without a flag; `'better-sqlite3'` must be installed. */
+  /** `'node:sqlite'` (default) comes with Node.js; `'better-sqlite3'` must be installed. */
   readonly driver?: 'node:sqlite' | 'better-sqlite3'
 }
 

@@ -45,12 +45,11 @@ function configureSqlite(database: { exec(text: string): unknown }, options: Ope
   database.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
 }
 
-/** The first releases of Node.js on which each driver was seen to open a database. */
-const oldest = { 'better-sqlite3': '22.14', 'node:sqlite': '22.13' } as const
+/** The first release of Node.js that the packages run on, as their `engines` say. */
+const needed = '22.14'
 
 /** better-sqlite3 crashes the process on earlier versions, without an error that could be caught: ask before it is loaded. */
-export function checkNode(driver: keyof typeof oldest): void {
-  const needed = oldest[driver]
+export function checkNode(driver: 'better-sqlite3' | 'node:sqlite'): void {
   const found = process.versions.node
   const [major = 0, minor = 0] = found.split('.').map(Number)
   const [neededMajor = 0, neededMinor = 0] = needed.split('.').map(Number)
