@@ -19,6 +19,11 @@ import type { Misfire, PeriodicTask } from './periodic-task.ts'
 export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up', 'drop']
 export const overlaps = ['skip', 'push'] as const
 
+/** Whether each of the occurrences that were missed is submitted, and not only the first. */
+export function isEach(misfire: Misfire): boolean {
+  return misfire === 'catch-up' || misfire === 'drop'
+}
+
 /** The greatest values a periodic task takes; lengths are UTF-16 code units. */
 export const periodicLimits = {
   /** Of scope, id, name and application. With both in it, an external id has its 500 characters. */
@@ -80,7 +85,7 @@ export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
   checkNames('a periodic task', task, names)
   const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
-  const { misfire = 'once', whileUnfinished = misfire === 'catch-up' ? 'push' : 'skip', jitterMs = 0, paused = false } = task
+  const { misfire = 'once', whileUnfinished = isEach(misfire) ? 'push' : 'skip', jitterMs = 0, paused = false } = task
   const { priority = 0, maxTries, identifier = id } = task
   checkText('id', id, periodicLimits.nameLength)
   const timer = toTimer(task.timer)

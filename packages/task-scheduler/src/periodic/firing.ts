@@ -1,5 +1,6 @@
 /** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
 import type { Timer } from '../timer.ts'
+import { isEach } from './definition.ts'
 import { jitterOf } from './occurrence.ts'
 import type { Misfire } from './periodic-task.ts'
 
@@ -82,11 +83,6 @@ export function fire(schedule: Schedule, occurrence: number, now: number): Firin
   const submit = found.next.occurrence
   if (maxCount !== undefined && fired + 1 >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
   return { submit, ...follow(schedule, isEach(misfire) ? timer.next(submit) : following(timer, submit, now)) }
-}
-
-/** Whether each of those that were missed is submitted, and not only the first. */
-function isEach(misfire: Misfire): boolean {
-  return misfire === 'catch-up' || misfire === 'drop'
 }
 
 /** What comes when this occurrence is passed over, because the task before has not ended. */

@@ -7,8 +7,7 @@ import type { Timer } from '../timer.ts'
  * - `once`: however many were missed, one task is submitted, for the first of them
  * - `skip`: as `once`, but nothing that is late by more than `lateMs`, 60 s if that is not given
  * - `catch-up`: each is submitted, in order, but for those that are late by more than `lateMs`
- * - `drop`: each is submitted, in order, where `whileUnfinished` is `push`; but if the first is late by more than `lateMs`, 60 s if that is not
- *   given, all that were missed are dropped
+ * - `drop`: each is submitted, in order; but if the first is late by more than `lateMs`, 60 s if that is not given, all that were missed are dropped
  */
 export type Misfire = 'once' | 'skip' | 'catch-up' | 'drop'
 
@@ -39,7 +38,7 @@ export interface PeriodicTask {
   readonly lateMs?: number
   /**
    * While the task that was submitted before has not ended: `skip` passes over the occurrence, and goes on with the next; `push` submits it all
-   * the same. Default `skip`; under `catch-up`, where each occurrence counts, `push`.
+   * the same. Default `skip`; under `catch-up` and `drop`, where each occurrence counts, `push`.
    */
   readonly whileUnfinished?: 'skip' | 'push'
   /** Each occurrence is submitted up to so many milliseconds later, by chance but on every node the same. Default 0, at most a day. */

@@ -97,10 +97,14 @@ export const periodic: Part = part('periodic tasks', (engine) => {
     { more: { misfire: 'catch-up' }, expected: ['submitted 09:00', 'submitted 10:00', 'submitted 11:00', 'submitted 12:00'] },
     { more: { misfire: 'catch-up', lateMs: 135 * minute }, expected: ['submitted 10:00', 'submitted 11:00', 'submitted 12:00'] },
     { more: { misfire: 'catch-up', lateMs: minute }, expected: ['late 09:00'] },
-    { more: { misfire: 'drop', whileUnfinished: 'push', lateMs: 195 * minute - 1 }, expected: ['late 09:00'] },
+    { more: { misfire: 'drop', lateMs: 195 * minute - 1 }, expected: ['late 09:00'] },
     {
-      more: { misfire: 'drop', whileUnfinished: 'push', lateMs: 195 * minute },
+      more: { misfire: 'drop', lateMs: 195 * minute },
       expected: ['submitted 09:00', 'submitted 10:00', 'submitted 11:00', 'submitted 12:00'],
+    },
+    {
+      more: { misfire: 'drop', whileUnfinished: 'skip', lateMs: 195 * minute },
+      expected: ['submitted 09:00', 'unfinished 10:00'],
     },
     { more: { misfire: 'catch-up', maxCount: 2 }, expected: ['submitted 09:00', 'submitted 10:00'] },
     {
@@ -118,7 +122,7 @@ export const periodic: Part = part('periodic tasks', (engine) => {
   })
 
   test('that are dropped as they are late go on with what is due at this very moment', async () => {
-    await fixture.schedule({ misfire: 'drop', lateMs: minute, whileUnfinished: 'push' })
+    await fixture.schedule({ misfire: 'drop', lateMs: minute })
     fixture.at('2026-01-05T12:00:00.000Z')
     expect(await fixture.fireAll()).toEqual(['late 09:00', 'submitted 12:00'])
   })
