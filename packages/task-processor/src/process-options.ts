@@ -1,5 +1,5 @@
 import { checkDuration, checkInteger, checkNames, checkState, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type { FilterState, TaskState, TopicOptions } from '@taskstream/task-api'
+import type { FilterState, TaskError, TaskState, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { TaskHandler } from './task-handler.ts'
 
@@ -105,19 +105,15 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     throw invalid('activation', activation, "must be 'active', 'inactive' or 'ignored'")
   if (retry !== undefined && typeof retry !== 'function')
     throw invalid('retry', retry, 'must be a policy, such as exponential({ … })')
-  const timeoutMs = options.timeoutMs ?? (mode === 'transactional' ? Math.min(transactionalTimeoutMs, leaseMs / 3) : undefined)
+  const timeoutMs =
+    options.timeoutMs ?? (mode === 'transactional' ? Math.min(transactionalTimeoutMs, Math.floor(leaseMs / 3)) : undefined)
   checkInteger('size', size, 1, taskLimits.pollSize)
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1, 10_000)
   if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
   if (options.timeoutMs !== undefined) checkInteger('timeoutMs', options.timeoutMs, 1, 86_400_000)
   checkInteger('abortMs', abortMs, 0, 86_400_000)
   // On one connection the heartbeat has to wait for the transaction.
-  if (mode === 'transactional' && timeoutMs! + abortMs > leaseMs)
-    throw invalid(
-      'timeoutMs',
-      timeoutMs,
-      `and abortMs (${abortMs}) must not be longer than the lease (${leaseMs}) in transactional mode`,
-    )
+  if (mode === 'transactional' && timeoutMs! + abortMs > leaseMs) throw longerThanLease(options, timeoutMs!, abortMs, leaseMs)
   for (const [state, ms] of Object.entries(retainMs)) {
     checkState('retainMs', state)
     if (unended.includes(state)) throw invalid('retainMs', state, `must be of states that have ended, not ${unended.join(', ')}`)
@@ -125,6 +121,23 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   }
   const topicOptions = said(options)
   return { handler, size, concurrency, mode, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
+}
+
+/** Names what the user has given: defaults are nobody's mistake. */
+function longerThanLease(
+  given: Pick<ProcessOptions<never>, 'timeoutMs' | 'abortMs'>,
+  timeoutMs: number,
+  abortMs: number,
+  leaseMs: number,
+): TaskError {
+  const rule = `must not be longer than the lease (${leaseMs}) in transactional mode`
+  if (given.timeoutMs !== undefined) return invalid('timeoutMs', timeoutMs, `and abortMs (${abortMs}) ${rule}`)
+  if (given.abortMs !== undefined) return invalid('abortMs', abortMs, `and timeoutMs (${timeoutMs}) ${rule}`)
+  return invalid(
+    'leaseMs',
+    leaseMs,
+    `must not be shorter than timeoutMs (${timeoutMs}) and abortMs (${abortMs}) in transactional mode`,
+  )
 }
 
 function said({ order, condition, keyed }: TopicOptions): TopicOptions | undefined {
