@@ -3,6 +3,7 @@ import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask, exponential } from '@taskstream/task-processor'
 import type { HandlerContext } from '@taskstream/task-processor'
+import { testClock } from '@taskstream/task-testing'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
@@ -32,22 +33,35 @@ describe.skipIf(!canRun)('a node in time', () => {
     }
 
   test('wakes for the next due task of a topic, however long it may sleep', async () => {
-    const { clock, tasks, node } = fixture.clocked(patient)
-    await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour }))
-    const emptied = Promise.withResolvers<void>()
-    await using _ = node
-    node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })
+    let empty = 0
+    let wakesAt = 0
+    const handled: number[] = []
+    const clock = testClock(new Date())
+    const tasks = fixture.subject.tasks({ clock: clock.now })
+    await using node = fixture.nodeOf({
+      ...patient,
+      repository: tasks,
+      clock: {
+        ...clock,
+        after: (ms, callback) => {
+          if (ms > hour / 2 && ms <= hour) wakesAt = clock.monotonicMs() + ms
+          return clock.after(ms, callback)
+        },
+      },
+      listener: { onEmpty: () => void empty++ },
+    })
+    node.process(fixture.topic, { idleMs: hour, handler: eachTask(() => void handled.push(clock.monotonicMs())) })
     await node.start()
-    clock.advance(hour - 1)
-    await node.stop()
-    expect(await fixture.states()).toEqual({ delayed: 1 })
-    const again = fixture.clocked(patient)
-    await using second = again.node
-    second.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => emptied.resolve()) })
-    await second.start()
-    // However it is just then waiting: moved on until it is handled.
-    await expect.poll(() => (again.clock.advance(hour / 4), fixture.states())).toEqual({ succeeded: 1 })
-    await emptied.promise
+    // Each pause is about twice the last, and the longest are three quarters of an hour at least.
+    const isAsleep = (): boolean => wakesAt > clock.monotonicMs()
+    await expect.poll(() => isAsleep() || (clock.advance(hour), false)).toBe(true)
+    const [pushed, before] = [clock.monotonicMs(), empty]
+    await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour + 1_000 }))
+    clock.advance(hour)
+    await expect.poll(() => empty).toBeGreaterThan(before)
+    expect(handled).toEqual([])
+    clock.advance(1_000)
+    await expect.poll(() => handled).toEqual([pushed + hour + 1_000])
   })
 
   test('never loses a wake-up that comes between an empty poll and the sleep', async () => {
