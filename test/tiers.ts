@@ -118,7 +118,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-database|thread|wake).test.ts',
+        'test/e2e/!(cli|cli-database|thread|wake|without-notifier).test.ts',
       ],
     },
     'postgres-18': whole('postgres-18'),

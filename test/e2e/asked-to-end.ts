@@ -1,14 +1,11 @@
 /** A node whose handler never ends, in a process that is asked to. */
 import type { Task } from '@taskstream/task-api'
 import { eachTask, stopOnSignal, TaskNode } from '@taskstream/task-processor'
-import { openPostgres, openSqlite } from '../subject.ts'
+import { reopenSubject } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 
 const [, , at = '{}', topic = ''] = process.argv
-const location = JSON.parse(at) as Subject['location']
-const subject = location.subject.startsWith('postgres')
-  ? await openPostgres(location.at)
-  : await openSqlite(location.subject, location.at)
+const subject = await reopenSubject(JSON.parse(at) as Subject['location'])
 const node = new TaskNode({ repository: subject.tasks(), transactions: subject.transactions })
 node.process(topic, {
   handler: eachTask(async () => {

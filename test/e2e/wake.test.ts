@@ -1,8 +1,5 @@
-/** Wake-ups from another connection, a lease that runs out, and a process that is asked to end. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { TaskDecision } from '@taskstream/task-api'
-import type { FilterState, TaskCount, TaskError, TaskNotifier } from '@taskstream/task-api'
+/** Wake-ups from another connection. */
+import type { TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
@@ -77,15 +74,6 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
       await expect.poll(keepOn, { interval: 100 }).toMatch(/^timer/)
     },
   )
-
-  test('does not sleep past the moment that a task is due', async () => {
-    const handled = Promise.withResolvers<string>()
-    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
-    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
-    await subject.transactions((transaction) => tasks.push(transaction, topic, { identifier: 'later', delayMs: 300 }))
-    await node.start()
-    expect(await handled.promise).toBe('later')
-  })
 
   testOn(['postgres'])('hears again after its listening connection was lost, and misses nothing meanwhile', async () => {
     const handled: string[] = []
@@ -209,63 +197,5 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
       ),
     )
     await expect.poll(() => told).toEqual([topic, topic, undefined])
-  })
-
-  test('aborts its handlers when no heartbeat comes through, and goes on when one does', async () => {
-    let broken = false
-    let reason: unknown
-    let leases = 0
-    const began = Promise.withResolvers<void>()
-    const repository: Tasks = {
-      ...tasks,
-      heartbeat: (transaction) => {
-        if (broken) throw new Error('no way through')
-        return tasks.heartbeat(transaction)
-      },
-    }
-    await using node = new TaskNode({
-      repository,
-      transactions: subject.transactions,
-      heartbeatIntervalMs: 10,
-      leaseMs: 100,
-      listener: { onLeaseLost: () => leases++ },
-    })
-    node.process(topic, {
-      idleMs: 20,
-      handler: eachTask(async ({ attempt }, { signal }) => {
-        if (attempt > 1) return TaskDecision.success()
-        broken = true
-        began.resolve()
-        await once(signal, 'abort')
-        reason = signal.reason
-        broken = false
-        throw reason as TaskError
-      }),
-    })
-    await node.start()
-    await push('a')
-    await began.promise
-    const states = async (): Promise<Record<string, number>> => {
-      type Counts = ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>
-      const counts = await subject.transactions<Counts>((transaction) => tasks.count(transaction, { topic }))
-      return Object.fromEntries([...(counts.get(topic) ?? [])].map(([state, { count: number }]) => [state, number]))
-    }
-    await expect.poll(states, { timeout: 20_000 }).toEqual({ succeeded: 1 })
-    expect(reason).toMatchObject({ code: 'LEASE_LOST' })
-    expect(leases).toBe(1)
-  })
-
-  test('ends in order when its process is asked to, and its tasks are handed back', async () => {
-    await push('a')
-    const worker = fork(new URL('asked-to-end.ts', import.meta.url), [JSON.stringify(subject.location), topic], {
-      execArgv: ['--conditions=@taskstream/source'],
-    })
-    const messages: unknown[] = []
-    worker.on('message', (message) => messages.push(message))
-    await expect.poll(() => messages, { timeout: 20_000 }).toEqual(['holds'])
-    worker.kill('SIGTERM')
-    const [code] = await once(worker, 'exit')
-    expect(code).toBe(0)
-    expect(messages).toEqual(['holds', { finished: [], returned: ['a'], abandoned: [] }])
   })
 })

@@ -55,6 +55,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
   // Where the suite works with the least rights.
   'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
+  // One of its tests is a process of its own.
+  'e2e/without-notifier': ({ connections }) => connections > 1,
   'e2e/pooled': ({ pooled }) => pooled === true,
   // A node is woken over a connection of its own; MariaDB tells nobody.
   'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
