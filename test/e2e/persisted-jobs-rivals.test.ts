@@ -1,0 +1,50 @@
+/** Jobs that are kept in the database, and that several nodes look for. */
+import { TaskNode } from '@taskstream/task-processor'
+import { PersistedJobs } from '@taskstream/task-scheduler'
+import type { JobLogEntry, PersistedJobContext } from '@taskstream/task-scheduler'
+import { useFixture } from '@taskstream/task-testing/suite'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+
+describe.skipIf(!canRun)('persisted jobs of two nodes', () => {
+  const fixture = useFixture(engine)
+
+  test('run each fire in one of them, once', async () => {
+    const fires: string[] = []
+    const logged: JobLogEntry[] = []
+    const both = Promise.withResolvers<void>()
+    const begun = new Set<string>()
+    await using open = new AsyncDisposableStack()
+    /** As each process has it. */
+    const start = async (name: string): Promise<PersistedJobs<AnyTransaction>> => {
+      const { transactions } = fixture.subject
+      const repository = fixture.subject.tasks()
+      const work = async ({ id, scheduledFor }: PersistedJobContext): Promise<void> => {
+        fires.push(`${id} ${scheduledFor.getTime()}`)
+        begun.add(name)
+        if (begun.size === 2) both.resolve()
+        // One node alone has no room for all of them.
+        await both.promise
+      }
+      const onLog = (entry: JobLogEntry): void => void logged.push(entry)
+      const jobs = new PersistedJobs<AnyTransaction>({ repository, transactions, handlers: { work }, workers: 1, onLog })
+      const node = open.use(new TaskNode({ repository, transactions }))
+      await jobs.start(node)
+      open.use(jobs)
+      await node.start()
+      return jobs
+    }
+    const first = await start('first')
+    const [jobs, times] = [6, 5]
+    for (let job = 0; job < jobs; job++) await first.schedule('work', { id: `job ${job}`, intervalMs: 1, maxCount: times })
+    const second = await start('second')
+    await expect.poll(() => second.running()).toEqual([])
+    const states = (): Promise<string[]> =>
+      fixture.commit(async (transaction) => (await fixture.tasks.page(transaction, 'jobs')).map(({ state }) => state))
+    await expect.poll(states).toEqual(Array.from({ length: jobs * times }, () => 'succeeded'))
+    expect(fires.toSorted()).toEqual([...new Set(fires)].toSorted())
+    expect(fires).toHaveLength(jobs * times)
+    expect(logged).toEqual([])
+  })
+})
