@@ -190,41 +190,6 @@ describe.skipIf(!canRun)('a node', () => {
     expect(owners).not.toContainEqual(expect.objectContaining({ owner: node.owner }))
   })
 
-  test('hands back unhandled what a poll still brings that was under way as it was stopped', async () => {
-    await push('a')
-    const began = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    let handled = 0
-    let under = 0
-    const node = new TaskNode<AnyTransaction>({
-      repository: fixture.tasks,
-      // While the first batch is handled, the next poll is on its way; it arrives when that batch has been handed back.
-      transactions: async (work) => {
-        if (handled > 0 && under++ === 0) await gate.promise
-        return fixture.commit(work)
-      },
-      heartbeatIntervalMs: 1_000,
-      maintenanceIntervalMs: 10_000,
-    })
-    node.process(fixture.topic, {
-      handler: async (_, { signal }) => {
-        handled++
-        began.resolve()
-        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
-      },
-    })
-    await node.start()
-    await began.promise
-    await expect.poll(() => under).toBeGreaterThan(0)
-    const stopped = node.stop({ graceMs: 1, abortMs: 100 })
-    await expect.poll(states).toEqual({ ready: 1 })
-    gate.resolve()
-    const { finished, returned, abandoned } = await stopped
-    expect([finished.length, returned.map(({ identifier }) => identifier), abandoned]).toEqual([0, ['a'], []])
-    expect(handled).toBe(1)
-    expect(await states()).toEqual({ ready: 1 })
-  })
-
   test('hands back what a handler keeps that ignores being asked, and refuses its late decision', async () => {
     await push('a')
     const began = Promise.withResolvers<void>()
