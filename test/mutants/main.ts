@@ -47,8 +47,11 @@ for (const file of byEngine.get(undefined) ?? [])
   console.error(`${file} is left out: the engine that runs it is not started here`)
 for (const [engine, some] of byEngine) if (engine !== undefined) await tryAll(engine, some)
 
-console.log(survivors(outcomes, sources))
-console.log(table(outcomes))
+const inOrder = outcomes.toSorted(
+  ({ mutant: left }, { mutant: right }) => left.file.localeCompare(right.file) || left.start - right.start,
+)
+console.log(survivors(inOrder, sources))
+console.log(table(inOrder))
 console.log(`${((performance.now() - begun) / 60_000).toFixed(1)} minutes`)
 process.exitCode = failed ? 1 : 0
 
@@ -98,13 +101,12 @@ function write(file: string): void {
   writeFileSync(file, JSON.stringify(outcomes, undefined, 1))
 }
 
-/** So many of them, drawn by the seed, in their order. */
+/** So many of them, in the order in which they were drawn: what has been tried of them at any time is a sample too. */
 function sample(mutants: readonly Mutant[]): readonly Mutant[] {
   if (values.sample === undefined) return mutants
   const random = randomOf(Number(values.seed))
   const drawn = mutants.map((mutant) => ({ mutant, by: random() })).toSorted((left, right) => left.by - right.by)
-  const chosen = new Set(drawn.slice(0, Number(values.sample)).map(({ mutant }) => mutant))
-  return mutants.filter((mutant) => chosen.has(mutant))
+  return drawn.slice(0, Number(values.sample)).map(({ mutant }) => mutant)
 }
 
 function bar(name: string, total: number, payload: string): SingleBar {
