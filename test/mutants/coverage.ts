@@ -4,8 +4,8 @@ import type { Reached } from './job.ts'
 export interface Coverage {
   /** What the sources ask, at each place and each time: whether they are this mutant. */
   readonly ask: (id: number) => boolean
-  /** What was reached since the last turn was reached by this test, or by none. */
-  turn(test?: string): void
+  /** What was reached since the last turn was reached by this test, in a hook of this suite, or in none. */
+  turn(task?: string): void
   /** The file is loaded. */
   loaded(): void
   found(): Reached
@@ -14,17 +14,12 @@ export interface Coverage {
 /** `elsewhere`: what other processes have reached since they were last asked. */
 export function coverage(mutants: number, active: number, elsewhere: () => readonly number[]): Coverage {
   const seen = new Uint8Array(mutants + 1)
-  const onLoad = new Set<number>()
-  const inHooks = new Set<number>()
-  const inTests = new Map<string, Set<number>>()
-  let outside = onLoad
+  const byTask = new Map<string, Set<number>>()
+  let onLoad: ReadonlySet<number> = new Set()
   let wasActive = false
-  const turn = (test?: string): void => {
-    let reached = outside
-    if (test !== undefined) {
-      reached = inTests.get(test) ?? new Set()
-      inTests.set(test, reached)
-    }
+  const turn = (task = ''): void => {
+    const reached = byTask.get(task) ?? new Set()
+    byTask.set(task, reached)
     for (let id = seen.indexOf(1); id >= 0; id = seen.indexOf(1, id + 1)) reached.add(id)
     seen.fill(0)
     for (const id of elsewhere()) reached.add(id)
@@ -39,12 +34,12 @@ export function coverage(mutants: number, active: number, elsewhere: () => reado
     turn,
     loaded: () => {
       turn()
-      outside = inHooks
+      onLoad = byTask.get('') ?? onLoad
+      byTask.clear()
     },
     found: () => ({
       onLoad: [...onLoad],
-      inHooks: [...inHooks],
-      inTests: Object.fromEntries([...inTests].map(([test, reached]) => [test, [...reached]])),
+      byTask: Object.fromEntries([...byTask].map(([task, reached]) => [task, [...reached]])),
       active: wasActive,
     }),
   }

@@ -20,6 +20,8 @@ export interface Job {
 export interface TestResult {
   readonly id: string
   readonly name: string
+  /** What it is in, from the outermost on. */
+  readonly suites: readonly string[]
   readonly passed: boolean
   readonly ms: number
   readonly error?: string
@@ -33,11 +35,12 @@ export interface Answer extends Reached {
   readonly failed?: string | undefined
 }
 
-/** The mutants whose place was reached: while the file was loaded, in hooks, and in each test. */
+/** The mutants whose place was reached. */
 export interface Reached {
+  /** While the file was loaded. */
   readonly onLoad: readonly number[]
-  readonly inHooks: readonly number[]
-  readonly inTests: Readonly<Record<string, readonly number[]>>
+  /** In each test, in the hooks of each suite, and, under no name, in those of the file. */
+  readonly byTask: Readonly<Record<string, readonly number[]>>
   /** Whether the active one was. */
   readonly active: boolean
 }

@@ -87,7 +87,7 @@ async function run(job: Job, given: WorkerGlobalState, traces: Parameters<typeof
   Object.defineProperty(state, 'current', {
     get: () => current,
     set: (task: RunnerTask | undefined) => {
-      seen.turn(current?.type === 'test' ? current.id : undefined)
+      seen.turn(current && !('filepath' in current) ? current.id : undefined)
       current = task
     },
   })
@@ -100,7 +100,7 @@ async function run(job: Job, given: WorkerGlobalState, traces: Parameters<typeof
     globalThis.__mutant = () => false
   }
   return {
-    tests: files.flatMap(resultsOf),
+    tests: files.flatMap((file) => resultsOf(file)),
     failed: files.flatMap(failureOf)[0],
     ...seen.found(),
     memory: process.memoryUsage.rss(),
@@ -120,19 +120,14 @@ const unheard = new Set([
   'onTestModuleDependencies',
 ])
 
-function resultsOf(task: RunnerTask): TestResult[] {
-  if (task.type === 'suite') return task.tasks.flatMap(resultsOf)
-  const { state, duration, errors } = task.result ?? {}
+function resultsOf(task: RunnerTask, suites: readonly string[] = []): TestResult[] {
+  if (task.type === 'suite') {
+    const inside = 'filepath' in task ? [] : [...suites, task.id]
+    return task.tasks.flatMap((one) => resultsOf(one, inside))
+  }
+  const { id, fullTestName: name, result: { state, duration: ms = 0, errors } = {} } = task
   if (state !== 'pass' && state !== 'fail') return []
-  return [
-    {
-      id: task.id,
-      name: task.fullTestName,
-      passed: state === 'pass',
-      ms: duration ?? 0,
-      ...(errors?.[0] && { error: errors[0].message }),
-    },
-  ]
+  return [{ id, name, suites, passed: state === 'pass', ms, ...(errors?.[0] && { error: errors[0].message }) }]
 }
 
 /** What failed outside of tests: a file that cannot be loaded, a hook. */
