@@ -2,25 +2,26 @@
  * Mutants that no test can notice are marked in the source, each with the reason:
  *
  *     // mutants: equivalent, the last page is empty either way
+ *     // mutants: equivalent boundary condition:true, without any nothing is written
  *     // mutants: equivalent sql-boundary `state <= 1`, part of the index's condition, and state is 1
  *
  * The first is about the mutants of its own line, or of the next where it stands alone. With a quoted text it is about those within the next place
- * where that text stands; with an operator, about those of that operator. A mark without a reason, or without a mutant, is an error.
+ * where that text stands; with operators, about those of one of them, and with what is put in after a colon, about that alone. A mark without a reason, or without a mutant, is an error.
  */
 import { lineOf } from './mutant.ts'
 import type { Mutant } from './mutant.ts'
 
 const mark = /^(.*?)\/\/ mutants: (.*)$/gm
-const form = /^equivalent(?: ([a-z-]+))?(?: `([^`]+)`)?, (.{8,})$/
+const form = /^equivalent((?: [a-z-]+(?::[^\s,`]+)?)*)(?: `([^`]+)`)?, (.{8,})$/
 
 /** Notes the reasons on the mutants of one source; returns what is wrong with its marks. */
 export function applyMarks(file: string, source: string, mutants: readonly Mutant[]): string[] {
   const wrong: string[] = []
   for (const { index, 0: whole, 1: before = '', 2: text = '' } of source.matchAll(mark)) {
     const line = lineOf(source, index)
-    const [, operator, quoted, reason] = form.exec(text) ?? []
+    const [, named = '', quoted, reason] = form.exec(text) ?? []
     if (!reason) {
-      wrong.push(`${file}:${line}: the mark "${text}" gives no reason; it is: mutants: equivalent [operator] [\`text\`], reason`)
+      wrong.push(`${file}:${line}: the mark "${text}" gives no reason; it is: mutants: equivalent [operator…] [\`text\`], reason`)
       continue
     }
     const behind = index + whole.length
@@ -29,7 +30,10 @@ export function applyMarks(file: string, source: string, mutants: readonly Mutan
       quoted === undefined
         ? mutant.line === (before.trim() === '' ? line + 1 : line)
         : start >= 0 && mutant.start >= start && mutant.end <= start + quoted.length
-    const marked = mutants.filter((mutant) => about(mutant) && (operator === undefined || mutant.operator === operator))
+    const changes = named.split(' ').filter(Boolean)
+    const isNamed = ({ operator, replacement }: Mutant): boolean =>
+      changes.length === 0 || changes.includes(operator) || changes.includes(`${operator}:${replacement}`)
+    const marked = mutants.filter((mutant) => about(mutant) && isNamed(mutant))
     if (marked.length === 0) wrong.push(`${file}:${line}: no mutant is left for the mark "${text}"`)
     for (const mutant of marked) mutant.equivalent = reason
   }

@@ -71,6 +71,13 @@ test('a change that nobody can notice is marked with its reason; a mark that say
   ])
   expect(marked('// mutants: equivalent number `b < 1`, it is the same\nlet a = b < 1')).toEqual(['it is the same', undefined])
   expect(marked('let a = b < 1 // mutants: equivalent boundary, it is the same')).toEqual([undefined, 'it is the same'])
+  expect(marked('if (b < 1) c() // mutants: equivalent boundary condition:true, it is the same')).toEqual([
+    undefined,
+    'it is the same',
+    undefined,
+    'it is the same',
+    undefined,
+  ])
   expect(mutate('a.ts', 'let a = b // mutants: equivalent, it is the same').wrong).toEqual([
     'a.ts:1: no mutant is left for the mark "equivalent, it is the same"',
   ])

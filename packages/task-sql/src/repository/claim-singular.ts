@@ -68,6 +68,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
     if (heads.length > 0) claimed.push(...(yield* claim(dialect, request, heads.map(toSequence))))
     const waiting = rows.filter(({ blocked }) => blocked !== null)
+    // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
     // What is left is of lanes that others have locked, or blocked.

@@ -53,7 +53,9 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
 function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Verb<void> {
   const { owner } = dialect.tables
   const future = sql`heartbeat > ${dialect.plusMs(dialect.now(now()), sql`${olderThanMs}`)}`
+  // mutants: equivalent sql-number `limit(raw('1'))`, it asks whether there is any
   const some = yield sql`select owner from ${owner} where ${future} ${dialect.limit(raw('1'))}`
+  // mutants: equivalent boundary condition:true, without any nothing is updated
   if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.now(now())} where ${future}`
 }
 

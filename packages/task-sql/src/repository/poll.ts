@@ -62,6 +62,7 @@ function* claimSome(
   if (mayLock && dialect.checkLocks) yield* dialect.checkLocks()
   const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
   const known = pollings.get(topic) ?? plainPolling
+  // mutants: equivalent nullish:asked.order nullish:asked.condition, a guess that does not hold claims nothing, and is made again
   let expected: Polling = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {
     const claim = yield* claimAs(request, expected)

@@ -59,6 +59,7 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
+  // mutants: equivalent condition:false, the other statement inserts the same rows, in more time
   if (checked.every(({ plain }) => plain)) {
     const insertion = insertPlain(context, topic, checked, heads)
     const sequences = yield* context.dialect.inserted(insertion, topic, checked.length)
@@ -248,6 +249,7 @@ function toPushedTasks(
       externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
     if (first)
       return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
+    // mutants: equivalent optional, there is a row for each that is no duplicate
     return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: redundant ? 'redundant' : 'created' }
   })
 }
