@@ -1,7 +1,8 @@
 /**
  * `npm run mutants -- --package task-sql [--files 'repository/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n --seed s]
  * [--json file] [--again file] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with
- * status 1 if a test fails without any change, if a mark of an equivalent one is wrong, or if one that is marked dies, which `--check-marks` tries.
+ * status 1 if a test fails without any change, if a mark of an equivalent one is wrong, or, with
+ * `--check-marks`, which tries those that are marked, if one of them dies.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, matchesGlob } from 'node:path'
@@ -78,23 +79,27 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
 
   const trial = new Trial(session, rehearsal, mutants.length)
   const known = new Map(mutants.map((mutant) => [mutant, earlier?.find(mutant)]))
-  const chosen = earlier ? mutants.filter((mutant) => known.get(mutant)) : sample(mutants)
+  const marked = mutants.filter(({ equivalent }) => equivalent !== undefined)
+  const chosen = values['check-marks'] ? marked : earlier ? mutants.filter((mutant) => known.get(mutant)) : sample(mutants)
   const trying = bar(`${chosen.length} of ${mutants.length} mutants`, chosen.length, '{lived} lived, {eta_formatted}')
   for (const mutant of chosen) {
-    const marked = mutant.equivalent !== undefined
-    const dead = known.get(mutant)?.fate === 'killed' ? known.get(mutant) : undefined
-    const outcome: Outcome =
-      marked && !values['check-marks'] ? { mutant, fate: 'equivalent' } : dead ? { ...dead, mutant } : await trial.fateOf(mutant)
-    if (marked && outcome.fate === 'killed') {
+    const outcome = await outcomeOf(trial, mutant, known.get(mutant))
+    outcomes.push(outcome)
+    if (values['check-marks'] && outcome.fate === 'killed') {
       failed = true
       console.error(`${mutant.file}:${mutant.line}: marked as equivalent (${mutant.equivalent}), and noticed by ${outcome.by}`)
     }
-    outcomes.push(marked ? { mutant, fate: 'equivalent' } : outcome)
     trying.increment({ lived: outcomes.filter(({ fate }) => fate === 'survived' || fate === 'timed out').length })
     if (values.json && outcomes.length % 25 === 0) write(values.json)
   }
   trying.stop()
   if (values.json) write(values.json)
+}
+
+/** Who is dead stays dead. */
+async function outcomeOf(trial: Trial, mutant: Mutant, known: Outcome | undefined): Promise<Outcome> {
+  if (mutant.equivalent !== undefined && !values['check-marks']) return { mutant, fate: 'equivalent' }
+  return known?.fate === 'killed' ? { ...known, mutant } : trial.fateOf(mutant)
 }
 
 function write(file: string): void {

@@ -1,4 +1,5 @@
 /** Which mutants die: each is tried on the tests that reach its place, those that take the least time first, up to the first that fails. */
+import { basename } from 'node:path'
 import type { Answer, Job, TestResult } from './job.ts'
 import type { Mutant } from './mutant.ts'
 import type { Session } from './session.ts'
@@ -68,11 +69,19 @@ function note(reaching: Map<number, Reaching>, file: string, answer: Answer, too
     else if (chosen) for (const test of tests) chosen.add(test.id)
     else if (!known.has(group)) known.set(group, new Set(tests.map(({ id }) => id)))
   }
+  const whole: Group = {
+    file,
+    suite: '*',
+    tests: new Map(answer.tests.map((test) => [test.id, test])),
+    loadMs: loadMs * groups.length,
+  }
   for (const [task, ids] of [...Object.entries(answer.byTask), ['', answer.onLoad] as const]) {
+    // Asked in one go: there is nothing to choose by.
+    if (task === '') for (const id of ids) add(id, whole, undefined)
     for (const group of groups) {
-      const all = task === '' || task === group.suite
+      const all = task === group.suite
       const tests = all ? undefined : [...group.tests.values()].filter(({ id, suites }) => id === task || suites.includes(task))
-      if (tests?.length !== 0) for (const id of ids) add(id, group, tests)
+      if (task !== '' && tests?.length !== 0) for (const id of ids) add(id, group, tests)
     }
   }
 }
@@ -86,7 +95,7 @@ function failuresOf({ tests, failed }: Answer): string[] {
   return failures.length > 0 || failed === undefined ? failures : [failed]
 }
 
-/** Tries mutants, and remembers which groups killed the others of their source: they are asked first. */
+/** Tries mutants, and remembers which groups killed the others of their source: they are asked first, as are files of the same name. */
 export class Trial {
   readonly #session: Session
   readonly #count: number
@@ -127,8 +136,11 @@ export class Trial {
   }
 
   #inOrder(mutant: Mutant, reaching: Reaching): [Group, Set<string> | undefined][] {
-    const cost = ([group, chosen]: [Group, Set<string> | undefined]): number =>
-      timeOf(group, chosen) / (1 + 3 * (this.#kills.get(keyOf(mutant, group)) ?? 0))
+    const own = basename(mutant.file, '.ts')
+    const cost = ([group, chosen]: [Group, Set<string> | undefined]): number => {
+      const kills = (this.#kills.get(keyOf(mutant, group)) ?? 0) + (group.file.includes(own) ? 3 : 0)
+      return timeOf(group, chosen) / (1 + 3 * kills)
+    }
     return [...reaching].toSorted((left, right) => cost(left) - cost(right))
   }
 
