@@ -68,7 +68,8 @@ export const order: Part = part('the order of a topic', (engine) => {
     expect(names(await poll({ order: 'lifo', condition: 'none' }))).toEqual(['b'])
     for (const options of [{ order: 'fifo' }, { order: 'priority' }, { condition: 'singular-by-identifier' }]) {
       const error = (await poll(options).catch((thrown: unknown) => thrown)) as TaskError
-      expect(error).toMatchObject({ code: 'TOPIC_DIFFERENT', data: { topic: fixture.topic, found: { order: 'lifo' } } })
+      const data = { topic: fixture.topic, expected: options, found: { order: 'lifo', condition: 'none' } }
+      expect(error).toMatchObject({ code: 'TOPIC_DIFFERENT', data })
     }
     expect(await codeOf(() => poll({ order: 'random' }))).toBe('ARGUMENT_INVALID')
     expect(await codeOf(() => poll({ condition: 'single' }))).toBe('ARGUMENT_INVALID')

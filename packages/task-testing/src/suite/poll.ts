@@ -49,6 +49,24 @@ export const poll: Part = part('poll', (engine) => {
     expect((await poll(fixture.tasks, 1))[0]).toMatchObject({ attempt: 2, tries: 1, ...creation })
   })
 
+  test('gives nothing that was not pushed: each field that may be left out is there by itself', async () => {
+    const optional = [
+      { input: 'in' },
+      { reference: 'r' },
+      { externalId: `x-${fixture.topic}` },
+      { maxTries: 3 },
+      { headers: { a: 1 } },
+      {},
+    ]
+    await fixture.push(...optional.map((fields, index) => ({ identifier: String(index), ...fields })))
+    const told = (await poll(fixture.tasks, optional.length)).map((task) =>
+      Object.fromEntries(
+        Object.entries(task).filter(([name]) => ['input', 'reference', 'externalId', 'maxTries', 'headers'].includes(name)),
+      ),
+    )
+    expect(told).toStrictEqual(optional)
+  })
+
   test('sees nothing of a push that rolls back', async () => {
     await fixture
       .commit(async (transaction) => {
