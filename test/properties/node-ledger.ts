@@ -60,6 +60,8 @@ export interface Hold {
   /** The node knows that it has it. */
   told: boolean
   end?: 'completed' | 'returned'
+  /** Its node was told that this end is committed. */
+  answered: boolean
   /** When the node knew of its end: the number of the fact. */
   toldEnd?: number
   batch?: NodeBatch
@@ -108,7 +110,7 @@ export class Ledger {
   /** What was polled, and is the node's once its transaction is committed, or as long as that is open. */
   hold(task: HeldTask, party: Party, inTransaction: boolean): Hold {
     const { troubles } = party
-    const known = { isLocked: inTransaction, told: inTransaction, doubted: false }
+    const known = { isLocked: inTransaction, told: inTransaction, doubted: false, answered: false }
     const hold: Hold = { task, party, inTransaction, ...known, troubles, refused: 0, allowed: new Set() }
     this.holds.set(task, hold)
     if (inTransaction) this.open.add(hold)

@@ -103,6 +103,11 @@ export class NodeRows {
     return row.state === 'active' && row.owner === owner && row.attempt === attempt
   }
 
+  /** Whether it was polled once more since. */
+  isTakenAgain({ sequence, attempt }: HeldTask): boolean {
+    return this.row(sequence).attempt > attempt
+  }
+
   /** What a poll that nobody disturbs brings. Of what is late it is polled on until nothing is. */
   predict(size: number, nowMs: number): number[] {
     let rows = this.all

@@ -57,8 +57,11 @@ export function checkReport(
 
 /** What may be said of a task, for all that was committed. */
 function wordsFor(ledger: Ledger, hold: Hold): readonly (keyof StopReport)[] {
-  if (hold.end === 'completed') return ['finished']
-  if (hold.end === 'returned') return ['returned']
+  if (hold.end) {
+    const word = hold.end === 'completed' ? 'finished' : 'returned'
+    // Of a commit that went unanswered the row tells no more, once it was taken again.
+    return !hold.answered && ledger.rows.isTakenAgain(hold.task) ? [word, 'abandoned'] : [word]
+  }
   if (ledger.isOpen(hold)) return ['abandoned']
   // Its transaction was rolled back; or it was taken from an owner that counted as dead, and is ready or somebody else's.
   return hold.inTransaction ? ['returned'] : ['abandoned', 'returned']

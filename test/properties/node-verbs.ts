@@ -144,6 +144,7 @@ export function completed(
       hold.end = 'completed'
       ledger.rows.complete(task, decisions.get(task)!, store.party.owner, now)
     })
+    store.tells.push(() => (hold.answered = true))
   }
   know(ledger, store, decisions.keys())
 }
@@ -163,6 +164,7 @@ export async function handedBack(
       hold.end = 'returned'
       if (!hold.inTransaction) ledger.rows.handBack(task)
     })
+    store.tells.push(() => (hold.answered = true))
   }
   if (completed.some((task) => ledger.holds.get(task)!.inTransaction))
     await learn(verbs, store, transaction, ({ sequence }) => done.has(sequence))
