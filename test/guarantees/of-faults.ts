@@ -121,6 +121,7 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
     promise:
       'What a poll has taken whose commit nobody answered is made ready again, while the node runs and when its topic is stopped',
     tests: [
+      'e2e/reclaim',
       'e2e/left-behind#does not keep its topic from being polled',
       'e2e/left-behind#nor is known of',
       'faults/connection-loss#let the tasks of a poll be reclaimed',

@@ -21,12 +21,14 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
   },
   { promise: 'Listening fails loudly behind a pooler, and polling goes on', tests: ['e2e/pooled#says so once'] },
   {
-    promise: 'An occurrence of a timer is submitted once, in the transaction that moves the timer on; rivals pass over it',
+    promise:
+      'An occurrence of a timer is submitted once, in the transaction that moves the timer on, whichever scheduler dies; rivals pass over it',
     tests: [
       'conformance/periodic#undone with the transaction',
       'conformance/periodic#submitted once for an occurrence',
       'conformance/periodic-rivals',
       'e2e/periodic#submits every occurrence',
+      'faults/scheduler',
     ],
   },
   {
@@ -57,6 +59,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
   {
     promise: 'What has ended is purged once it was kept for its time, state by state, and nothing else',
     tests: [
+      'conformance/ages',
       'e2e/node-topics#purges what has ended',
       'conformance/clean#purge deletes what has ended',
       'conformance/clean#purge by state',
@@ -68,7 +71,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     tests: [
       'e2e/lease#is counted from the sending',
       'e2e/lease#that runs out has everything let go',
-      'e2e/wake#aborts its handlers when no heartbeat',
+      'e2e/without-notifier#aborts its handlers when no heartbeat',
     ],
   },
   {
@@ -76,7 +79,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
       'A node is woken by what another connection commits, loses no wake-up, and never sleeps past the time at which a task is due',
     tests: [
       'e2e/wake#is woken by a push of another connection',
-      'e2e/wake#does not sleep past',
+      'e2e/due',
       'e2e/time#wakes for the next due task',
       'e2e/time#never loses a wake-up',
       'e2e/wake#is told of changes that commit',
@@ -87,8 +90,8 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     tests: [
       'e2e/node#lets what is held finish',
       'e2e/node#asks handlers to let go',
-      'e2e/node#hands back unhandled',
-      'e2e/wake#ends in order when its process',
+      'e2e/late-poll',
+      'e2e/without-notifier#ends in order when its process',
     ],
   },
   {
@@ -138,7 +141,11 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     ],
   },
   {
-    promise: 'Jobs that are kept in the database outlive the process that has scheduled them',
-    tests: ['e2e/persisted-jobs#outlive the process', 'e2e/persisted-jobs#run as often as they are told'],
+    promise: 'Jobs that are kept in the database outlive the process that has scheduled them; of two nodes one runs each fire',
+    tests: [
+      'e2e/persisted-jobs#outlive the process',
+      'e2e/persisted-jobs#run as often as they are told',
+      'e2e/persisted-jobs-rivals',
+    ],
   },
 ]

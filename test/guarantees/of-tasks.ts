@@ -8,6 +8,8 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     tests: [
       'conformance/adapter#brings both',
       'conformance/adapter#takes the push with it',
+      'conformance/adapter#is seen by no other connection',
+      'conformance/adapter#gives nobody a task before it commits',
       'conformance/poll#sees nothing of a push that rolls back',
       'conformance/savepoint',
     ],
@@ -115,7 +117,7 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
   },
   {
     promise: 'Of two transactions that complete a junction at the same time, one starts it',
-    tests: ['conformance/junction#of two transactions'],
+    tests: ['conformance/waiting#to complete a group', 'conformance/junction#of two transactions'],
   },
   {
     promise: 'Stricter isolation gives the right answer, or an error that says what to do',
