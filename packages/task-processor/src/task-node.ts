@@ -21,6 +21,7 @@ import { StartLog } from './start-report.ts'
 import type { StartReport } from './start-report.ts'
 import { checkStopOptions, joinReports } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
+import { StopTime } from './stop-time.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
 import { Submitter } from './submit.ts'
@@ -65,6 +66,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   /** Ends the attempts to make topics known that have come late. */
   readonly #patience: Patience
   #stopping: Promise<StopReport> | undefined
+  /** What is left of the time for the stop. */
+  readonly #stopTime: StopTime
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: TaskNodeOptions<Transaction>) {
@@ -90,6 +93,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       onActivation: (topic) => this.#activations.look(topic),
     })
     this.#patience = new Patience(clock)
+    this.#stopTime = new StopTime(clock)
     this.#leftovers = new Leftovers(shared)
     this.#maintenance = new Maintenance({
       ...shared,
@@ -255,15 +259,22 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     else this.#managers.get(topic)?.wake()
   }
 
-  /** Stops every topic in phases, and leaves. Called again, it reports the same. @throws TaskError ARGUMENT_INVALID */
+  /**
+   * Stops every topic in phases, and leaves. Called again, it reports the same, and takes no longer than whoever asks for it again allows.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
   stop(options: StopOptions = {}): Promise<StopReport> {
     const checked = checkStopOptions(options)
+    this.#stopTime.allow(checked)
+    if (this.#stopping) for (const manager of this.#managers.values()) void manager.stop(checked)
     this.#stopping ??= this.#stop(checked)
     return this.#stopping
   }
 
+  /** A stop under way keeps the time that it was given. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop()
+    await (this.#stopping ?? this.stop())
   }
 
   async #stop(options: Required<StopOptions>): Promise<StopReport> {
@@ -271,12 +282,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#state = 'stopped'
     this.#patience.end()
     const submitted = this.#submitter[Symbol.asyncDispose]()
-    const { clock } = this.#settings
-    const { graceMs, abortMs, leaveMs } = options
-    const endMs = clock.monotonicMs() + graceMs + abortMs + leaveMs
     /** A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease. */
-    const inTime = (work: Promise<unknown>, last = false): Promise<void> =>
-      within(clock, Math.max(0, endMs - (last ? 0 : leaveMs / 8) - clock.monotonicMs()), work)
+    const inTime = (work: Promise<unknown>, last = false): Promise<void> => this.#stopTime.within(work, last)
     const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
     // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
