@@ -7,6 +7,8 @@ import type { Hold, Ledger, Party } from './node-ledger.ts'
 /** A stop that has been asked for. */
 export interface Stopping {
   readonly party: Party
+  /** It is the whole node that stops. */
+  readonly whole: boolean
   readonly asked: number
   endMs: number
   /** What its node knew that it held. */
@@ -15,14 +17,19 @@ export interface Stopping {
 }
 
 /** Notes a stop of a topic, which polls no more. */
-export function stopping(ledger: Ledger, party: Party, { graceMs, abortMs, leaveMs }: Required<StopOptions>): Stopping {
+export function stopping(
+  ledger: Ledger,
+  party: Party,
+  { graceMs, abortMs, leaveMs }: Required<StopOptions>,
+  whole: boolean,
+): Stopping {
   const atMs = ledger.clock.monotonicMs()
   party.polls = party.isOpen = false
   party.hasStopped = true
   party.changes++
   party.stops.push({ atMs, graceMs, abortMs })
   const held = [...ledger.open].filter((hold) => hold.party === party && hold.told && hold.toldEnd === undefined)
-  return { party, asked: ledger.next(), endMs: atMs + graceMs + abortMs + leaveMs, held, troubles: party.troubles }
+  return { party, whole, asked: ledger.next(), endMs: atMs + graceMs + abortMs + leaveMs, held, troubles: party.troubles }
 }
 
 /** A stop has ended, and this is its report. `isWell`: the database was there for it all the time. */

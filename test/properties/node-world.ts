@@ -204,7 +204,10 @@ export class NodeWorld {
   #stop({ party, node, manager }: Member, options: typeof soon, whole: boolean): void {
     const { graceMs, abortMs, leaveMs } = options
     const isFirst = party.isOpen
-    const stop = stopping(this.#ledger, party, options)
+    const stop = stopping(this.#ledger, party, options, whole)
+    // Whoever asks again may allow less; the stop of a topic is not that of its node.
+    for (const other of this.#stopping)
+      if (other.party === party && (whole || !other.whole)) other.endMs = Math.min(other.endMs, stop.endMs)
     if (isFirst) this.#stopping.add(stop)
     if (whole) party.state = 'stopped'
     const isWell = this.#database.isWell && this.#members.length === 1
