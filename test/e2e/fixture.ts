@@ -8,6 +8,7 @@ import type {
   TaskCreation,
   TaskInfo,
   TopicOptions,
+  TransactionSource,
 } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import type { TaskNodeOptions } from '@taskstream/task-processor'
@@ -37,10 +38,18 @@ export interface NodeFixture extends AsyncDisposable {
   complete(work: (transaction: AnyTransaction) => Completion | Promise<Completion>): Promise<Completion>
   nodeOf(options?: NodeOptions): TaskNode<AnyTransaction>
   /** A clock that only the test moves, and a node and its repository by it. */
-  clocked(
-    options?: NodeOptions,
-    wrap?: (tasks: Tasks) => Tasks,
-  ): { readonly clock: TestClock; readonly tasks: Tasks; readonly node: TaskNode<AnyTransaction> }
+  clocked(options?: NodeOptions, wrap?: (tasks: Tasks) => Tasks): Clocked
+}
+
+export interface Clocked {
+  readonly clock: TestClock
+  readonly tasks: Tasks
+  readonly node: TaskNode<AnyTransaction>
+  /**
+   * Moves the clock on, unless the node waits for the database: what takes a moment there is not to take as long as the test looks for it, and
+   * a lease is not to run out on the way.
+   */
+  pass(ms: number): void
 }
 
 /** One fixture for the tests of a `describe`, each with a topic and an owner of its own; closed after the last of them. */
@@ -94,9 +103,35 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
     clocked: (options = {}, wrap = (own) => own) => {
       const clock = testClock(new Date())
       const timed = wrap(subject.tasks({ clock: clock.now }))
-      return { clock, tasks: timed, node: new TaskNode({ repository: timed, transactions, clock, ...options }) }
+      const { source, isAsked } = watched(options.transactions ?? transactions)
+      const node = new TaskNode({ repository: timed, clock, ...options, transactions: source })
+      return { clock, tasks: timed, node, pass: (ms) => void (isAsked() || clock.advance(ms)) }
     },
     [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
   }
   return fixture
+}
+
+/** The same transactions, and whether one of them is under way. */
+function watched(source: TransactionSource<AnyTransaction>): {
+  readonly source: TransactionSource<AnyTransaction>
+  readonly isAsked: () => boolean
+} {
+  let open = 0
+  const counted = (ask: TransactionSource<AnyTransaction>): TransactionSource<AnyTransaction> =>
+    new Proxy(ask, {
+      apply: async (target, self, asked) => {
+        open++
+        try {
+          return (await Reflect.apply(target, self, asked)) as unknown
+        } finally {
+          open--
+        }
+      },
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        return name === 'autocommit' && value ? counted(value as TransactionSource<AnyTransaction>) : value
+      },
+    })
+  return { source: counted(source), isAsked: () => open > 0 }
 }

@@ -74,7 +74,7 @@ describe.skipIf(!canRun)('a lease', () => {
     await fixture.push('a', 'b')
     let dead = false
     const told: string[] = []
-    const { clock, node } = fixture.clocked({
+    const { clock, node, pass } = fixture.clocked({
       heartbeatIntervalMs: 1_000,
       leaseMs: 10_000,
       listener: { onLeaseLost: ({ leaseMs }) => void told.push(`lost ${leaseMs}`) },
@@ -104,8 +104,52 @@ describe.skipIf(!canRun)('a lease', () => {
     clock.advance(1_000)
     await expect.poll(() => told).toEqual(['a', 'lost 10000', 'LEASE_LOST'])
     dead = false
-    await expect.poll(() => (clock.advance(1_000), fixture.states())).toEqual({ succeeded: 2 })
+    await expect.poll(() => (pass(1_000), fixture.states())).toEqual({ succeeded: 2 })
     expect(told).toEqual(['a', 'lost 10000', 'LEASE_LOST', 'a', 'b'])
+  })
+
+  test('that runs out while a poll is under way keeps from handlers what that brings: nobody would ask them to let go', async () => {
+    await fixture.push('a')
+    let dead = false
+    const polled = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const told: string[] = []
+    const { clock, node, pass } = fixture.clocked(
+      {
+        heartbeatIntervalMs: 1_000,
+        leaseMs: 10_000,
+        maintenanceIntervalMs: 24 * hour,
+        listener: { onLeaseLost: () => void told.push('lost') },
+        transactions: async (work) => {
+          const result = await fixture.commit(work)
+          if (!dead && Array.isArray(result) && result.length > 0) {
+            dead = true
+            polled.resolve()
+            await gate.promise
+          }
+          return result
+        },
+      },
+      (own) => ({
+        ...own,
+        heartbeat: (transaction) => {
+          if (dead) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
+          return own.heartbeat(transaction)
+        },
+      }),
+    )
+    await using _ = node
+    node.process(fixture.topic, { handler: eachTask(({ attempt }) => void told.push(`attempt ${attempt}`)) })
+    await node.start()
+    await polled.promise
+    clock.advance(11_000)
+    expect(told).toEqual(['lost'])
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ ready: 1 })
+    expect(told).toEqual(['lost'])
+    dead = false
+    await expect.poll(() => (pass(1_000), fixture.states())).toEqual({ succeeded: 1 })
+    expect(told).toEqual(['lost', 'attempt 2'])
   })
 
   test('tells which task was at work when the event loop stood still', async () => {

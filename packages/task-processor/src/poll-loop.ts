@@ -190,11 +190,13 @@ export class PollLoop<Transaction> {
     const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
-    const late = this.#draining.signal.aborted
+    const isDraining = this.#draining.signal.aborted
+    // A lease that was lost before it came asks no handler to let go any more.
+    const isLate = isDraining || !this.#settings.mayPoll()
     for (let from = 0; from < tasks.length; from += size) {
       const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
-      if (late) this.#onLate(batch)
-      void this.#keep(batch, late ? batch.decline() : batch.begin(), release)
+      if (isDraining) this.#onLate(batch)
+      void this.#keep(batch, isLate ? batch.decline() : batch.begin(), release)
     }
     return tasks.length
   }
