@@ -5,7 +5,7 @@ import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement } from '@taskstream/task-sql'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun, isMysql, isOracle, isPostgres, engine } from '../subject.ts'
-import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 /** Every table that has a column for a topic, as the database tells, but that of timers: these wait for their topic to be made again. */
 const tablesQuery = (): Statement => {
@@ -28,7 +28,7 @@ const tablesQuery = (): Statement => {
 }
 
 describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, locks and an activation', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   /** Another like it. */
   let other = ''
   beforeEach(async () => {

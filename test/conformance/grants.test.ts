@@ -10,13 +10,13 @@ import { grantsOf } from '../databases/grants.ts'
 import { canRun, isPostgres, engine } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { codeOf, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 const onPostgres = testOn(['postgres'])
 const onMariadb = testOn(['mariadb'])
 
 describe.skipIf(!canRun)('a right that is missing', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   let database: string
   let worker: string
   beforeAll(async () => {

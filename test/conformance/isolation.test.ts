@@ -5,12 +5,12 @@ import { raw } from '@taskstream/task-sql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction, Session, Tasks } from '../subject.ts'
-import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 const levels = ['repeatable read', 'serializable'] as const
 
 describe.skipIf(!canRun).each(levels)('at %s', (level) => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   let session: Session
   beforeAll(async () => {
     session = await fixture.subject.session()

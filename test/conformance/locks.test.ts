@@ -5,10 +5,10 @@ import { raw } from '@taskstream/task-sql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
-import { codeOf, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('what is locked', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   let session: Session
   beforeAll(async () => {
     session = await fixture.subject.session()

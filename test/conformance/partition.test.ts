@@ -8,10 +8,10 @@ import { describe, expect } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { Session } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('partitions', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   const test = testOn(['postgres-partitioned'])
   const client = (session: Session): pg.Client => session.transaction as pg.Client
   const leaf = async (topic: string): Promise<unknown> => {

@@ -6,7 +6,7 @@ import type { Statement } from '@taskstream/task-sql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, isOracle, isPostgres, subjectName, engine } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
+import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 const nothing = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0, sequence: 'ahead' }
 const table = (name: string): Statement => raw(isPostgres ? `taskstream.${name}` : name)
@@ -32,7 +32,7 @@ const kinds: readonly { readonly kind: string; readonly options?: TopicOptions; 
 ]
 
 describe.skipIf(!canRun)('repair', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   beforeAll(async () => {
     await run(sql`create table saved_task as select ${columns} from ${task} where 1 = 0`)
   })

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
-import { useFixture } from '@taskstream/task-testing/suite'
+import { openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 /** Every function that a text calls by a name without a schema. */
 const called = /(?<![\w.])([a-z_][a-z_0-9]*)\(/g
@@ -27,7 +27,7 @@ const tempting: Readonly<Record<string, string>> = {
 }
 
 describe.skipIf(!canRun)("somebody else's schema, first in the search path", () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   let tasks: Tasks
   const texts = new Set<string>()
   const run = (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>

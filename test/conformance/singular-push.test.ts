@@ -4,12 +4,12 @@ import type { TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
-import { names, useFixture } from '@taskstream/task-testing/suite'
+import { names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 const singular = 'singular-by-identifier' as const
 
 describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
 
   /** The inputs of those that a poll looks at: what is not listed costs it nothing. */
   const listed = async (): Promise<unknown[]> => {

@@ -4,12 +4,12 @@ import type { HeldTask, Repair, TopicOptions } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { useFixture } from '@taskstream/task-testing/suite'
+import { openFixture, whileTested } from '@taskstream/task-testing/suite'
 
 const right = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0 }
 
 describe.skipIf(!canRun)('the turn of another task', () => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   const repair = (): Promise<Repair> => fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
   const inputs = async (): Promise<unknown[]> => (await fixture.poll(9)).map(({ input }) => input)
 

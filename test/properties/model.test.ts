@@ -25,7 +25,7 @@ const topics: readonly TopicOptions[] = [
 ]
 
 describe.skipIf(!canRun)(`any history of interleaved statements (${runs} of them, seed ${seed})`, () => {
-  test('is one that the model knows', { timeout: 240_000 }, async () => {
+  test('is one that the model knows', { timeout: 600_000 }, async () => {
     const clock = { now: Date.UTC(2026, 0, 1) }
     await using fixture = await openFixture(engine, () => new Date(clock.now))
     const count = fixture.subject.connections === 1 ? 1 : 3

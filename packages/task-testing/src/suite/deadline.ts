@@ -1,13 +1,13 @@
 /** A task that is past its deadline is filtered, and never handed out. */
 import { TaskDecision } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { codeOf, names, openFixture, whileTested } from './fixture.ts'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
 
 export const deadline: Part = part('a deadline', (engine) => {
   const clock = { now: Date.UTC(2026, 0, 1) }
-  const fixture = useFixture(engine, { clock: () => new Date(clock.now) })
+  const fixture = whileTested(() => openFixture(engine, () => new Date(clock.now)))
   const topics = [{}, { order: 'lifo' }, { order: 'priority' }, { condition: 'singular-by-identifier' }] as const
 
   test.each(topics)('that has passed filters the task instead of handing it out: %o', async (options) => {

@@ -14,11 +14,11 @@ import { raw, sql } from '@taskstream/task-sql'
 import { beforeEach, expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { codeOf, names, openFixture, whileTested } from './fixture.ts'
 
 export const looking: Part = part('looking closer', (engine) => {
   const clock = { now: Date.UTC(2026, 0, 1) }
-  const fixture = useFixture(engine, { clock: () => new Date(clock.now) })
+  const fixture = whileTested(() => openFixture(engine, () => new Date(clock.now)))
   beforeEach(async () => {
     clock.now += 86_400_000
     await fixture.nextTopic({ keyed: true })

@@ -2,12 +2,12 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { codeOf, names, openFixture, whileTested } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
 import type { Part } from './engine.ts'
 
 export const order: Part = part('the order of a topic', (engine) => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
 
   test('lifo: the latest first, in every batch, and what comes back takes its old place', async () => {
     await fixture.nextTopic({ order: 'lifo' })

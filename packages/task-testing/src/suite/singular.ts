@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollCondition, PollOrder, RecreatedTask, TopicOptions } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { codeOf, names, openFixture, whileTested } from './fixture.ts'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
 
@@ -16,7 +16,7 @@ const each: readonly Required<Pick<TopicOptions, 'order' | 'condition'>>[] = ord
 )
 
 export const singular: Part = part('a singular condition', (engine) => {
-  const fixture = useFixture(engine)
+  const fixture = whileTested(() => openFixture(engine))
   /** The transaction that a verb of a table below works in. */
   let tx: unknown
   const inputs = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier, input = '' }) => identifier + input)
