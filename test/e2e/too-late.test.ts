@@ -135,4 +135,37 @@ describe.skipIf(!canRun)('what comes too late', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 1, ready: 1 })
     expect(handled).toEqual(['a'])
   })
+
+  test('what a transaction brings when handlers have been asked to let go is not handled', async () => {
+    await fixture.push('a', 'b')
+    const asked = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const wrap = (tasks: Tasks): Tasks =>
+      ({
+        ...tasks,
+        poll: async (...args: Parameters<Tasks['poll']>) => {
+          const polled = await tasks.poll(...args)
+          if (args[2]?.hold === 'transaction') {
+            asked.resolve()
+            await gate.promise
+          }
+          return polled
+        },
+      }) as unknown as Tasks
+    const handled: string[] = []
+    const { clock, node } = fixture.clocked({}, wrap)
+    await using _node = node
+    const handler = eachTask(({ identifier }) => void handled.push(identifier))
+    const manager = node.process(fixture.topic, { mode: 'transactional', size: 1, concurrency: 1, handler })
+    await node.start()
+    await asked.promise
+    // Its grace is over, and its time to let go is not.
+    const stopped = manager.stop({ graceMs: 0, abortMs: 3_600_000 })
+    clock.advance(0)
+    for (let count = 0; count < 20; count++) await new Promise((resolve) => setImmediate(resolve))
+    gate.resolve()
+    expect(await stopped).toEqual({ finished: [], returned: [], abandoned: [] })
+    expect(await fixture.states()).toEqual({ succeeded: 1, ready: 1 })
+    expect(handled).toEqual(['a'])
+  })
 })

@@ -17,7 +17,8 @@ export class TransactionalBatch<Transaction> implements Batch {
   /** The end of a transaction that the handler does not let go of. */
   readonly #abandoned = Promise.withResolvers<never>()
   #run: Run<Transaction> | undefined
-  #isGivenUp = false
+  /** Why what it polls from now on is not to be handled. */
+  #over: TaskError | undefined
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
   /** What was rolled back, and whether it was for the handler. */
@@ -78,6 +79,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 
   abort(reason: TaskError): void {
+    this.#over ??= reason
     this.#run?.handling.abort(reason)
   }
 
@@ -89,7 +91,8 @@ export class TransactionalBatch<Transaction> implements Batch {
   giveUp(): void {
     const { topic } = this.#environment
     const message = `A handler of topic "${topic}" did not let go of its transaction: it is rolled back, and its connection closed`
-    this.#isGivenUp = true
+    const stopped = `Topic "${topic}" has stopped: what a poll under way brings is rolled back`
+    this.#over ??= new TaskError('SHUTDOWN', stopped, { topic })
     this.#run?.abandon()
     this.#abandoned.reject(new TaskError('TRANSACTION_ABANDONED', message, { topic }))
   }
@@ -106,11 +109,9 @@ export class TransactionalBatch<Transaction> implements Batch {
           const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
           // Given up meanwhile, it is handled elsewhere.
           await lift(() => {})
-          if (this.#isGivenUp && tasks.length > 0) {
+          if (this.#over && tasks.length > 0) {
             this.#polled.resolve([])
-            throw new TaskError('SHUTDOWN', `Topic "${topic}" has stopped: what a poll under way brings is rolled back`, {
-              topic,
-            })
+            throw this.#over
           }
           this.#run = last =
             tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
