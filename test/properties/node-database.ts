@@ -230,18 +230,24 @@ export class NodeDatabase {
         return result
       }
     const beats: Calling<unknown> = {
-      after: ({ party, askedMs, effects, tells }) => {
+      after: ({ party: { sentMs }, party, effects, tells }) => {
         effects.push(() => this.#beats.set(own.owner, ledger.clock.now().getTime()))
-        tells.push(() => (party.beatMs = Math.max(party.beatMs, askedMs)))
+        tells.push(() => {
+          const now = ledger.clock.monotonicMs()
+          if (party.answeredMs !== now) Object.assign(party, { answeredMs: now, earlierMs: party.beatMs })
+          party.beatMs = Math.max(party.beatMs, sentMs)
+        })
       },
     }
+    // An owner that is not known any more is registered anew: its lease counts from the beat that has found that out.
+    const sends: Calling<unknown> = { ...beats, before: ({ party, askedMs }) => void (party.sentMs = askedMs) }
     const isDead = (owner: string): boolean => (this.#beats.get(owner) ?? -Infinity) < ledger.clock.now().getTime() - leaseMs
     const isReleased = (sequence: number): boolean => ledger.rows.row(sequence).state === 'suspended'
     let predicted: number[] | undefined
     return {
       ...own,
       register: verb('register', beats),
-      heartbeat: verb('heartbeat', beats),
+      heartbeat: verb('heartbeat', sends),
       unregister: verb('unregister', { after: ({ effects }) => void effects.push(() => this.#beats.delete(own.owner)) }),
       poll: verb<HeldTask[]>('poll', {
         before: (store, [, options]) => {

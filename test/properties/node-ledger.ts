@@ -21,8 +21,12 @@ export interface Party {
   changes: number
   /** The stops of the topic since it was last started. */
   stops: { readonly atMs: number; readonly graceMs: number; readonly abortMs: number }[]
-  /** When the last beat that came through was sent. */
+  /** When the last beat was sent, and the last that came through. */
+  sentMs: number
   beatMs: number
+  /** When it was answered, and the last beat before that moment: in that moment the node may not know yet. */
+  answeredMs: number
+  earlierMs: number
   /** How often it has lost its lease. */
   losses: number
   /** How many of its transactions have gone wrong, and when the last did. */

@@ -108,6 +108,12 @@ export class NodeRows {
     return this.row(sequence).attempt > attempt
   }
 
+  /** Whether it was its last try. */
+  hasFailed({ sequence, attempt }: HeldTask): boolean {
+    const row = this.row(sequence)
+    return row.attempt === attempt && (row.state === 'failed' || row.state === 'expired')
+  }
+
   /** What a poll that nobody disturbs brings. Of what is late it is polled on until nothing is. */
   predict(size: number, nowMs: number): number[] {
     let rows = this.all

@@ -70,6 +70,8 @@ function wordsFor(ledger: Ledger, hold: Hold): readonly (keyof StopReport)[] {
     return !hold.answered && ledger.rows.isTakenAgain(hold.task) ? [word, 'abandoned'] : [word]
   }
   if (ledger.isOpen(hold)) return ['abandoned']
+  // Taken from an owner that counted as dead, with no try left: it is completed, by whoever it was.
+  if (!hold.inTransaction && ledger.rows.hasFailed(hold.task)) return ['finished', 'abandoned', 'returned']
   // Its transaction was rolled back; or it was taken from an owner that counted as dead, and is ready or somebody else's.
   return hold.inTransaction ? ['returned'] : ['abandoned', 'returned']
 }

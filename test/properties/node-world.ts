@@ -82,7 +82,10 @@ export class NodeWorld {
       hasStopped: false,
       changes: 0,
       stops: [],
+      sentMs: this.#clock.monotonicMs(),
       beatMs: this.#clock.monotonicMs(),
+      answeredMs: -Infinity,
+      earlierMs: -Infinity,
       losses: 0,
       troubles: 0,
       troubleMs: -Infinity,
@@ -120,7 +123,8 @@ export class NodeWorld {
       onStart: ({ tasks }) => ledger.begin(party, tasks),
       onStuck: ({ trace }) => void ((trace as NodeBatch).isStuck = true),
       onLeaseLost: () => {
-        const silentMs = this.#clock.monotonicMs() - party.beatMs
+        const now = this.#clock.monotonicMs()
+        const silentMs = now - (party.answeredMs === now ? party.earlierMs : party.beatMs)
         ledger.check(silentMs > leaseMs, () => `a lease is lost after ${silentMs} ms`)
         party.losses++
       },
