@@ -63,7 +63,8 @@ export class AtRest {
   #checkWaiting(parties: readonly Party[]): void {
     const { rows, clock, setting } = this.#ledger
     const now = clock.monotonicMs()
-    const open = rows.open(clock.now().getTime())
+    const locked = [...this.#ledger.open].filter(({ isLocked }) => isLocked).map(({ task }) => task.sequence)
+    const open = rows.open(clock.now().getTime(), new Set(locked))
     const waiting = parties
       .filter((party) => this.#isFree(party))
       .flatMap(({ index }) => open.map(({ sequence }) => `${sequence} for node ${index}`))

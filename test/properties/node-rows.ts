@@ -130,9 +130,12 @@ export class NodeRows {
     return held.toSorted((left, right) => this.#order(left, right)).map(({ sequence }) => sequence)
   }
 
-  /** What could be polled, or could be if what is due were released. */
-  open(nowMs: number): NodeRow[] {
-    const rows = this.all.map((row) => (isDelayed(row) && row.dueMs! <= nowMs ? { ...row, state: 'ready' as const } : row))
+  /** What could be polled, or could be if what is due were released. `locked`: held by transactions that are open. */
+  open(nowMs: number, locked: ReadonlySet<number> = new Set()): NodeRow[] {
+    const rows = this.all.map((row) => {
+      if (locked.has(row.sequence)) return { ...row, state: 'active' as const }
+      return isDelayed(row) && row.dueMs! <= nowMs ? { ...row, state: 'ready' as const } : row
+    })
     return this.#takeable(rows, Infinity)
   }
 
