@@ -1,4 +1,4 @@
-/** Persisted jobs that are asked to let go, and jobs that have an end. */
+/** Persisted jobs that are asked to let go, jobs that have an end, and those that run once. */
 import { once } from 'node:events'
 import { fixed, TaskNode } from '@taskstream/task-processor'
 import { calendar, PersistedJobs } from '@taskstream/task-scheduler'
@@ -84,6 +84,22 @@ describe.skipIf(!canRun)('a persisted job', () => {
     await expect.poll(() => fires.length).toBe(3)
     expect(fires.map((at) => at - from.getTime())).toEqual([0, 1_000, 2_000])
     await expect.poll(inJobs).toEqual(Array.from({ length: 3 }, () => ['succeeded', 1]))
+  })
+
+  test('that is to run once does so at its time, not before, and is over then', async () => {
+    const fires: Date[] = []
+    const { jobs } = await start({ work: ({ scheduledFor }: PersistedJobContext) => void fires.push(scheduledFor) })
+    const [first, at] = [later(1_000), later(2_000)]
+    await jobs.schedule('work', { id: 'first', intervalMs: day, start: first, maxCount: 1 })
+    expect(await jobs.scheduleOnce('work', at, { id: 'once' })).toMatchObject({ id: 'once', next: at })
+    // Whatever is scheduled has the scheduler look.
+    now = later(1_999)
+    await jobs.schedule('work', { id: 'far', timer: calendar('2199-12-31') })
+    await expect.poll(() => fires).toEqual([first])
+    now = at
+    await jobs.schedule('work', { id: 'farther', timer: calendar('2199-12-31') })
+    await expect.poll(async () => (await jobs.running()).map(({ id }) => id)).toEqual(['far', 'farther'])
+    await expect.poll(() => fires).toEqual([first, at])
   })
 
   test.each([

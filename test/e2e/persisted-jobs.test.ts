@@ -118,7 +118,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
       fail: ({ tries: count }: PersistedJobContext) => (tries.push(count), Promise.reject(new Error('once more'))),
     }
     const jobs = await start(failing, { retry: fixed({ tries: 3, afterMs: 1, jitter: 0 }) })
-    await jobs.scheduleOnce('fail', new Date(Date.now() + 2_000), { id: 'once' })
+    await jobs.schedule('fail', { id: 'seldom', intervalMs: 3_600_000, onError: 'log-and-terminate' })
     await expect.poll(() => logged.length).toBe(1)
     expect(tries).toEqual([1, 2, 3])
     await jobs.schedule('fail', { id: 'soon', intervalMs: 1, maxCount: 1, onError: 'log-and-terminate' })
