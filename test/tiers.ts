@@ -74,7 +74,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     longStress: 60,
     schedulerSeconds: 20,
     nodeSchedules: 400,
-    slowNodeSchedules: 60,
+    slowNodeSchedules: 20,
   },
 }
 
