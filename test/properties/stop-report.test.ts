@@ -148,6 +148,8 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     known.set(task.sequence, task)
     doubtful.delete(task.sequence)
   }
+  /** What a handler was called with. */
+  const handled = new Set<HeldTask>()
   const transactions: TransactionSource<AnyTransaction> = async (work) => {
     const store: Store = { begun: subject.writers > 1, writes: false, polled: [], locked: [], fault: 'none' }
     underWay.add(store)
@@ -165,7 +167,8 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
       return result
     } catch (error) {
       // Its transaction is over, whatever has become of it. The node hears of that in a moment.
-      if (!isStopping) for (const { sequence } of store.locked) doubtful.add(sequence)
+      // What a poll brings when handlers have been asked to let go is rolled back: it may be told of, and nobody was given it.
+      for (const task of store.locked) if (!isStopping || !handled.has(task)) doubtful.add(task.sequence)
       throw error
     } finally {
       underWay.delete(store)
@@ -206,6 +209,7 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     leaseMs: 60_000,
     maintenanceIntervalMs: 10_000,
     listener: {
+      onStart: ({ tasks }) => tasks.forEach((task) => handled.add(task)),
       onComplete: ({ completion }) => forget(completion.completed),
       onReturned: ({ tasks }) => forget(tasks),
       // Of what was lost before, or was refused to a handler, it is not known here whether it was still held.
