@@ -9,8 +9,6 @@ export interface Ran {
   /** Its name with those of what it stands in, without numbers that are drawn. */
   readonly name: string
   readonly state: 'passed' | 'failed' | 'skipped' | 'pending'
-  /** Why it was skipped. */
-  readonly note?: string
 }
 
 export type Cell =
@@ -21,7 +19,12 @@ export type Cell =
 
 export function matches(test: Ran, reference: string): boolean {
   const [file, part = ''] = reference.split('#')
-  return test.file === file && test.name.includes(part)
+  return test.file === file && test.name.includes(withoutDraws(part))
+}
+
+/** How many draws there were, and of which seed, says nothing of what was tried. */
+export function withoutDraws(name: string): string {
+  return name.replaceAll(/ \([^()]*seed[^()]*\)/g, '').replaceAll(/\d+/g, 'n')
 }
 
 /**
@@ -50,14 +53,6 @@ function missingOf(tests: readonly Ran[], engine: string, { anyOf, own }: Eviden
   if (own) return []
   return tried.flatMap((reference) => {
     const names = new Set(passedHere(reference).map(({ name }) => name))
-    return tests
-      .filter((test) => matches(test, reference) && !names.has(test.name))
-      .map(({ name }) => withReason(name, tests, engine))
+    return tests.filter((test) => matches(test, reference) && !names.has(test.name)).map(({ name }) => name)
   })
-}
-
-/** Where a test was skipped, it says why. */
-function withReason(name: string, tests: readonly Ran[], engine: string): string {
-  const note = tests.find((test) => test.engine === engine && test.name === name)?.note
-  return note === undefined ? name : `${name} (${note})`
 }

@@ -112,7 +112,7 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     tests: [
       'conformance/push#creates one task for an external id',
       'conformance/push#still finds an external id',
-      'conformance/external-id',
+      own('conformance/external-id'),
     ],
   },
   {

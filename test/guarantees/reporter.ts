@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node'
 import { engineNames, factsOf } from '../engines/registry.ts'
 import type { Ran } from './cells.ts'
-import { matches } from './cells.ts'
+import { matches, withoutDraws } from './cells.ts'
 import { evidenceOf } from './guarantee.ts'
 import { sections } from './guarantees.ts'
 import { requirements } from './requirements.ts'
@@ -56,8 +56,6 @@ export default class GuaranteesReporter implements Reporter {
 function ranOf(test: TestCase): Ran {
   const [path = ''] = test.module.moduleId.split('/test/').slice(-1)
   const file = path.replace(/\.test\.ts$/, '')
-  const result = test.result()
-  const note = result.state === 'skipped' ? result.note : undefined
   // The parts of the suite are known by their own files.
   const [part = '', ...rest] = test.fullName.split(' > ')
   const suite = file === 'conformance/suite'
@@ -65,14 +63,8 @@ function ranOf(test: TestCase): Ran {
     engine: test.project.name,
     file: suite ? `conformance/${part}` : file,
     name: withoutDraws(suite ? rest.join(' > ') : test.fullName),
-    state: result.state,
-    ...(note === undefined ? {} : { note }),
+    state: test.result().state,
   }
 }
 
 const keyOf = ({ file, name, engine }: Ran): string => `${file} ${name} ${engineNames.indexOf(engine as never)}`
-
-/** How many draws there were, and of which seed, says nothing of what was tried. */
-function withoutDraws(name: string): string {
-  return name.replaceAll(/ \([^()]*seed[^()]*\)/g, '').replaceAll(/\d+/g, 'n')
-}

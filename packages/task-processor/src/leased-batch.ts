@@ -215,8 +215,10 @@ export class LeasedBatch<Transaction> implements Batch {
 
   /** The handler holds on to what is not its any more: its tasks are decided without it. */
   async #takeFrom(reason: TaskError): Promise<void> {
+    // What was handed back is somebody else's by now.
+    const isBack = this.#taken
     this.#take()
-    if (!this.#decided) await this.#failAll(reason)
+    if (!this.#decided && !isBack) await this.#failAll(reason)
     this.#stuck.resolve()
   }
 
