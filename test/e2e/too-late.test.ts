@@ -100,8 +100,8 @@ describe.skipIf(!canRun)('what comes too late', () => {
     expect(completions).toBe(2)
   })
 
-  test('what a transaction brings when its topic has stopped is not handled', async () => {
-    await fixture.push('a', 'b')
+  /** A node in transactional mode whose polls wait at a gate with what they have brought. */
+  const withGatedPolls = () => {
     const asked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const wrap = (tasks: Tasks): Tasks =>
@@ -118,9 +118,15 @@ describe.skipIf(!canRun)('what comes too late', () => {
       }) as unknown as Tasks
     const handled: string[] = []
     const { clock, node } = fixture.clocked({}, wrap)
-    await using _node = node
     const handler = eachTask(({ identifier }) => void handled.push(identifier))
     const manager = node.process(fixture.topic, { mode: 'transactional', size: 1, concurrency: 1, handler })
+    return { asked, gate, handled, clock, node, manager }
+  }
+
+  test('what a transaction brings when its topic has stopped is not handled', async () => {
+    await fixture.push('a', 'b')
+    const { asked, gate, handled, clock, node, manager } = withGatedPolls()
+    await using _node = node
     await node.start()
     await asked.promise
     let isOver = false
@@ -138,25 +144,8 @@ describe.skipIf(!canRun)('what comes too late', () => {
 
   test('what a transaction brings when handlers have been asked to let go is not handled', async () => {
     await fixture.push('a', 'b')
-    const asked = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    const wrap = (tasks: Tasks): Tasks =>
-      ({
-        ...tasks,
-        poll: async (...args: Parameters<Tasks['poll']>) => {
-          const polled = await tasks.poll(...args)
-          if (args[2]?.hold === 'transaction') {
-            asked.resolve()
-            await gate.promise
-          }
-          return polled
-        },
-      }) as unknown as Tasks
-    const handled: string[] = []
-    const { clock, node } = fixture.clocked({}, wrap)
+    const { asked, gate, handled, clock, node, manager } = withGatedPolls()
     await using _node = node
-    const handler = eachTask(({ identifier }) => void handled.push(identifier))
-    const manager = node.process(fixture.topic, { mode: 'transactional', size: 1, concurrency: 1, handler })
     await node.start()
     await asked.promise
     // Its grace is over, and its time to let go is not.
