@@ -1,6 +1,6 @@
 import oracledb from 'oracledb'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromOracledb, oracle, oracledbTransactions } from '@taskstream/task-sql/oracle'
+import { fromOracledb, oracle, oracledbTransactions } from '@taskstream/task-sql/oracledb'
 
 const { ORACLE_USER: user = '', ORACLE_PASSWORD: password = '', ORACLE_CONNECT: connectString = '' } = process.env
 const transactions = oracledbTransactions(await oracledb.createPool({ user, password, connectString, stmtCacheSize: 100 }))

@@ -1,6 +1,6 @@
 /** One process of taskstream that works a backlog off with a handler that does nothing. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type { Connection } from './database.ts'
 import { topic } from './database.ts'
 import { poolOf } from './peers.ts'

@@ -1,8 +1,8 @@
 /** taskstream itself, as its users have it: pushes through the repository, drains through a TaskNode in leased mode. */
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
-import type { PgClient } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
+import type { PgClient } from '@taskstream/task-sql/pg'
 import type { Connection } from './database.ts'
 import { connect, topic, withDatabase } from './database.ts'
 import { input } from './drain.ts'

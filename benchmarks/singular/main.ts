@@ -11,7 +11,7 @@ import type { Execution, HeldTask, TopicOptions, TransactionSource } from '@task
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
-import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import Table from 'cli-table3'
 import pg from 'pg'
 import { startPostgres } from '../../test/databases/postgres-server.ts'

@@ -1,6 +1,6 @@
 /** What a poll of a hundred tasks costs at a long backlog, beside one at a short one. */
 import { TaskDecision } from '@taskstream/task-api'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type { Connection } from '../hot-path/database.ts'
 import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'

@@ -1,5 +1,5 @@
 /** Pushes one by one on so many connections, each in a transaction of its own, which nobody shares. */
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'

@@ -1,6 +1,6 @@
 /** A drain of which a tenth fails at its first try and is to be tried again at once, until all have succeeded. */
 import { eachTask, fixed, TaskNode } from '@taskstream/task-processor'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import { topic } from '../hot-path/database.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'
 import { repository } from '../hot-path/product.ts'

@@ -1,5 +1,5 @@
 /** Backlogs by the million, of one task that was pushed. */
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type { Connection } from '../hot-path/database.ts'
 import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'

@@ -4,7 +4,7 @@
  * time, by a process each.
  */
 import { TaskDecision } from '@taskstream/task-api'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type { Connection } from '../hot-path/database.ts'
 import { topic } from '../hot-path/database.ts'
 import { input } from '../hot-path/drain.ts'

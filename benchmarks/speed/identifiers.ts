@@ -1,5 +1,5 @@
 /** Topics of which one task of an identifier is worked on at a time: drains with few and many identifiers, and a poll that finds all blocked. */
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type pg from 'pg'
 import type { Connection } from '../hot-path/database.ts'
 import { topic } from '../hot-path/database.ts'

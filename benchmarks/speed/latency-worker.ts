@@ -1,6 +1,6 @@
 /** A process that waits to be pushed to, with one subject. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
-import { pgListener, pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgListener, pgTransactions } from '@taskstream/task-sql/pg'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'

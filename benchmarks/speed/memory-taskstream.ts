@@ -1,7 +1,7 @@
 /** The drain of taskstream, leased, for a process that loads nothing else. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { topic } from '../hot-path/database.ts'
 import type { DrainBacklog } from './memory-worker.ts'

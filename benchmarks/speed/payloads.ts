@@ -1,6 +1,6 @@
 /** Pushing in batches and draining with payloads of a size; random text, as a server would otherwise compress it to nothing. */
 import { randomBytes } from 'node:crypto'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import type { Connection } from '../hot-path/database.ts'
 import { connect, topic } from '../hot-path/database.ts'
 import { openBoss, poolOf } from '../hot-path/peers.ts'

@@ -1,6 +1,6 @@
 /** Pushing: one task in the caller's transaction, ten producers without one, a thousand at a time. */
 import { Submitter } from '@taskstream/task-processor'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import { Logger, makeWorkerUtils } from 'graphile-worker'
 import type { WorkerUtils } from 'graphile-worker'
 import type pg from 'pg'

@@ -9,7 +9,7 @@ import {
   sqliteListener,
   sqliteTransactions,
 } from '@taskstream/task-sql/better-sqlite3'
-import { fromPg, pgListener, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, pgListener, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 
 /** Where tasks and the audit live: a SQLite file, or a PostgreSQL server and a schema of our own in it. Survives the way to a worker. */

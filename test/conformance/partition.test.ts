@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOverview } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import { detachPartition } from '@taskstream/task-sql/postgres'
+import { detachPartition } from '@taskstream/task-sql/pg'
 import type pg from 'pg'
 import { describe, expect } from 'vitest'
 import { canRun, engine } from '../subject.ts'

@@ -2,7 +2,7 @@
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
-import { fromPg, pgTransactions } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun, subjectName, engine } from '../subject.ts'

@@ -1,6 +1,6 @@
 /** A topic in which one task follows the other is polled by less: what a poll before has learned is taken to be so, where it is. */
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
-import { fromPg, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, subjectName, engine } from '../subject.ts'
 import type { Session, Tasks } from '../subject.ts'

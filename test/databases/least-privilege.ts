@@ -1,7 +1,7 @@
 /** A database whose tables belong to an owner, and whose suite works as somebody who has only what docs/guides/grants.md grants. */
 import type { Statement } from '@taskstream/task-sql'
-import { fromMysql2 } from '@taskstream/task-sql/mysql'
-import { fromPg } from '@taskstream/task-sql/postgres'
+import { fromMysql2 } from '@taskstream/task-sql/mysql2'
+import { fromPg } from '@taskstream/task-sql/pg'
 import type { Row } from '@taskstream/task-sql'
 import { createConnection } from 'mysql2/promise'
 import type { Connection } from 'mysql2/promise'

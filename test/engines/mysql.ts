@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
-import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql2'
 import type { AnyTransaction } from '@taskstream/task-testing/suite'
 import { createConnection, createPool } from 'mysql2/promise'
 import type { Connection, PoolConnection } from 'mysql2/promise'

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
-import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import type { AnyTransaction } from '@taskstream/task-testing/suite'
 import pg from 'pg'
 import { asPostgresAdministrator, createPostgresUsers, isWorker } from '../databases/least-privilege.ts'

@@ -5,7 +5,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding, PushedTask, TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import * as fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

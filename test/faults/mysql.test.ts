@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TransactionSource } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
-import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/mysql2'
 import { createPool } from 'mysql2/promise'
 import type { Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

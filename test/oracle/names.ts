@@ -2,7 +2,7 @@
  * What every name in a statement stands for: columns of our tables as the migration makes them, of what JSON_TABLE and subqueries return. Catches
  * what the grammar cannot: ORA-00904 (no such column), ORA-00918 (of two tables), ORA-00942 (no such table).
  */
-import { oracle } from '@taskstream/task-sql/oracle'
+import { oracle } from '@taskstream/task-sql/oracledb'
 import { is, tokensOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 

@@ -1,7 +1,7 @@
 /** Every way through the verbs of periodic tasks. */
 import { allPeriodicTasks, firing, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTasks } from '@taskstream/task-scheduler'
-import type { OracledbConnection } from '@taskstream/task-sql/oracle'
+import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import type { Scene } from './recording.ts'
 import type { Scenario } from './scenarios.ts'
 

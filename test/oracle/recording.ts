@@ -2,7 +2,7 @@
  * A connection as `oracledb` has them, which writes down what it is given and answers something plausible. It stands for no database and
  * proves nothing about one: it is there so that each verb goes on to its last statement.
  */
-import type { OracledbConnection } from '@taskstream/task-sql/oracle'
+import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import { blocksOf, is, tokensOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 

@@ -2,7 +2,7 @@
 import { TaskDecision, pollConditions, pollOrders } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskFilter, TaskState, TransactionSource } from '@taskstream/task-api'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
-import type { OracledbConnection } from '@taskstream/task-sql/oracle'
+import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import { periodicScenarios } from './periodic-scenarios.ts'
 import type { Scene } from './recording.ts'
 

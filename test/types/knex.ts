@@ -12,7 +12,7 @@ import {
   postgres,
   sqlite,
 } from '@taskstream/task-sql/knex'
-import { mariadb } from '@taskstream/task-sql/mysql'
+import { mariadb } from '@taskstream/task-sql/mysql2'
 import type { Knex } from 'knex'
 
 declare const db: Knex

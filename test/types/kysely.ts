@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { mariadb } from '@taskstream/task-sql/mysql'
+import { mariadb } from '@taskstream/task-sql/mysql2'
 import {
   fromKysely,
   fromKyselyMysql,

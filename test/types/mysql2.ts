@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/mysql'
+import { fromMysql2, mariadb, mysql2Transactions } from '@taskstream/task-sql/mysql2'
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise'
 
 interface Invoice extends RowDataPacket {

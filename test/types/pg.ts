@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/postgres'
+import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import type pg from 'pg'
 
 declare const pool: pg.Pool

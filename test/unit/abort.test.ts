@@ -1,7 +1,7 @@
 /** A transaction learns that it is given up through its signal, and pays for one only when it asks. */
 import { getEventListeners } from 'node:events'
 import { abortedBy, abortOf, LazyAbortController } from '@taskstream/task-api'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import { describe, expect, it } from 'vitest'
 
 const why = new Error('nobody waits any more')

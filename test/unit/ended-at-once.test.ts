@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 

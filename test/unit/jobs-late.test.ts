@@ -4,7 +4,7 @@ import type { JobLatePolicy } from '@taskstream/task-scheduler'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fire } from '../../packages/task-scheduler/src/periodic/firing.ts'
-import { misfireOf } from '../../packages/task-scheduler/src/persisted-jobs/late-policy.ts'
+import { misfireOf } from '../../packages/task-scheduler/src/persisted-clock-jobs/late-policy.ts'
 import { at, jobFixture } from '../jobs.ts'
 
 describe('a fire that is late', () => {

@@ -25,9 +25,9 @@ import {
   typedTasks,
 } from '@taskstream/task-scheduler'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { mariadb } from '@taskstream/task-sql/mysql'
-import { oracle } from '@taskstream/task-sql/oracle'
-import { postgres } from '@taskstream/task-sql/postgres'
+import { mariadb } from '@taskstream/task-sql/mysql2'
+import { oracle } from '@taskstream/task-sql/oracledb'
+import { postgres } from '@taskstream/task-sql/pg'
 import { testTasks } from '@taskstream/task-testing'
 import { describe, expect, test } from 'vitest'
 

@@ -1,8 +1,8 @@
 /** What is ours between the dialect and `oracledb`: how errors are named, and what a transaction source does when something fails. */
 import { TaskError } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
-import { fromOracledb, oracle, oracledbTransactions } from '@taskstream/task-sql/oracle'
-import type { OracledbPoolConnection } from '@taskstream/task-sql/oracle'
+import { fromOracledb, oracle, oracledbTransactions } from '@taskstream/task-sql/oracledb'
+import type { OracledbPoolConnection } from '@taskstream/task-sql/oracledb'
 import oracledb from 'oracledb'
 import { expect, test } from 'vitest'
 import { freePort } from '../databases/throw-away.ts'

@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromOracledb, oracle } from '@taskstream/task-sql/oracle'
+import { fromOracledb, oracle } from '@taskstream/task-sql/oracledb'
 import oracledb from 'oracledb'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { grantsOf } from '../databases/grants.ts'

@@ -2,9 +2,9 @@
 import { isPassing, TaskDecision, TaskError, taskErrorCodes, taskLimits } from '@taskstream/task-api'
 import type { Shortage, TaskErrorCode } from '@taskstream/task-api'
 import { sqlite } from '@taskstream/task-sql/better-sqlite3'
-import { mariadb } from '@taskstream/task-sql/mysql'
-import { oracle } from '@taskstream/task-sql/oracle'
-import { postgres } from '@taskstream/task-sql/postgres'
+import { mariadb } from '@taskstream/task-sql/mysql2'
+import { oracle } from '@taskstream/task-sql/oracledb'
+import { postgres } from '@taskstream/task-sql/pg'
 import { expect, test } from 'vitest'
 
 interface DriversError {

@@ -1,7 +1,7 @@
 /** Times of a topic that nobody has given, and what is said of those that do not fit together. */
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { expect, test } from 'vitest'
-import { checkProcessOptions } from '../../packages/task-processor/src/process-options.ts'
+import { checkProcessOptions } from '../../packages/task-processor/src/worker/process-options.ts'
 
 type Given = Omit<ProcessOptions<never>, 'handler'>
 const processing = (given: Given, leaseMs: number): ReturnType<typeof checkProcessOptions> =>

@@ -4,8 +4,8 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { testTasks } from '@taskstream/task-testing'
 import { expect, test } from 'vitest'
-import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
-import { SharedCompletions } from '../../packages/task-processor/src/shared-completions.ts'
+import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
+import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 
 test('what is completed together is completed in the context of whoever made the topic run, and each caller goes on in its own', async () => {
   await using tasks = await testTasks({ topics: ['mail'] })

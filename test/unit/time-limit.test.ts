@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TaskError } from '@taskstream/task-api'
 import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { describe, expect, it } from 'vitest'
-import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
+import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
 
 const never = new Promise<never>(() => {})
 const statementTimeoutMs = 100

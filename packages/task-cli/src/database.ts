@@ -52,7 +52,7 @@ export async function connect(
 }
 
 async function openPostgres(url: string, schema: string | undefined): Promise<Database> {
-  const { fromPg, pgTransactions, postgres } = await import('@taskstream/task-sql/postgres')
+  const { fromPg, pgTransactions, postgres } = await import('@taskstream/task-sql/pg')
   // The driver is the user's, and its types are not ours: only what the repository asks for is used.
   const name: string = 'pg'
   const { default: pg } = (await import(name).catch((cause: unknown) => {
@@ -76,7 +76,7 @@ async function openPostgres(url: string, schema: string | undefined): Promise<Da
 }
 
 async function openMysql(url: string): Promise<Database> {
-  const { fromMysql2, mariadb, mysql, mysql2Transactions } = await import('@taskstream/task-sql/mysql')
+  const { fromMysql2, mariadb, mysql, mysql2Transactions } = await import('@taskstream/task-sql/mysql2')
   const name: string = 'mysql2/promise'
   const { createPool } = (await import(name).catch((cause: unknown) => {
     throw new TaskError(

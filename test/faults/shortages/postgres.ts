@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
-import { pgTransactions } from '@taskstream/task-sql/postgres'
+import { pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { AnyTransaction, Subject } from '../../subject.ts'

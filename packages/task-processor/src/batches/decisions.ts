@@ -1,0 +1,68 @@
+import { carriedDecision, invalid, isTaskError, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { RetryPolicy } from '../core/retry-policy.ts'
+import type { Decisions } from '../core/task-handler.ts'
+
+/**
+ * Decisions for exactly these tasks: a missing one is a failure, and one for another task an error.
+ *
+ * @throws TaskError ARGUMENT_INVALID, TASK_UNKNOWN
+ */
+export function complement(tasks: readonly HeldTask[], decisions: Decisions): Decisions {
+  checkDecisions(tasks, decisions)
+  if (decisions.size === tasks.length) return decisions
+  const missing = TaskDecision.failure('The handler returned no decision for this task')
+  return new Map(tasks.map((task) => [task, decisions.get(task) ?? missing]))
+}
+
+/** What a handler is told that returns nothing, and has neither completed its batch nor been asked to let go of it. */
+export function decisionsMissing(topic: string): TaskError {
+  return new TaskError(
+    'DECISIONS_MISSING',
+    `The handler of topic "${topic}" returned nothing: return a Map of its tasks to decisions, or call context.complete; a handler of single tasks is wrapped in eachTask`,
+    { topic },
+  )
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless it is a map of decisions, TASK_UNKNOWN if one is of another task */
+export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions): void {
+  if (!(decisions instanceof Map))
+    throw new TaskError('ARGUMENT_INVALID', 'A handler must return a Map of its tasks to decisions', { decisions })
+  let known = 0
+  for (const task of tasks) {
+    if (!decisions.has(task)) continue
+    known++
+    if (!(decisions.get(task) instanceof TaskDecision))
+      throw invalid(`decision of ${taskToString(task)}`, decisions.get(task), 'must be a TaskDecision')
+  }
+  if (known === decisions.size) return
+  const unknown = [...decisions.keys()].find((task) => !tasks.includes(task))
+  const what = unknown ? taskToString(unknown) : 'a task'
+  throw new TaskError('TASK_UNKNOWN', `There is a decision for ${what}, which is not of the batch`, { task: unknown })
+}
+
+/** What an error means for a task, under a retry policy: it has no word in what was decided, nor where it throws itself. */
+export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
+  const carried = carriedDecision(error)
+  if (carried) return carried
+  try {
+    const afterMs = retry?.(task, error)
+    const decision = afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
+    if (isTimeout(error)) return decision.because('timeout')
+    // What would have been tried again, had it been the first time, has no tries left.
+    const isExhausted = afterMs === undefined && task.tries > 1 && retry?.({ ...task, tries: 1 }, error) !== undefined
+    return isExhausted ? decision.because('tries') : decision
+  } catch (policyError) {
+    return TaskDecision.failure(error).include(policyError)
+  }
+}
+
+/** What was aborted says by its cause why. */
+function isTimeout(error: unknown): boolean {
+  const seen = new Set<unknown>()
+  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+    if (isTaskError(one, 'TASK_TIMEOUT')) return true
+    seen.add(one)
+  }
+  return false
+}

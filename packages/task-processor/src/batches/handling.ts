@@ -1,0 +1,134 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { tracingChannel } from 'node:diagnostics_channel'
+import { TaskError } from '@taskstream/task-api'
+import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { BatchEnvironment } from './batch.ts'
+import { failed } from './decisions.ts'
+import type { BatchEvent } from '../core/listener.ts'
+import type { Decisions, HandlerContext } from '../core/task-handler.ts'
+
+/** Spans around handlers, for who subscribes: the messages are the events of `onStart`. */
+const channels = tracingChannel('taskstream:handle')
+
+/** One call of a handler: its context, its time, and what is told of it. */
+export class Handling<Transaction> {
+  readonly #environment: BatchEnvironment<Transaction>
+  #controller: AbortController | undefined
+  #aborted: TaskError | undefined
+  readonly #tasks: readonly HeldTask[]
+  readonly #startedMs: number
+  #trace: unknown
+  #at: HeldTask | undefined
+
+  constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[]) {
+    this.#environment = environment
+    this.#tasks = tasks
+    this.#startedMs = environment.clock.monotonicMs()
+  }
+
+  get event(): BatchEvent & { readonly at?: HeldTask } {
+    const event = { topic: this.#environment.topic, tasks: this.#tasks, trace: this.#trace }
+    return this.#at ? { ...event, at: this.#at } : event
+  }
+
+  /** What the handler was asked to let go for, if it was. */
+  get aborted(): TaskError | undefined {
+    return this.#aborted
+  }
+
+  /** Made when it is asked for: most handlers are done before anybody could. */
+  get #signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    this.#controller = new AbortController()
+    if (this.#aborted) this.#controller.abort(this.#aborted)
+    return this.#controller.signal
+  }
+
+  abort(reason: TaskError): void {
+    this.#aborted ??= reason
+    this.#controller?.abort(this.#aborted)
+  }
+
+  /**
+   * Calls the handler. When its time is up it is asked to let go, and `onStuck` is called when it does not.
+   *
+   * @param complete what the handler's context does for it
+   */
+  async run(complete: HandlerContext<Transaction>['complete'], onStuck: (reason: TaskError) => void): Promise<Decisions | void> {
+    const { listener, handler } = this.#environment
+    this.#trace = listener.onStart({ topic: this.#environment.topic, tasks: this.#tasks })
+    const unwatch = this.#watch(onStuck)
+    const context = this.#context(complete)
+    try {
+      let outcome
+      try {
+        // What a handler enters by `enterWith` is left with it: the loop that has called it calls others.
+        outcome = AsyncLocalStorage.snapshot()(() =>
+          // With nobody who subscribes the handler is simply called.
+          channels.hasSubscribers
+            ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
+            : handler(this.#tasks, context),
+        )
+      } finally {
+        listener.onDispatched(this.event)
+      }
+      return await outcome
+    } finally {
+      unwatch()
+    }
+  }
+
+  #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {
+    const { topic, retry, wake, clock, listener } = this.#environment
+    const signal = (): AbortSignal => this.#signal
+    const aborted = (): TaskError | undefined => this.#aborted
+    return {
+      topic,
+      clock,
+      get signal() {
+        return signal()
+      },
+      get aborted() {
+        return aborted()
+      },
+      complete,
+      failed: (task, error) => failed(task, error, retry),
+      at: (task) => void (this.#at = task),
+      stuck: (at, heldMs) => listener.onStuck({ ...this.event, at, heldMs }),
+      wake,
+    }
+  }
+
+  #watch(onStuck: (reason: TaskError) => void): () => void {
+    const { clock, timeoutMs, abortMs, topic, listener } = this.#environment
+    if (timeoutMs === undefined) return () => {}
+    let cancel = clock.after(timeoutMs, () => {
+      const reason = new TaskError('TASK_TIMEOUT', `The handler of topic "${topic}" took longer than ${timeoutMs} ms`, {
+        timeoutMs,
+        topic,
+      })
+      this.abort(reason)
+      cancel = clock.after(abortMs, () => {
+        listener.onStuck({ ...this.event, heldMs: clock.monotonicMs() - this.#startedMs })
+        onStuck(reason)
+      })
+    })
+    return () => cancel()
+  }
+}
+
+/** What a handler may do at most once. */
+export function completedAlready(topic: string): TaskError {
+  return new TaskError('LIFECYCLE', `A batch of topic "${topic}" was completed already`, { topic })
+}
+
+/** What is committed, told to the listener. */
+export function tellCompleted<Transaction>(
+  { listener }: BatchEnvironment<Transaction>,
+  event: BatchEvent,
+  completion: Completion,
+  decisions: Decisions,
+): void {
+  listener.onComplete({ ...event, completion, decisions })
+  if (completion.lost.length > 0) listener.onLost({ ...event, tasks: completion.lost })
+}

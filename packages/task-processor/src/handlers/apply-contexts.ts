@@ -1,0 +1,69 @@
+import { invalid, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import type { TaskSupplement } from '@taskstream/task-api'
+import type { Decisions } from '../core/task-handler.ts'
+import type { ContextBatch, TaskCommit, TaskContext, TaskContextFactory } from './task-context.ts'
+
+/** A context at work on a batch, and what to call it. */
+export interface OpenContext<Transaction> {
+  readonly name: string
+  readonly context: TaskContext<Transaction>
+}
+
+/** What a context is called in messages and in the flowchart. */
+export function nameOf({ name }: { readonly name?: string }, index: number): string {
+  return name ?? `contexts[${index}]`
+}
+
+/** Makes contexts ready for a batch. @throws what a factory throws */
+export function openContexts<Transaction>(
+  contexts: readonly (TaskContext<Transaction> | TaskContextFactory<Transaction>)[],
+  batch: ContextBatch,
+): OpenContext<Transaction>[] {
+  return contexts.map((context, index) => ({
+    name: nameOf(context, index),
+    context: 'open' in context ? context.open(batch) : context,
+  }))
+}
+
+/**
+ * Lets each context do its part in `transaction`, one after the other: each is given what those before it have decided.
+ *
+ * @throws what a context throws; TaskError TASK_UNKNOWN if one decided of a task that it was not given
+ */
+export async function applyContexts<Transaction>(
+  contexts: readonly OpenContext<Transaction>[],
+  transaction: Transaction,
+  decisions: Decisions,
+  supplement: TaskSupplement,
+): Promise<Decisions> {
+  let merged = decisions
+  for (const { name, context } of contexts) {
+    const added = await context.apply?.(transaction, merged, supplement)
+    if (added !== undefined) merged = include(merged, added, name)
+  }
+  return merged
+}
+
+/**
+ * Tells every context of the commit.
+ *
+ * @throws what one of them throws, when all have ended; an AggregateError of several
+ */
+export async function afterTransaction(contexts: readonly OpenContext<never>[], commit: TaskCommit): Promise<void> {
+  const ended = await Promise.allSettled(contexts.map(async ({ context }) => context.afterTransaction?.(commit)))
+  const errors = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} contexts failed after the transaction was committed`)
+  if (errors.length === 1) throw errors[0]
+}
+
+function include(decisions: Decisions, added: Decisions, name: string): Decisions {
+  if (!(added instanceof Map)) throw invalid(`context "${name}"`, added, 'must return a Map of tasks to decisions, or nothing')
+  for (const task of added.keys()) {
+    if (!decisions.has(task)) {
+      const message = `Context "${name}" decided of ${taskToString(task)}, which it was not given`
+      throw new TaskError('TASK_UNKNOWN', message, { task, context: name })
+    }
+  }
+  const missing = TaskDecision.failure(`Context "${name}" returned no decision for this task`)
+  return new Map([...decisions].map(([task, decision]) => [task, decision.merge(added.get(task) ?? missing)]))
+}

@@ -1,0 +1,127 @@
+import {
+  checkInteger,
+  checkNames,
+  invalid,
+  isTaskError,
+  optionNames,
+  TaskDecision,
+  TaskError,
+  taskToString,
+} from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import pLimit from 'p-limit'
+import type { BatchHandler, HandlerContext } from '../core/task-handler.ts'
+
+/** Handles one task. Nothing returned is a success; what is thrown, or returned instead of a decision, is the task's alone. */
+export type SingleHandler<Transaction> = (
+  task: HeldTask,
+  context: HandlerContext<Transaction>,
+) => TaskDecision | void | Promise<TaskDecision | void>
+
+export interface EachTaskOptions {
+  /** Tasks of a batch that are handled at a time, 1 to 1000. Default 1: strictly one after the other, in their order. */
+  readonly concurrency?: number
+  /** How long one task may take, in milliseconds, 1 to one day; then its signal is aborted with TASK_TIMEOUT. Default: for ever. */
+  readonly timeoutMs?: number
+  /** How long a task may go on once its time is up, in milliseconds, 0 to one day, before it is decided without it. Default 2 000. */
+  readonly abortMs?: number
+}
+
+const names = optionNames<EachTaskOptions>('eachTask', { concurrency: true, timeoutMs: true, abortMs: true })
+
+const success = TaskDecision.success()
+
+/**
+ * A handler of single tasks.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * handler: eachTask(async (task, { signal }) => { await send(task.input, { signal }) }, { concurrency: 10, timeoutMs: 30_000 })
+ */
+export function eachTask<Transaction>(
+  handle: SingleHandler<Transaction>,
+  options: EachTaskOptions = {},
+): BatchHandler<Transaction> {
+  checkNames(names, options)
+  const { concurrency = 1, timeoutMs, abortMs = 2_000 } = options
+  checkInteger('concurrency', concurrency, 1, 1_000)
+  if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
+  checkInteger('abortMs', abortMs, 0, 86_400_000)
+  const handleOne = timeoutMs === undefined ? handle : timed(handle, timeoutMs, abortMs)
+
+  /** Decides of one task, or leaves it undecided: of a batch that was aborted it is handed back. A promise only if one is waited for. */
+  const decide = (
+    task: HeldTask,
+    context: HandlerContext<Transaction>,
+    decisions: Map<HeldTask, TaskDecision>,
+  ): void | Promise<void> => {
+    if (context.aborted) return undefined
+    const refuse = (error: unknown): void => {
+      // What it throws because it was asked to let go is no failure of the task, unless it was asked because it took too long.
+      if (!context.aborted || isTaskError(context.aborted, 'TASK_TIMEOUT')) decisions.set(task, context.failed(task, error))
+    }
+    const accept = (decision: TaskDecision | void): void => {
+      const decided: unknown = decision ?? success
+      if (!(decided instanceof TaskDecision))
+        throw invalid(`decision of ${taskToString(task)}`, decided, 'must be a TaskDecision, or nothing')
+      decisions.set(task, decided)
+    }
+    context.at(task)
+    try {
+      const outcome = handleOne(task, context)
+      if (isThenable(outcome)) return Promise.resolve(outcome).then(accept).catch(refuse)
+      accept(outcome)
+    } catch (error) {
+      refuse(error)
+    }
+    return undefined
+  }
+
+  return async (batch, context) => {
+    const decisions = new Map<HeldTask, TaskDecision>()
+    if (concurrency > 1) await pLimit(concurrency).map(batch, (task) => decide(task, context, decisions))
+    else {
+      for (const task of batch) {
+        const pending = decide(task, context, decisions)
+        // A batch of a thousand synchronous tasks is one turn.
+        if (pending) await pending
+      }
+    }
+    return decisions
+  }
+}
+
+/** Asks each task's handler to let go when its time is up, and does not wait for one that goes on. */
+function timed<Transaction>(handle: SingleHandler<Transaction>, timeoutMs: number, abortMs: number): SingleHandler<Transaction> {
+  return async (task, context) => {
+    const { clock, signal } = context
+    const own = new AbortController()
+    const givenUp = Promise.withResolvers<never>()
+    const late = new TaskError('TASK_TIMEOUT', `${taskToString(task)} took longer than ${timeoutMs} ms`, { timeoutMs, task })
+    let cancel = clock.after(timeoutMs, () => {
+      own.abort(late)
+      cancel = clock.after(abortMs, () => {
+        context.stuck(task, timeoutMs + abortMs)
+        givenUp.reject(late)
+      })
+    })
+    try {
+      const handled = handle(task, {
+        ...context,
+        signal: AbortSignal.any([signal, own.signal]),
+        get aborted() {
+          return context.aborted ?? (own.signal.aborted ? late : undefined)
+        },
+      })
+      return await Promise.race([handled, givenUp.promise])
+    } catch (error) {
+      throw own.signal.aborted ? late : error
+    } finally {
+      cancel()
+    }
+  }
+}
+
+function isThenable<Result>(outcome: Result | PromiseLike<Result>): outcome is PromiseLike<Result> {
+  return typeof (outcome as Partial<PromiseLike<Result>> | undefined)?.then === 'function'
+}

@@ -1,0 +1,83 @@
+import { isPassing, isTaskError } from '@taskstream/task-api'
+import type { Execution, TaskRepository } from '@taskstream/task-api'
+import { every } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Dispatcher } from '../core/dispatcher.ts'
+import { Lease } from './lease.ts'
+import type { Beating, LeaseOptions } from './lease.ts'
+import { Condition } from '../core/listener.ts'
+
+export interface HeartbeatOptions<Transaction> extends Omit<LeaseOptions, 'now'> {
+  readonly repository: TaskRepository<Transaction, Execution>
+  readonly dispatcher: Dispatcher<Transaction>
+  readonly clock: Clock
+  readonly intervalMs: number
+  /** How long the database may take for a step of a beat. */
+  readonly statementTimeoutMs: number
+}
+
+/** One beat for all that an owner holds, from the event loop that its handlers run on. */
+export class Heartbeat<Transaction> implements Beating {
+  readonly #options: HeartbeatOptions<Transaction>
+  readonly #lease: Lease
+  readonly #condition: Condition
+  #end: (() => void) | undefined
+  #beating: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(options: HeartbeatOptions<Transaction>) {
+    this.#options = options
+    this.#lease = new Lease({ ...options, now: () => options.clock.monotonicMs() })
+    this.#condition = new Condition(options.listener, 'heartbeat')
+  }
+
+  get holds(): boolean {
+    return this.#lease.holds
+  }
+
+  async start(registeredMs: number): Promise<void> {
+    const { clock, intervalMs } = this.#options
+    this.#isStopped = false
+    this.#lease.renew(registeredMs)
+    this.#end = every(clock, intervalMs, () => {
+      // A beat that hangs is not joined by others, and the lease is looked at all the same.
+      void this.holds
+      this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#end?.()
+    await this.#beating
+  }
+
+  async #beat(again = true): Promise<void> {
+    const { clock } = this.#options
+    const sentMs = clock.monotonicMs()
+    try {
+      await beat(this.#options, () => this.#isStopped)
+      this.#condition.worked()
+      this.#lease.renew(sentMs)
+    } catch (error) {
+      this.#condition.failed(error)
+      // One that was given up may have been on a connection that has fallen silent: another is asked at once.
+      if (again && isPassing(error)) await this.#beat(false)
+    }
+  }
+}
+
+async function beat<Transaction>(
+  { repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>,
+  isStopped: () => boolean,
+): Promise<void> {
+  try {
+    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { statementTimeoutMs })
+  } catch (error) {
+    // Removed as dead: what was held is gone, and the owner may begin anew.
+    if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
+    // Its node has removed it by itself.
+    if (isStopped()) return
+    await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
+  }
+}

@@ -1,0 +1,85 @@
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskSupplement } from '@taskstream/task-api'
+import { afterTransaction, applyContexts, openContexts } from '../handlers/apply-contexts.ts'
+import type { OpenContext } from '../handlers/apply-contexts.ts'
+import type { TaskContext, TaskContextFactory } from '../handlers/task-context.ts'
+import type { Decisions, HandlerContext } from '../core/task-handler.ts'
+import { runSteps } from './run-steps.ts'
+import type { RunnableStep } from './step.ts'
+
+/** What every batch of a composite is handled by. */
+export interface CompositePlan<Transaction> {
+  readonly steps: readonly RunnableStep[]
+  readonly contexts: readonly (TaskContext<Transaction> | TaskContextFactory<Transaction>)[]
+  readonly supplement: (tasks: readonly HeldTask[]) => TaskSupplement
+}
+
+/** What becomes of batches that are still with their steps when a composite is closed. */
+export type PendingOnClose = 'handle' | 'return' | 'fail'
+
+/**
+ * A batch from its first step to its completion. It has one outcome: what comes of its steps, or what a close makes of it, whichever is
+ * first. Once it is being completed, a close leaves it alone; once a close has settled it, it is never completed.
+ */
+export class PendingBatch<Transaction> {
+  /** What the handler returns. */
+  readonly outcome: Promise<Decisions | void>
+  readonly #tasks: readonly HeldTask[]
+  readonly #context: HandlerContext<Transaction>
+  readonly #closing = new AbortController()
+  readonly #closed = Promise.withResolvers<Decisions>()
+  #completing = false
+
+  constructor(plan: CompositePlan<Transaction>, tasks: readonly HeldTask[], context: HandlerContext<Transaction>) {
+    this.#tasks = tasks
+    this.#context = context
+    // What steps that were left alone still come to is heard by nobody.
+    this.outcome = Promise.race([this.#run(plan), this.#closed.promise])
+  }
+
+  /** Does not wait for steps that are running: they are asked to let go, and what they still decide is worth nothing. */
+  close(pending: PendingOnClose): void {
+    if (pending === 'handle' || this.#completing) return
+    const { topic } = this.#context
+    const error = new TaskError('SHUTDOWN', `The pipeline of topic "${topic}" was closed before this task was done`, { topic })
+    this.#closing.abort(error)
+    if (pending === 'return') this.#closed.reject(error)
+    else this.#closed.resolve(new Map(this.#tasks.map((task) => [task, TaskDecision.failure(error)])))
+  }
+
+  async #run({ steps, contexts, supplement: supplementOf }: CompositePlan<Transaction>): Promise<Decisions | void> {
+    const { topic } = this.#context
+    const tasks = this.#tasks
+    const supplement = supplementOf(tasks)
+    const opened = openContexts(contexts, { topic, tasks, supplement })
+    const signal = AbortSignal.any([this.#context.signal, this.#closing.signal])
+    const decisions = await runSteps(steps, { tasks, supplement, signal, context: this.#context })
+    // Aborted between the last step's end and this line: as if it had been a moment before.
+    signal.throwIfAborted()
+    this.#completing = true
+    return opened.length === 0 ? decisions : this.#complete(opened, decisions, supplement)
+  }
+
+  async #complete(
+    contexts: readonly OpenContext<Transaction>[],
+    decisions: Decisions,
+    supplement: TaskSupplement,
+  ): Promise<undefined> {
+    // Of the last run: the transaction source may have run it before, in a transaction that left nothing.
+    let applied = decisions
+    const completion = await this.#context.complete(
+      contexts.some(({ context }) => context.apply)
+        ? async (transaction, held) => {
+            applied = new Map(held.map((task) => [task, decisions.get(task) as TaskDecision]))
+            if (held.length > 0) applied = await applyContexts(contexts, transaction, applied, supplement)
+            return applied
+          }
+        : decisions,
+    )
+    if (completion.completed.length === 0) return
+    const committed = new Map(completion.completed.map((task) => [task, applied.get(task) as TaskDecision]))
+    const wake = (topic: string): void => this.#context.wake(topic)
+    // Whatever it throws comes after the completion, and so is reported only.
+    await afterTransaction(contexts, { completion, decisions: committed, wake })
+  }
+}

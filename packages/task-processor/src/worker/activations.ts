@@ -1,0 +1,142 @@
+import { isPassing } from '@taskstream/task-api'
+import type { Activation, Execution, TaskRepository } from '@taskstream/task-api'
+import { every } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Dispatcher } from '../core/dispatcher.ts'
+import { Condition } from '../core/listener.ts'
+import type { SafeListener } from '../core/listener.ts'
+import type { Patience } from '../core/patience.ts'
+import type { StartLog } from './start-report.ts'
+import type { TaskManager } from './task-manager.ts'
+
+export interface ActivationsOptions<Transaction> {
+  readonly repository: TaskRepository<Transaction, Execution>
+  readonly dispatcher: Dispatcher<Transaction>
+  readonly listener: SafeListener
+  readonly clock: Clock
+  readonly intervalMs: number
+  readonly managers: () => Iterable<TaskManager<Transaction>>
+}
+
+/** A notifier that cannot tell topics apart may call for every commit of others: it is looked so often at most. */
+const atMostEveryMs = 1_000
+
+/**
+ * Starts and stops managers as was said in the database. It acts on what has changed since it looked last, and writes nothing: a manager
+ * that was stopped by hand stays so, and nodes do not call each other in circles.
+ */
+export class Activations<Transaction> {
+  readonly #options: ActivationsOptions<Transaction>
+  readonly #condition: Condition
+  /** What was acted on, by topic. */
+  readonly #seen: Map<string, string> = new Map()
+  /** What managers are still doing about it: one after the other, so that the last word counts. */
+  readonly #acting: Map<string, Promise<void>> = new Map()
+  #looking: Promise<void> | undefined
+  #again = false
+  #stopped = false
+  #lookedMs = -Infinity
+  #end = (): void => {}
+  #cancelLook = (): void => {}
+
+  constructor(options: ActivationsOptions<Transaction>) {
+    this.#options = options
+    this.#condition = new Condition(options.listener, 'activation')
+  }
+
+  /** Goes on looking, now and then. */
+  start(): void {
+    this.#end = every(this.#options.clock, this.#options.intervalMs, () => this.look())
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#end()
+    this.#cancelLook()
+    await this.#looking
+  }
+
+  /**
+   * Makes the topics of managers known, and starts those that are to run. Managers that come meanwhile are taken along.
+   *
+   * @param log notes what becomes of each
+   * @param patience for how long a database that is away is waited for; without it, that fails the whole
+   * @throws what the database throws when it is away
+   */
+  async begin(managers: Iterable<TaskManager<Transaction>>, log: StartLog, patience?: Patience): Promise<void> {
+    const all = [...managers].map((manager) => ({ manager, stops: manager.stops }))
+    const stored = await this.#read(patience)
+    for (const { manager, stops } of all) {
+      const { topic, processing } = manager
+      const activation = stored.get(topic)
+      if (activation) this.#seen.set(topic, keyOf(activation))
+      const otherwise = processing.activation
+      const isWanted = otherwise === 'ignored' || (activation?.active ?? otherwise === 'active')
+      try {
+        await manager.makeKnown(patience)
+        const active = isWanted && manager.stops === stops
+        if (active) await manager.start()
+        log[active ? 'started' : 'inactive'].push(topic)
+      } catch (error) {
+        if (isPassing(error) || this.#stopped) throw error
+        log.failed.set(topic, error)
+        this.#options.listener.onFatal({ topic, error })
+      }
+    }
+  }
+
+  /** Something may have changed; without a topic, a moment later is soon enough. */
+  look(topic?: string): void {
+    if (this.#stopped) return
+    const { clock } = this.#options
+    const waitMs = topic === undefined ? this.#lookedMs + atMostEveryMs - clock.monotonicMs() : 0
+    this.#cancelLook()
+    if (waitMs > 0) this.#cancelLook = clock.after(waitMs, () => this.look())
+    else if (this.#looking) this.#again = true
+    else this.#looking = this.#look().finally(() => (this.#looking = undefined))
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    do {
+      this.#again = false
+      this.#lookedMs = this.#options.clock.monotonicMs()
+      try {
+        const stored = await this.#read()
+        this.#condition.worked()
+        for (const manager of this.#stopped ? [] : this.#options.managers()) this.#compare(manager, stored.get(manager.topic))
+      } catch (error) {
+        this.#condition.failed(error)
+      }
+    } while (this.#again)
+  }
+
+  async #read(patience?: Patience): Promise<ReadonlyMap<string, Activation>> {
+    const { repository, dispatcher } = this.#options
+    return dispatcher.patiently<ReadonlyMap<string, Activation>>(
+      (transaction) => repository.activations(transaction),
+      patience,
+      this.#condition,
+    )
+  }
+
+  #compare(manager: TaskManager<Transaction>, stored: Activation | undefined): void {
+    const { topic, processing } = manager
+    if (!stored || processing.activation === 'ignored' || this.#seen.get(topic) === keyOf(stored)) return
+    this.#seen.set(topic, keyOf(stored))
+    const before = this.#acting.get(topic) ?? Promise.resolve()
+    this.#acting.set(
+      topic,
+      before
+        .then<unknown>(() => (stored.active ? manager.start() : manager.stop()))
+        .then(
+          () => {},
+          (error: unknown) => this.#options.listener.onError({ activity: 'activation', topic, error }),
+        ),
+    )
+  }
+}
+
+function keyOf({ active, changed }: Activation): string {
+  return `${active} ${changed.getTime()}`
+}

@@ -1,0 +1,302 @@
+import { checkTopic, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { Batch, BatchEnvironment } from '../batches/batch.ts'
+import { within } from '../core/clock.ts'
+import type { Leftovers } from '../batches/leftovers.ts'
+import type { TaskLimiter } from '../polling/limiter.ts'
+import { Condition } from '../core/listener.ts'
+import type { Patience } from '../core/patience.ts'
+import { PollLoop } from '../polling/poll-loop.ts'
+import type { Processing } from './process-options.ts'
+import { SharedCompletions } from '../batches/shared-completions.ts'
+import { checkStopOptions, nothingHeld } from './stop-report.ts'
+import type { StopOptions, StopReport } from './stop-report.ts'
+import { StopTally } from './stop-tally.ts'
+import { openHandler } from '../core/task-handler.ts'
+import type { OpenHandler } from '../core/task-handler.ts'
+
+/** What a manager has of its node. */
+export interface ManagerEnvironment<Transaction> extends Omit<
+  BatchEnvironment<Transaction>,
+  'handler' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
+> {
+  readonly limiter: TaskLimiter
+  readonly leftovers: Leftovers<Transaction>
+  readonly defaultIdleMs: () => number
+  readonly mayPoll: () => boolean
+  /** Whether topics may be started: the node runs. */
+  readonly mayStart: () => boolean
+}
+
+/** One run of a topic, from a start to a stop. */
+interface Running<Transaction> {
+  readonly loop: PollLoop<Transaction>
+  readonly handler: OpenHandler<Transaction>
+}
+
+/** Processes one topic: made by `TaskNode.process`. Stopped, it can be started again for as long as its node runs. */
+export class TaskManager<Transaction> {
+  readonly topic: string
+  /** The options, checked, with their defaults. */
+  readonly processing: Processing<Transaction>
+  readonly #environment: ManagerEnvironment<Transaction>
+  #running: Running<Transaction> | undefined
+  /** Starts that are under way. */
+  readonly #starting: Set<Promise<boolean>> = new Set()
+  #stops = 0
+  /** Whether the topic is there, as it is to be. */
+  #isKnown = false
+  #stopping: Promise<StopReport> | undefined
+  /** Each ends a phase of the stop under way. */
+  #phases: PromiseWithResolvers<void>[] = []
+  readonly #hurrying: (() => void)[] = []
+
+  constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
+    checkTopic(environment.topic)
+    this.topic = environment.topic
+    this.processing = processing
+    this.#environment = environment
+  }
+
+  /** Whether it polls. */
+  get isActive(): boolean {
+    return this.#running !== undefined && this.#stopping === undefined
+  }
+
+  /** The batches that are held. */
+  get batches(): Iterable<Batch> {
+    return this.#running?.loop.batches ?? []
+  }
+
+  /** How often it was stopped: a start that was meant before is off then. */
+  get stops(): number {
+    return this.#stops
+  }
+
+  /** How many batches it may hold at a time, as far as is known before its handler is opened. */
+  get concurrency(): number {
+    return this.#running ? concurrencyOf(this.processing, this.#running.handler) : (this.processing.concurrency ?? 2)
+  }
+
+  /**
+   * Makes the topic known, once: a topic that was destroyed since stays so.
+   *
+   * @param patience for how long a database that is away is waited for; without it, that is an error
+   * @throws TaskError TOPIC_DIFFERENT; what the database throws
+   */
+  async makeKnown(patience?: Patience): Promise<void> {
+    if (this.#isKnown) return
+    const { dispatcher, repository, listener, topic } = this.#environment
+    await dispatcher.patiently<boolean>(
+      (transaction) => repository.initialize(transaction, topic, this.processing.topicOptions),
+      patience,
+      new Condition(listener, 'poll', topic),
+    )
+    this.#isKnown = true
+  }
+
+  /**
+   * Begins to poll. A stop under way is waited for.
+   *
+   * @returns false if it does already
+   * @throws TaskError LIFECYCLE unless the node runs, or if it is stopped meanwhile; TOPIC_DIFFERENT; what opening the handler throws
+   */
+  start(): Promise<boolean> {
+    const starting = this.#start(this.#stops).finally(() => this.#starting.delete(starting))
+    this.#starting.add(starting)
+    return starting
+  }
+
+  async #start(stops: number): Promise<boolean> {
+    await this.#stopping
+    const { topic, leftovers } = this.#environment
+    this.#checkGoOn(stops)
+    await this.makeKnown()
+    await leftovers.enter(topic)
+    try {
+      const running = this.#open(stops)
+      running?.loop.start()
+      if (!running) leftovers.leave(topic)
+      return running !== undefined
+    } catch (error) {
+      leftovers.leave(topic)
+      throw error
+    }
+  }
+
+  /** @param stops how often it had been stopped when the start was asked for */
+  #checkGoOn(stops: number): void {
+    const { topic, mayStart } = this.#environment
+    if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
+    if (stops !== this.#stops)
+      throw new TaskError('LIFECYCLE', `Topic "${topic}" was stopped while it was being started: start it again`, { topic })
+  }
+
+  /** @returns nothing if it runs already */
+  #open(stops: number): Running<Transaction> | undefined {
+    if (this.isActive) return undefined
+    this.#checkGoOn(stops)
+    const handler = openHandler(this.processing.handler, this.topic)
+    try {
+      // Opening it may be what has stopped the node.
+      this.#checkGoOn(stops)
+    } catch (error) {
+      void this.#close(handler)
+      throw error
+    }
+    this.#running = { loop: this.#loop(handler), handler }
+    return this.#running
+  }
+
+  /**
+   * Starts, and has it stored that the topic is to be processed: other nodes follow, and so does this one after a restart.
+   *
+   * @returns false if it runs already: nothing is stored then
+   * @throws TaskError as `start`; what the database throws: it runs here, and nothing was stored
+   */
+  async activate(): Promise<boolean> {
+    if (!(await this.start())) return false
+    const { dispatcher, repository } = this.#environment
+    await dispatcher.once<boolean>((transaction) => repository.activate(transaction, this.topic))
+    return true
+  }
+
+  /**
+   * Stops, and has it stored that the topic is not to be processed: other nodes follow, and so does this one after a restart.
+   *
+   * @returns false if it does not run: nothing is stored then
+   * @throws TaskError as `stop`; what the database throws: it is stopped here, and nothing was stored
+   */
+  async deactivate(options: StopOptions = {}): Promise<boolean> {
+    if (!this.isActive) return false
+    await this.stop(options)
+    const { dispatcher, repository } = this.#environment
+    await dispatcher.once<boolean>((transaction) => repository.deactivate(transaction, this.topic))
+    return true
+  }
+
+  /** There may be work. Never lost, whatever the manager is doing; nothing happens where it does not run. */
+  wake(): void {
+    this.#running?.loop.wake()
+  }
+
+  /** Asks the handlers of what is held to let go. */
+  abort(reason: TaskError): void {
+    for (const batch of this.batches) batch.abort(reason)
+  }
+
+  /**
+   * Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. Called again meanwhile, it
+   * reports the same; where nothing runs, nothing was held.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    const checked = checkStopOptions(options)
+    this.#stops++
+    const { clock, leftovers } = this.#environment
+    const { graceMs, abortMs, leaveMs } = checked
+    // Starts under way are broken off.
+    if (!this.#running)
+      return within(clock, graceMs + abortMs + leaveMs, Promise.allSettled(this.#starting)).then(() => nothingHeld)
+    if (this.#stopping) this.#hurry(checked)
+    this.#stopping ??= this.#stop(this.#running, checked).finally(() => {
+      this.#running = this.#stopping = undefined
+      for (const cancel of this.#hurrying.splice(0)) cancel()
+      leftovers.leave(this.topic)
+    })
+    return this.#stopping
+  }
+
+  /** A stop under way takes no longer than whoever asks for it again allows. */
+  #hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
+    const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
+    for (const [index, ms] of ends.entries())
+      this.#hurrying.push(this.#environment.clock.after(ms, () => this.#phases[index]!.resolve()))
+  }
+
+  async #stop(
+    { loop, handler }: Running<Transaction>,
+    { graceMs, abortMs, leaveMs }: Required<StopOptions>,
+  ): Promise<StopReport> {
+    const { clock, leftovers, topic } = this.#environment
+    const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
+    const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
+    this.#phases = [Promise.withResolvers(), Promise.withResolvers(), Promise.withResolvers()]
+    const phases = this.#phases
+    const during = (phase: number, ms: number, work: Promise<unknown>): Promise<void> =>
+      within(clock, ms, Promise.race([work, phases[phase]!.promise]))
+    let isOver = false
+    const drained = loop.drain((batch) => {
+      tally.add(batch)
+      // Nobody waits for it any more.
+      if (isOver) batch.giveUp()
+    })
+    const closed = drained.then(() => this.#close(handler))
+    await during(0, graceMs, this.#ended(loop, drained, tally))
+    if (loop.batches.size > 0) {
+      this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
+      await during(1, abortMs, this.#ended(loop, drained, tally))
+    }
+    const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
+    // What a poll still brings is handed back too.
+    const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
+    // Half of the time: a quarter is for what follows here, and the rest for the node's end.
+    await during(2, leaveMs / 2, Promise.allSettled([...returned, late]))
+    isOver = true
+    for (const batch of loop.batches) {
+      tally.add(batch)
+      batch.giveUp()
+      // Their handlers hold on to them; they are the database's to give to others.
+      leftovers.add(topic, batch.leased)
+    }
+    // A handler that waits for its own workers, of which one is stuck, would never be closed.
+    await within(clock, Math.min(abortMs, leaveMs / 8), closed)
+    // Where the database does not answer they count as abandoned.
+    await within(clock, leaveMs / 8, tally.ask()).catch(() => {})
+    return tally.report()
+  }
+
+  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, tally: StopTally<Transaction>): Promise<void> {
+    await drained
+    for (const batch of loop.batches) tally.add(batch)
+    await Promise.all([...tally.batches].map((batch) => batch.ended))
+  }
+
+  async #close(handler: OpenHandler<Transaction>): Promise<void> {
+    try {
+      await handler.close?.()
+    } catch (error) {
+      this.#environment.listener.onError({ activity: 'handle', topic: this.topic, error })
+    }
+  }
+
+  #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
+    const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
+    const { limiter, leftovers, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
+    const { order, condition } = topicOptions ?? {}
+    const completions = new SharedCompletions(environment)
+    return new PollLoop(
+      { ...environment, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
+      {
+        // Named, a topic that was destroyed and made anew in another way is found out.
+        poll: { size, ...(order && { order }), ...(condition && { condition }) },
+        mode,
+        concurrency: concurrencyOf(this.processing, handler),
+        idleMs: () => idleMs ?? defaultIdleMs(),
+        limiter,
+        leftovers,
+        mayPoll,
+        onFatal: (error) => {
+          listener.onFatal({ topic: this.topic, error })
+          // What is held is handled to its end.
+          void this.stop()
+        },
+      },
+    )
+  }
+}
+
+function concurrencyOf<Transaction>({ concurrency }: Processing<Transaction>, { capacity }: OpenHandler<Transaction>): number {
+  return concurrency ?? capacity ?? 2
+}

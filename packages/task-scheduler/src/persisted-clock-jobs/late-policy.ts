@@ -1,0 +1,10 @@
+import type { JobLatePolicy } from '../clock-jobs/job.ts'
+import type { Misfire } from '../periodic/periodic-task.ts'
+
+/** What jobs say of a fire that is late, in the words of timers. */
+export function misfireOf(
+  whenLate: JobLatePolicy,
+  waitingTimeMs: number,
+): { readonly misfire: Misfire; readonly lateMs?: number } {
+  return whenLate === 'wait' ? { misfire: 'catch-up' } : { misfire: 'drop', lateMs: waitingTimeMs }
+}

@@ -1,0 +1,60 @@
+import type { Execution, Outcome } from '@taskstream/task-api'
+import type { Dialect } from './dialect.ts'
+import type { Statement } from './statement.ts'
+import type { SqlAdapter, Verb } from './verb.ts'
+
+/** How statements are run, beside the adapter. */
+export interface Running extends Pick<Dialect, 'classify'> {
+  /** As `execute` is told. */
+  planOf(statement: Statement): string | undefined
+}
+
+/** Drives a verb's statements through a transaction: at once on a synchronous adapter, awaiting each on an asynchronous one. */
+export function run<Transaction, E extends Execution, Result>(
+  adapter: SqlAdapter<Transaction, E>,
+  transaction: Transaction,
+  verb: Verb<Result>,
+  running: Running,
+): Outcome<E, Result> {
+  const outcome =
+    adapter.execution === 'sync' ? runSync(adapter, transaction, verb, running) : runAsync(adapter, transaction, verb, running)
+  return outcome as Outcome<E, Result>
+}
+
+function runSync<Transaction, Result>(
+  adapter: SqlAdapter<Transaction>,
+  transaction: Transaction,
+  verb: Verb<Result>,
+  running: Running,
+): Result {
+  let step = verb.next()
+  while (!step.done) {
+    let rows
+    try {
+      rows = (adapter as SqlAdapter<Transaction, 'sync'>).execute(transaction, step.value, running.planOf(step.value))
+    } catch (error) {
+      throw running.classify(error) ?? error
+    }
+    step = verb.next(rows)
+  }
+  return step.value
+}
+
+async function runAsync<Transaction, Result>(
+  adapter: SqlAdapter<Transaction>,
+  transaction: Transaction,
+  verb: Verb<Result>,
+  running: Running,
+): Promise<Result> {
+  let step = verb.next()
+  while (!step.done) {
+    let rows
+    try {
+      rows = await adapter.execute(transaction, step.value, running.planOf(step.value))
+    } catch (error) {
+      throw running.classify(error) ?? error
+    }
+    step = verb.next(rows)
+  }
+  return step.value
+}

@@ -1,0 +1,145 @@
+import { TaskError, taskReasons, taskStates } from '@taskstream/task-api'
+import type { HeldTask, TaskHeaders, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { Dialect } from './dialect.ts'
+import { raw, sql } from './statement.ts'
+import type { Statement } from './statement.ts'
+import type { Row } from './verb.ts'
+import { toLease } from './lease.ts'
+
+/** The columns of a claimed row, as `heldColumns` names them. */
+export const heldNames: Statement = raw('sequence, identifier, attempt, tries, input, extras')
+
+/** In the place of a claimed row, where there is none. */
+export const noHeld: Statement = raw('null, null, null, null, null, null')
+
+/**
+ * Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. What most tasks have none of is one column, absent for
+ * them: every column of every row costs driver and collector.
+ */
+export function heldColumns(dialect: Dialect, now: number | null): Statement {
+  if (now !== null) return writeHeldColumns(dialect, now)
+  let written = heldColumnsOf.get(dialect)
+  if (!written) heldColumnsOf.set(dialect, (written = writeHeldColumns(dialect, now)))
+  return written
+}
+
+const heldColumnsOf = new WeakMap<Dialect, Statement>()
+
+function writeHeldColumns(dialect: Dialect, now: number | null): Statement {
+  return sql`sequence, identifier, attempt, tries, input,
+    case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
+           or headers is not null or deadline is not null
+         then ${dialect.jsonArray(sql`priority, max_tries, reference, external_id, ${dialect.text(raw('headers'))}, ${dialect.epochMs(raw('deadline'))},
+           case when deadline <= ${dialect.now(now)} then 1 end`)} end as extras`
+}
+
+/** The optional columns of a claimed row, by their names in a whole one. */
+function extrasOf({ extras }: Row): Row {
+  if (extras === null) return none
+  const [priority, max_tries, reference, external_id, headers, deadline] = JSON.parse(String(extras)) as unknown[]
+  return { priority, max_tries, reference, external_id, headers, deadline }
+}
+
+const none: Row = { priority: 0, max_tries: null, reference: null, external_id: null, headers: null, deadline: null }
+
+/** Whether a claimed row's deadline has passed: the last of its extras. */
+export function isLate({ extras }: Row): boolean {
+  return extras !== null && String(extras).endsWith('1]')
+}
+
+/** Columns of a whole row. */
+export function infoColumns(dialect: Dialect): Statement {
+  const instant = (name: string): Statement => sql`${dialect.epochMs(raw(name))} as ${raw(name)}`
+  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, ${dialect.text(raw('headers'))} as headers, input,
+    state, descent, reason, owner, output,
+    ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
+}
+
+/** A claimed row; one that is locked, as it will be when it is written. */
+export function toHeldTask(topic: string, row: Row, how: 'active' | 'staged' | 'locked'): HeldTask {
+  const taken = how === 'locked' ? 1 : 0
+  const extras = extrasOf(row)
+  const attempt = toNumber(row['attempt']) + taken
+  return {
+    topic,
+    sequence: toNumber(row['sequence']),
+    identifier: String(row['identifier']),
+    lease: toLease(attempt, how),
+    attempt,
+    tries: toNumber(row['tries']) + taken,
+    priority: toNumber(extras['priority']),
+    ...input(row),
+    ...(extras !== none && optionalFields(extras)),
+  }
+}
+
+export function toTaskInfo(topic: string, row: Row): TaskInfo {
+  return {
+    topic,
+    sequence: toNumber(row['sequence']),
+    identifier: String(row['identifier']),
+    state: toState(row['state']),
+    descent: toState(row['descent']),
+    attempt: toNumber(row['attempt']),
+    tries: toNumber(row['tries']),
+    priority: toNumber(row['priority']),
+    created: new Date(toNumber(row['created'])),
+    ...input(row),
+    ...optionalFields(row),
+    ...present('reason', row['reason'], (value) => taskReasons[toNumber(value)] ?? 'terminated'),
+    ...present('owner', row['owner'], String),
+    ...present('output', row['output'], String),
+    ...present('started', row['started'], toInstant),
+    ...present('completed', row['completed'], toInstant),
+    ...present('due', row['due'], toInstant),
+  }
+}
+
+/** 64-bit integers come as strings, bigints or numbers, depending on the driver and its settings. */
+export function toNumber(value: unknown): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number)) {
+    throw new TaskError('NUMBER_UNSAFE', `The database holds ${String(value)}, which is beyond 2^53 and cannot be read exactly`, {
+      value,
+    })
+  }
+  return number
+}
+
+/** The column `sequence` of rows, ascending. */
+export function sequencesOf(rows: readonly Row[]): number[] {
+  return rows.map(({ sequence }) => toNumber(sequence)).toSorted((left, right) => left - right)
+}
+
+export function toState(value: unknown): TaskState {
+  return taskStates[toNumber(value)] ?? 'redundant'
+}
+
+type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'deadline'>
+
+function input(row: Row): Pick<HeldTask, 'input'> {
+  return row['input'] === null ? {} : { input: String(row['input']) }
+}
+
+/** Most tasks have no more than an input: absent fields stay absent, and nothing is allocated for them. */
+function optionalFields(row: Row): OptionalFields {
+  const fields: { -readonly [Key in keyof OptionalFields]: OptionalFields[Key] } = {}
+  if (row['max_tries'] !== null) fields.maxTries = toNumber(row['max_tries'])
+  if (row['reference'] !== null) fields.reference = String(row['reference'])
+  if (row['external_id'] !== null) fields.externalId = String(row['external_id'])
+  if (row['deadline'] !== null) fields.deadline = toInstant(row['deadline'])
+  if (row['headers'] !== null) fields.headers = JSON.parse(String(row['headers'])) as TaskHeaders
+  return fields
+}
+
+function present<Key extends string, Value>(
+  key: Key,
+  value: unknown,
+  convert: (value: unknown) => Value,
+): { [K in Key]?: Value } {
+  return value === null || value === undefined ? {} : ({ [key]: convert(value) } as { [K in Key]?: Value })
+}
+
+function toInstant(value: unknown): Date {
+  return new Date(toNumber(value))
+}

@@ -1,0 +1,67 @@
+import { pollConditions, pollOrders, TaskError } from '@taskstream/task-api'
+import type { PollCondition, PollOrder } from '@taskstream/task-api'
+import { sql } from './statement.ts'
+import type { Statement } from './statement.ts'
+import type { Row, Verb } from './verb.ts'
+import type { Dialect } from './dialect.ts'
+import { keepsOptions } from './verb-context.ts'
+import { toNumber } from './task-row.ts'
+
+/** How a topic is polled. Fixed for as long as the topic lives: a claim takes nothing where it expected something else. */
+export interface Polling {
+  readonly order: PollOrder
+  readonly condition: PollCondition
+}
+
+export const plainPolling: Polling = { order: 'fifo', condition: 'none' }
+
+export const orderNumber = (order: PollOrder): number => pollOrders.indexOf(order)
+export const conditionNumber = (condition: PollCondition): number => pollConditions.indexOf(condition)
+
+export function isSamePolling(left: Polling, right: Polling): boolean {
+  return left.order === right.order && left.condition === right.condition
+}
+
+/** The columns `ordering` and `condition` of a topic's row. */
+export function toPolling(ordering: unknown, condition: unknown): Polling {
+  return { order: pollOrders[toNumber(ordering)] ?? 'fifo', condition: pollConditions[toNumber(condition)] ?? 'none' }
+}
+
+/** True where the topic is polled so and the owner is registered: what a claim asks for before it takes anything. */
+export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, owner: string, polling: Polling): Statement {
+  return sql`exists (select 1
+                       from ${tables.topic} p
+                      where p.topic = ${topic}
+                        and p.ordering = ${orderNumber(polling.order)}
+                        and p.condition = ${conditionNumber(polling.condition)})
+         and exists (select 1 from ${tables.owner} o where o.owner = ${owner})`
+}
+
+/** What a claim that took nothing has to say for itself. */
+export function* claimStatus(
+  { tables, extent, learnExtent }: Pick<Dialect, 'tables' | 'extent' | 'learnExtent'>,
+  topic: string,
+  owner: string,
+): Verb<{ polling?: Polling; ownerKnown: boolean }> {
+  const [row] = yield sql`
+    select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered, ${extent} as extent
+      from ${tables.topic} p
+     where p.topic = ${topic}`
+  if (!row) return { ownerKnown: false }
+  learnExtent(Number(row['extent']))
+  return toStatus(row)
+}
+
+function toStatus(row: Row): { polling: Polling; ownerKnown: boolean } {
+  return { polling: toPolling(row['ordering'], row['condition']), ownerKnown: row['registered'] !== null }
+}
+
+export function topicDifferent(topic: string, expected: Partial<Polling>, found: Polling): TaskError {
+  const say = ({ order, condition }: Partial<Polling>): string =>
+    [order && `order ${order}`, condition && `condition ${condition}`].filter(Boolean).join(' and ')
+  return new TaskError(
+    'TOPIC_DIFFERENT',
+    `Topic "${topic}" has ${say(found)}, not ${say(expected)} as was asked for, and ${keepsOptions(topic, 'those')}`,
+    { topic, expected, found },
+  )
+}

@@ -1,0 +1,59 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect } from './dialect.ts'
+import type { SqlValue } from './statement.ts'
+import type { Templates } from './template.ts'
+import type { Verb } from './verb.ts'
+import type { Polling } from './topic-mode.ts'
+
+/** A task that is no more than that. */
+interface SingleTask extends Record<string, SqlValue> {
+  readonly topic: string
+  readonly identifier: string
+  readonly input: string | null
+}
+
+/** What every verb of one repository shares. */
+export interface Context {
+  readonly dialect: Dialect
+  /** Name and incarnation. */
+  readonly owner: string
+  readonly ownerName: string
+  /** Epoch milliseconds of a test clock, or null for the database's own. */
+  readonly now: () => number | null
+  /** What polls have learned of topics; each claim checks that it is still so. */
+  readonly pollings: Map<string, Polling>
+  /** Pushes of a single task. */
+  readonly single: Templates<SingleTask>
+}
+
+/** @throws TaskError PERMISSION_DENIED where the topic's row may be there and is not seen */
+export function* topicUnknown(dialect: Dialect, topic: string): Verb<TaskError> {
+  if (dialect.checkSeen) yield* dialect.checkSeen()
+  return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
+    topic,
+  })
+}
+
+export function topicNotKeyed(topic: string, verb: string): TaskError {
+  return new TaskError(
+    'TOPIC_NOT_KEYED',
+    `Topic "${topic}" has no index of identifiers, which ${verb} needs, and ${keepsOptions(topic, '{ keyed: true }')}`,
+    { topic },
+  )
+}
+
+/** Of an existing topic, and what can be done where others are wanted. */
+export function keepsOptions(topic: string, wanted: string): string {
+  return (
+    'keeps the options it was initialised with: ' +
+    `initialize another topic with ${wanted}, or destroy(transaction, "${topic}") with all of its tasks and initialize it anew`
+  )
+}
+
+export function ownerUnknown(owner: string): TaskError {
+  return new TaskError(
+    'OWNER_UNKNOWN',
+    `Owner "${owner}" is not registered, or was removed as dead: call register(transaction)`,
+    { owner },
+  )
+}

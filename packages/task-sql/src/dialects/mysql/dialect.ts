@@ -1,0 +1,178 @@
+import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import { mysqlMigrations, mysqlTables } from './schema.ts'
+import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import { transactionScript } from '../shared/script.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+import { anyScale } from '../shared/stable-plan.ts'
+import { claimByKey } from '../shared/claim-by-key.ts'
+import { openMissing } from '../shared/lock-stripes.ts'
+import { classifyMysqlError } from './errors.ts'
+import { mysqlLanes, openMysqlLanes } from './lock-stripes.ts'
+import { keysOf, rows, table } from './values.ts'
+import { advanceMysqlSequence } from './repair.ts'
+import { mysqlWrites } from './writes.ts'
+import { nothingRemembered } from '../shared/defaults.ts'
+
+export interface MysqlOptions {
+  /** The database that our tables live in, which must exist. Default: that of the connection. */
+  readonly database?: string
+}
+
+const names = optionNames<MysqlOptions>('mariadb and mysql', { database: true })
+
+/**
+ * MariaDB 10.6 and later.
+ *
+ * @throws TaskError ARGUMENT_INVALID unless the database's name is 1 to 40 letters, digits and underscores
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromMysql2 })
+ */
+export function mariadb(options: MysqlOptions = {}): Dialect {
+  return dialectOf(options, { name: 'mariadb', collation: 'utf8mb4_nopad_bin' })
+}
+
+/**
+ * MySQL 8 and later.
+ *
+ * @throws TaskError ARGUMENT_INVALID unless the database's name is 1 to 40 letters, digits and underscores
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mysql(), adapter: fromMysql2 })
+ */
+export function mysql(options: MysqlOptions = {}): Dialect {
+  return dialectOf(options, { name: 'mysql', collation: 'utf8mb4_0900_bin' })
+}
+
+const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
+const now = (clock: number | null): Statement => (clock === null ? nowMs : sql`${clock}`)
+
+function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
+  checkNames(names, options)
+  const { database } = options
+  const tables = mysqlTables(database)
+  const schema = database === undefined ? raw('database()') : sql`${database}`
+  const { update, ...writes } = mysqlWrites(tables, flavor)
+  return {
+    name: flavor.name,
+    tables,
+    migrations: mysqlMigrations(tables, flavor),
+    // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+    beginMigration: [
+      sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
+    ],
+    script: transactionScript,
+    findTables: () => findTables(schema),
+    now,
+    instant: (epochMs) => epochMs,
+    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+    epochMs: (column) => column,
+    json: (text) => text,
+    text: (value) => value,
+    condition: '`condition`',
+    jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
+    true: raw('1'),
+    false: raw('0'),
+    // MySQL cuts a value that stands for itself to 64 kB.
+    rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
+    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+    ...writes,
+    ready: raw('t.state = 1'),
+    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+    // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
+    orderBy: (order) => orders[order],
+    taskInOrder: sql`${tables.task} t force index (primary)`,
+    taskListed: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
+    // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
+    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+    claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
+    ...mysqlLanes(tables, flavor),
+    openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
+    closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+    tellChange: () => [],
+    countOpen: (state, limit) => countOpen(tables, state, limit),
+    oldestReady: sql`
+      (select t.created
+         from ${tables.task} t force index (task_open)
+        where t.topic = p.topic and t.state = 1
+        order by t.sequence
+        limit 1)`,
+    // It would end the caller's transaction; InnoDB keeps statistics by itself.
+    analyze: [],
+    limitStatements: () => [],
+    // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+    heldBy: (condition, limit) => sql`
+      select t.topic, t.sequence
+        from ${tables.topic} p
+        straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
+       where ${condition(raw('t.owner'))}
+       limit ${limit}`,
+    ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
+    advanceSequence: () => advanceMysqlSequence(tables, flavor),
+    ...(flavor.name === 'mariadb' && { checkLocks: checkGalera() }),
+    ...anyScale,
+    classify: classifyMysqlError,
+  }
+}
+
+function* findTables(schema: Statement): Verb<boolean> {
+  const [row] = yield sql`
+    select version() as version,
+           coalesce(sum(table_name = 'task_migration'), 0) as found,
+           coalesce(sum(table_name in ('task_turn', 'task_lane')) > 0 or sum(table_name in ('task', 'task_topic', 'task_sequence')) = 3, 0) as others
+      from information_schema.tables
+     where table_schema = ${schema} and table_name in ('task_migration', 'task_turn', 'task_lane', 'task', 'task_topic', 'task_sequence')`
+  const version = String(row?.['version'])
+  // https://github.com/pingcap/tidb/issues/69720
+  if (/tidb/i.test(version)) {
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      `This server is ${version}: TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so that two workers would be given the same task`,
+      { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
+    )
+  }
+  // A user sees the tables that it has a right on. Of ours this one is made first.
+  if (Number(row?.['found']) === 0 && Number(row?.['others']) > 0) {
+    throw new TaskError(
+      'PERMISSION_DENIED',
+      'This user may not read which version the tables are of: grant SELECT on task_migration to it, as an administrator',
+      { needed: 'SELECT on task_migration' },
+    )
+  }
+  return Number(row?.['found']) > 0
+}
+
+/** Nodes of a Galera cluster see each other's writes as they commit, and no locks. */
+function checkGalera(): () => Verb<void> {
+  let galera: boolean | undefined
+  return function* () {
+    galera ??= (yield raw(`show global variables like 'wsrep_on'`))[0]?.['Value'] === 'ON'
+    if (galera) {
+      throw new TaskError(
+        'RUNTIME_UNSUPPORTED',
+        'This server is of a Galera cluster, whose other nodes do not see its locks: process this topic in leased mode',
+        { found: 'Galera', needed: 'leased mode' },
+      )
+    }
+  }
+}
+
+const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
+
+/**
+ * A derived table cannot ask for the topic of the row outside it, and so cannot be limited. By its due time a row is found by a constant topic only:
+ * for others, its index is read with all that is not due. Suspended rows are looked at instead.
+ */
+function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+  const which = raw(`= ${{ ready: 1, active: 0, delayed: '4 and n.due is not null' }[state]}`)
+  const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and n.state ${which}`
+  return sql`
+    case
+      when (select 1 ${counted} limit 1 offset ${limit - 1}) = 1 then ${limit}
+      else (select count(*) ${counted})
+    end`
+}

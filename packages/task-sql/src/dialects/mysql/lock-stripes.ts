@@ -1,0 +1,48 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { Row, Verb } from '../../core/verb.ts'
+import { allLanes, countedLanes, laneCount, toLane } from '../shared/lock-stripes.ts'
+import { keysOf, lockOn, textsOf } from './values.ts'
+
+/**
+ * At REPEATABLE READ, the default of this server, a transaction's plain reads may be older than its locks, and the count that it reads then is not
+ * the one that it has locked.
+ */
+export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): Pick<Dialect, 'lockLanes' | 'meet'> {
+  const lock = lockOn(flavor)
+  const at = (topic: string, keys: readonly number[]): Statement =>
+    sql`${keysOf(keys)} straight_join ${lanes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`
+
+  function* count(topic: string, locked: readonly Row[]): Verb<readonly number[]> {
+    const keys = locked.map(toLane)
+    const seen = new Map((yield sql`select l.lane, l.polled from ${at(topic, keys)}`).map((row) => [toLane(row), row['polled']]))
+    if (locked.some((row) => Number(seen.get(toLane(row))) !== Number(row['polled']))) throw readsArePast(topic)
+    yield sql`update ${at(topic, keys)} set l.polled = l.polled + 1`
+    return keys
+  }
+
+  return countedLanes({
+    laneOf: (identifier) => sql`(crc32(${identifier}) & ${raw(String(laneCount - 1))})`,
+    textsOf,
+    lock: function* (topic, keys, mode, limit) {
+      const most = limit === undefined ? nothing : sql` limit ${limit}`
+      const locked = yield sql`select l.lane, l.polled from ${at(topic, keys)}${most} ${lock('l', mode)}`
+      return locked.length === 0 ? [] : yield* count(topic, locked)
+    },
+  })
+}
+
+export function openMysqlLanes({ lane: lanes }: MysqlTables, topic: string): readonly Statement[] {
+  return [sql`insert ignore into ${lanes} (topic, lane) select ${topic}, w.wanted from ${keysOf(allLanes)}`]
+}
+
+function readsArePast(topic: string): TaskError {
+  return new TaskError(
+    'ISOLATION_UNSUPPORTED',
+    `Topic "${topic}" can only be polled or joined at READ COMMITTED, and the transaction does not see what others have just committed`,
+    { topic, needed: 'read committed' },
+  )
+}

@@ -1,0 +1,185 @@
+import { checkText, invalid } from '@taskstream/task-api'
+import type { MigrationStep, Tables } from '../../core/dialect.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import { prettyView } from '../shared/pretty.ts'
+
+/** What MariaDB and MySQL say differently in the definition of tables. */
+export interface MysqlFlavor {
+  readonly name: 'mariadb' | 'mysql'
+  /** Binary, and no two texts are equal that differ in spaces at their end. */
+  readonly collation: string
+}
+
+export interface MysqlTables extends Tables {
+  readonly lane: Statement
+  readonly pretty: Statement
+  readonly sequence: Statement
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless the database's name is 1 to 40 letters, digits and underscores */
+export function mysqlTables(database?: string): MysqlTables {
+  if (database !== undefined) {
+    checkText('database', database, 40)
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database)) throw invalid('database', database, 'must be letters, digits and underscores')
+  }
+  const table = (name: string): Statement => raw(database === undefined ? name : `\`${database}\`.${name}`)
+  return {
+    task: table('task'),
+    topic: table('task_topic'),
+    owner: table('task_owner'),
+    migration: table('task_migration'),
+    turn: table('task_turn'),
+    activation: table('task_activation'),
+    periodic: table('task_periodic'),
+    lane: table('task_lane'),
+    pretty: table('task_pretty'),
+    sequence: table('task_sequence'),
+  }
+}
+
+/**
+ * Steps are kept for ever and never changed. A definition is committed by itself, and so each of them can be made again: where a migration
+ * broke off, the next one goes on. Instants are epoch milliseconds, UTC. Without partial indexes history is in every index, but behind the
+ * columns that polls ask for, where they never come.
+ */
+export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlFlavor): readonly MigrationStep[] {
+  const storage = raw(`engine = InnoDB row_format = dynamic default charset = utf8mb4 collate = ${collation}`)
+  // MariaDB's sequences take no lock; MySQL has none, and wants an index that begins with the column.
+  const number = raw(name === 'mariadb' ? '' : 'auto_increment')
+  return [
+    {
+      version: 1,
+      name: 'tables',
+      worksFrom: 1,
+      statements: [
+        ...(name === 'mariadb'
+          ? // By what a cluster says, which is 1 where there is none: Galera refuses any other sequence that is not written at every use.
+            [sql`create sequence if not exists ${tables.sequence} minvalue 1 maxvalue 9007199254740991 increment by 0`]
+          : []),
+        sql`
+          create table if not exists ${tables.task} (
+            topic varchar(250) not null,
+            sequence bigint not null ${number},
+            identifier varchar(500) not null,
+            state tinyint not null default 1,
+            descent tinyint not null default 1,
+            reason smallint,
+            listed tinyint not null default 0,
+            ranked tinyint not null default 0,
+            stage tinyint,
+            priority smallint not null default 0,
+            urgency int as (-priority) virtual,
+            attempt int not null default 0,
+            tries int not null default 0,
+            max_tries int,
+            created bigint not null,
+            started bigint,
+            completed bigint,
+            due bigint,
+            deadline bigint,
+            mark bigint,
+            owner varchar(250),
+            reference varchar(500),
+            external_id varchar(500),
+            headers longtext,
+            input longtext,
+            output longtext,
+            primary key (topic, sequence),
+            ${raw(name === 'mysql' ? 'key task_sequence (sequence),' : '')}
+            key task_open (topic, state, sequence),
+            key task_listed (topic, listed, state, sequence),
+            key task_ranked (topic, ranked, listed, state, urgency, sequence),
+            key task_identifier (topic, identifier, stage, sequence),
+            key task_due (topic, due),
+            unique key task_external_id (topic, external_id)
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.topic} (
+            topic varchar(250) not null primary key,
+            ordering smallint not null default 0,
+            \`condition\` smallint not null default 0,
+            listing tinyint not null default 0,
+            ranking tinyint not null default 0,
+            stage tinyint
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.owner} (
+            owner varchar(250) not null primary key,
+            name varchar(250) not null,
+            heartbeat bigint not null
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.turn} (
+            topic varchar(250) not null,
+            turn bigint not null auto_increment,
+            identifier varchar(500) not null,
+            primary key (topic, turn),
+            key task_turn (turn)
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.lane} (
+            topic varchar(250) not null,
+            lane int not null,
+            polled bigint not null default 0,
+            primary key (topic, lane)
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.activation} (
+            topic varchar(250) not null primary key,
+            active tinyint not null,
+            changed bigint not null
+          ) ${storage}`,
+        prettyView(
+          tables.pretty,
+          tables.task,
+          (column) => `timestampadd(microsecond, ${column} * 1000, '1970-01-01 00:00:00.000')`,
+          'create or replace view',
+        ),
+      ],
+    },
+    {
+      version: 2,
+      name: 'periodic tasks',
+      // Code that does not know them submits none, and keeps nobody from it.
+      worksFrom: 1,
+      statements: [
+        sql`
+          create table if not exists ${tables.periodic} (
+            scope varchar(250) not null,
+            id varchar(250) not null,
+            name varchar(250),
+            application varchar(250),
+            status tinyint not null,
+            note text,
+            timer text not null,
+            summary text,
+            topic varchar(250) not null,
+            identifier varchar(500) not null,
+            input longtext,
+            headers longtext,
+            priority smallint not null,
+            max_tries int,
+            misfire tinyint not null,
+            late_ms bigint,
+            overlap tinyint not null,
+            jitter_ms bigint not null,
+            starts bigint,
+            ends bigint,
+            max_count bigint,
+            fired bigint not null default 0,
+            skipped bigint not null default 0,
+            occurrence bigint,
+            due bigint,
+            last_occurrence bigint,
+            last_topic varchar(250),
+            last_sequence bigint,
+            created bigint not null,
+            changed bigint not null,
+            primary key (scope, id),
+            key task_periodic_due (due)
+          ) ${storage}`,
+      ],
+    },
+  ]
+}

@@ -1,0 +1,40 @@
+/** Values that travel as one text of JSON, and locks, as MariaDB and MySQL say them. */
+import type { RowColumn, Selection } from '../../core/dialect.ts'
+import type { MysqlFlavor } from './schema.ts'
+import { join, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+
+const types = { text: 'longtext character set utf8mb4', integer: 'bigint' }
+
+/** Rows to be inserted, as a table `r`: of one there is nothing to take apart. */
+export function rows(columns: readonly RowColumn[]): Statement {
+  if (columns[0]?.values.length !== 1) return table('r', columns)
+  const list = columns.map(({ name, values }) => sql`${values[0] ?? null} as ${raw(name)}`)
+  return sql`(select ${join(list, ', ')}) r`
+}
+
+/**
+ * Rows as a table of this name. One is as many: a single constant row makes the task that it names a constant too, which is locked before it is
+ * known whether it is wanted, and stays locked.
+ */
+export function table(alias: string, columns: readonly RowColumn[]): Statement {
+  const count = columns[0]?.values.length ?? 0
+  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
+  const list = columns.map(({ name, type }, index) => `${name} ${types[type]} path '$[${index}]'`).join(', ')
+  return sql`json_table(${JSON.stringify(values)}, '$[*]' columns (${raw(list)})) ${raw(alias)}`
+}
+
+/** Keys as the column `wanted` of a table `w`. */
+export function keysOf(keys: readonly number[]): Statement {
+  return sql`json_table(${JSON.stringify(keys)}, '$[*]' columns (wanted bigint path '$')) w`
+}
+
+/** Texts as the column `wanted` of a table `w`. */
+export function textsOf(texts: readonly string[]): Statement {
+  return sql`json_table(${JSON.stringify(texts)}, '$[*]' columns (wanted varchar(500) character set utf8mb4 path '$')) w`
+}
+
+/** MySQL would lock what is not a table too, and refuses; MariaDB locks tables only, and cannot be told which. */
+export function lockOn({ name }: MysqlFlavor): (alias: string, mode: Selection['locked']) => Statement {
+  return (alias, mode) => raw(`for update${name === 'mysql' ? ` of ${alias}` : ''}${mode === 'skip' ? ' skip locked' : ''}`)
+}

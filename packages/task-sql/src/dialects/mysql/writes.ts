@@ -1,0 +1,178 @@
+import { randomInt } from 'node:crypto'
+import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/dialect.ts'
+import { attemptOf } from '../../core/lease.ts'
+import { sequencesOf, toNumber } from '../../core/task-row.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { Row, Verb } from '../../core/verb.ts'
+import { sequenceBehind } from '../shared/sequence-behind.ts'
+import { everyRow, keyedWrites } from '../shared/writes-by-key.ts'
+import { isTaken } from './errors.ts'
+import { limitedLocks } from '../shared/row-locks.ts'
+import { keysOf, lockOn, table, textsOf } from './values.ts'
+import { valuesOf } from '../shared/writes-returning.ts'
+
+type Writes = Pick<
+  Dialect,
+  | 'beginPush'
+  | 'identified'
+  | 'lockIdentified'
+  | 'lockPeriodic'
+  | 'lockTasks'
+  | 'change'
+  | 'changeHeld'
+  | 'inserted'
+  | 'insertion'
+  | 'insertNew'
+  | 'insertUnlessThere'
+  | 'latest'
+  | 'limit'
+  | 'lockHeld'
+  | 'remove'
+  | 'tasksAt'
+  | 'touched'
+> & { update(topic: string, keys: readonly number[], set: Statement): Statement }
+
+/** Looks at so many more rows than are asked for: others may be working on the first. */
+const spareRows = 1_000
+
+/**
+ * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
+ * locked, and with it whoever holds the task would have to wait for us.
+ */
+const noSequence = 0
+
+/** MySQL numbers rows itself, and does not tell: its rows bear the connection that has inserted them. */
+const mark = [raw('mark'), raw('connection_id()')] as const
+
+/** Names which statement has written a row, where it must be told apart from what others have written. */
+const markBelow = 2 ** 47
+
+export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
+  const { task } = tables
+  const { name } = flavor
+  const lock = lockOn(flavor)
+  /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
+  const rowsOf = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
+    sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
+  const byKey: typeof rowsOf = (topic, keys, from, key) => rowsOf(topic, [...keys, noSequence], from, key)
+  const identified = (topic: string, identifiers: readonly string[]): Statement =>
+    sql`${textsOf(identifiers)} straight_join ${task} t force index (task_identifier)
+          on t.topic = ${topic} and t.identifier = w.wanted where t.stage is not null`
+  const held = ({ topic, owner, tasks, columns }: HeldRequest): { readonly from: Statement; readonly fence: Statement } => ({
+    from: sql`${table('w', [
+      { name: 'wanted', type: 'integer', values: [...tasks.map(({ sequence }) => sequence), noSequence] },
+      { name: 'given_attempt', type: 'integer', values: tasks.map(attemptOf) },
+      ...columns.map((column) => ({ ...column, name: `given_${column.name}` })),
+    ])} straight_join ${task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted`,
+    fence: sql`t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`,
+  })
+  const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
+  // MariaDB draws numbers in the statement: as a column's default they crash the server when a prepared insert is run again.
+  const [numbered, number] = name === 'mariadb' ? [raw('sequence'), sql`next value for ${tables.sequence}`] : mark
+  // Read one after the other as they stand there, and so in order: sorted, rows would be numbered before they are.
+  const insert = ({ columns, values: given, topic, from, where }: TaskInsertion, ignore: Statement): Statement => sql`
+    insert ${ignore} into ${task} (${numbered}, ${columns})
+    select straight_join ${number}, ${given}
+      from ${tables.topic} p, ${from}
+     where p.topic = ${topic}${where ? sql` and ${where}` : nothing}`
+  const returning = (columns: string): Statement => raw(name === 'mariadb' ? `returning ${columns}` : '')
+  /** What an insertion has inserted. MySQL does not tell: its rows come after the first of them, and bear the connection's mark. */
+  function* insertedRows(told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]> {
+    if (name === 'mariadb') return told
+    const { affectedRows, insertId } = told[0] ?? {}
+    if (!Number(affectedRows)) return []
+    return yield sql`
+      select ${raw(columns)}
+        from ${task} t force index (primary)
+       where t.topic = ${topic} and t.sequence >= ${toNumber(insertId)} and t.mark = connection_id()
+       order by t.sequence
+       limit ${Number(affectedRows)}`
+  }
+  /**
+   * Locks rows that were found by a plain read before, in the order given: a read that locks would lock what it passes too, and one that reads
+   * backwards the row beyond.
+   */
+  function* lockByKey(
+    topic: string,
+    keys: readonly number[],
+    which: Statement,
+    locked: Selection['locked'],
+    limit?: number,
+  ): Verb<readonly number[]> {
+    const most = limit === undefined ? nothing : sql` limit ${limit}`
+    const rows = yield sql`select t.sequence from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
+    return rows.map(toSequence)
+  }
+  // They are locked, and wanted.
+  const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
+    sql`update ${rowsOf(topic, keys)} set ${set}`
+  // A locking read is a current one.
+  const latest = raw(name === 'mysql' ? 'for share of t' : 'lock in share mode')
+  const writes = keyedWrites({
+    at: (topic, keys, from, key) => sql`${byKey(topic, keys, from, key)} where ${everyRow}`,
+    lockRows: function* ({ topic, sequences, read, which = everyRow, first, locked }) {
+      const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+      const from = read?.from ?? sql`${task} t`
+      const keys =
+        sequences ??
+        (yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`).map(
+          toSequence,
+        )
+      return keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
+    },
+    update,
+    remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)}`,
+    latest,
+  })
+  return {
+    ...writes,
+    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
+    latest,
+    update,
+    beginPush: () => ({ with: nothing, from: nothing }),
+    insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
+    inserted: function* (insertion, topic) {
+      const rows = yield* insertedRows(yield insertion, topic, 'sequence')
+      return sequencesOf(rows)
+    },
+    // What it ignores besides is checked before, nothing is too long, and nothing is missing; or said afterwards.
+    insertNew: function* (insertion) {
+      const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
+      if (name === 'mariadb' && told.length < insertion.count) yield* checkNumbers()
+      return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
+    },
+    identified,
+    lockIdentified: function* (topic, identifiers, which, locked) {
+      const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
+      return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
+    },
+    changeHeld: function* (request, set) {
+      const { from, fence } = held(request)
+      const own = randomInt(markBelow)
+      const [told] = yield sql`update ${from} set ${set(values)}, mark = ${own} where ${fence}`
+      const sequences = request.tasks.map(({ sequence }) => sequence)
+      if (Number(told?.['affectedRows']) === sequences.length) return new Set(sequences)
+      const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${own}`
+      return new Set(touched.map(toSequence))
+    },
+    lockHeld: function* (request) {
+      const { from, fence } = held(request)
+      const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
+      return new Set(rows.map(toSequence))
+    },
+    insertUnlessThere: (into, row) => sql`
+      insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
+  }
+}
+
+/** An insert that leaves out rows whose external id is there leaves out those whose number is there too. @throws TaskError SEQUENCE_BEHIND */
+function* checkNumbers(): Verb<void> {
+  const warnings = yield raw('show warnings')
+  if (warnings.some(({ Message }) => isTaken(String(Message)))) throw sequenceBehind()
+}
+
+function toSequence({ sequence }: Row): number {
+  return toNumber(sequence)
+}

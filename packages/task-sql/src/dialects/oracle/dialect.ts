@@ -1,0 +1,133 @@
+import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import { oracleMigrations, oracleMigrationTable, oracleTables } from './schema.ts'
+import type { OracleTables } from './schema.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+import { anyScale } from '../shared/stable-plan.ts'
+import { claimByKey } from '../shared/claim-by-key.ts'
+import { openMissing } from '../shared/lock-stripes.ts'
+import { classifyOracleError } from './errors.ts'
+import { openOracleLanes, oracleLanes } from './lock-stripes.ts'
+import { keysOf, table } from './values.ts'
+import { nothingRemembered } from '../shared/defaults.ts'
+import { advanceOracleSequence } from './repair.ts'
+import { oracleWrites } from './writes.ts'
+
+export interface OracleOptions {
+  /** The schema that our tables live in, which must exist. Default: that of the connection. */
+  readonly schema?: string
+  /**
+   * Each topic has a partition of its own, which Oracle makes with its first task. Counts when `migrate` makes the tables, and stays. Default
+   * false. Needs Enterprise Edition with the Partitioning option.
+   */
+  readonly partitioned?: boolean
+}
+
+const names = optionNames<OracleOptions>('oracle', { schema: true, partitioned: true })
+
+/**
+ * Oracle Database 19c and later. Its statements were checked one by one, and never run on a server (docs/decisions/oracle.md).
+ *
+ * @throws TaskError ARGUMENT_INVALID unless the schema's name is 1 to 30 letters, digits and underscores
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: oracle(), adapter: fromOracledb(oracledb) })
+ */
+export function oracle(options: OracleOptions = {}): Dialect {
+  checkNames(names, options)
+  const { schema, partitioned = false } = options
+  const tables = oracleTables(schema)
+  const now = (clock: number | null): Statement => (clock === null ? sql`(select k.ms from ${tables.clock} k)` : sql`${clock}`)
+  const { update, ...writes } = oracleWrites(tables)
+  return {
+    name: 'oracle',
+    tables,
+    migrations: oracleMigrations(tables, partitioned),
+    // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+    beginMigration: [oracleMigrationTable(tables)],
+    // A slash runs what stands before it, whether it is a statement or a block.
+    script: (statements) => [...statements, 'commit'].map((statement) => `${statement}\n/\n`).join('\n'),
+    findTables: () => findTables(schema === undefined ? raw(`sys_context('userenv', 'current_schema')`) : sql`upper(${schema})`),
+    now,
+    instant: (epochMs) => epochMs,
+    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+    epochMs: (column) => column,
+    json: (text) => text,
+    text: (value) => value,
+    condition: 'condition',
+    jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,
+    true: raw('1'),
+    false: raw('0'),
+    rows: (columns) => table('r', columns),
+    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+    limit: (count) => sql`fetch first ${count} rows only`,
+    ...writes,
+    ready: raw('t.state = 1'),
+    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+    orderBy: (order) => orders[order],
+    taskInOrder: sql`${tables.task} t`,
+    taskListed: () => sql`${tables.task} t`,
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
+    // A list of more than a thousand is refused (ORA-01795).
+    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+    claimPlain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, ...writes }),
+    ...oracleLanes(tables),
+    openTopic: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
+    closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+    tellChange: () => [],
+    countOpen: (state, limit) => countOpen(tables, state, limit),
+    oldestReady: sql`
+      (select t.created
+         from ${tables.task} t
+        where t.topic = p.topic and t.state = 1
+        order by t.sequence
+        fetch first 1 rows only)`,
+    // DBMS_STATS would commit the caller's transaction; Oracle gathers statistics by itself.
+    analyze: [],
+    limitStatements: () => [],
+    // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+    heldBy: (condition, limit) => sql`
+      select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+        from ${tables.topic} p
+        join ${tables.task} t on t.topic = p.topic and t.state = 0
+       where ${condition(raw('t.owner'))}
+       fetch first ${limit} rows only`,
+    ...nothingRemembered,
+    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
+    advanceSequence: () => advanceOracleSequence(tables),
+    ...anyScale,
+    classify: classifyOracleError,
+  }
+}
+
+const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
+
+/** Text of other than Unicode's characters would come back as question marks, and under a linguistic comparison two topics could be one. */
+function* findTables(owner: Statement): Verb<boolean> {
+  const [row] = yield sql`
+    select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
+           (select s.value from nls_session_parameters s where s.parameter = 'NLS_COMP') as comparison,
+           (select s.value from nls_session_parameters s where s.parameter = 'NLS_SORT') as sort,
+           (select count(*) from all_tables a where a.owner = ${owner} and a.table_name = 'TASK_MIGRATION') as found
+      from dual`
+  const { charset, comparison, sort, found } = row ?? {}
+  if (charset !== 'AL32UTF8')
+    throw unsupported(`The database's character set is ${String(charset)}, which cannot keep every text`, charset, 'AL32UTF8')
+  if (comparison !== 'BINARY' && sort !== 'BINARY') {
+    const set = `NLS_COMP ${String(comparison)} with NLS_SORT ${String(sort)}`
+    throw unsupported(`The session compares text by ${set}, so that different names may be the same`, set, 'NLS_COMP BINARY')
+  }
+  return Number(found) > 0
+}
+
+function unsupported(message: string, found: unknown, needed: string): TaskError {
+  return new TaskError('RUNTIME_UNSUPPORTED', message, { found, needed })
+}
+
+/** A condition on ROWNUM ends the count. */
+function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+  const where = { ready: 't.state = 1', active: 't.state = 0', delayed: 't.due is not null and t.state = 4' }[state]
+  return sql`(select count(*) from ${task} t where t.topic = p.topic and ${raw(where)} and rownum <= ${limit})`
+}

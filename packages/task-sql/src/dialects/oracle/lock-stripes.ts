@@ -1,0 +1,56 @@
+import type { Dialect } from '../../core/dialect.ts'
+import type { OracleTables } from './schema.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import { allLanes, countedLanes, laneCount, toLane } from '../shared/lock-stripes.ts'
+import { lockOf } from './row-locks.ts'
+import { keysOf, textsOf } from './values.ts'
+
+/** Digits of a place among lanes. */
+const digits = 3
+const noPlace = '-'.repeat(digits)
+
+/**
+ * At READ COMMITTED each statement sees what was committed before it. At SERIALIZABLE it does not, and a lane that was counted since the
+ * transaction began cannot be locked (ORA-08177).
+ */
+export function oracleLanes({ lane: lanes }: OracleTables): Pick<Dialect, 'lockLanes' | 'meet'> {
+  return countedLanes({
+    laneOf: (identifier) => sql`ora_hash(${identifier}, ${raw(String(laneCount - 1))})`,
+    textsOf,
+    lock: function* (topic, keys, mode, limit) {
+      const half = (keys[0] ?? 0) < laneCount ? 0 : laneCount
+      // A lane's place among those that are asked for, three digits for each lane: what a list of them would say, with their order.
+      const place = sql`substr(${placesOf(keys, half)}, (l.lane - ${half}) * ${raw(String(digits))} + 1, ${raw(String(digits))})`
+      const cursor = sql`
+        select /*+ index(l) */ l.lane
+          from ${lanes} l
+         where l.topic = ${topic} and l.lane between ${half} and ${half + laneCount - 1} and ${place} <> ${noPlace}
+         order by ${place}
+         ${lockOf(mode)}`
+      const locked = (yield limit === undefined ? cursor : { ...cursor, fetch: limit }).map(toLane)
+      if (locked.length > 0) {
+        yield sql`
+          update ${lanes} l
+             set polled = l.polled + 1
+           where l.topic = ${topic} and l.lane in (select w.wanted from ${keysOf(locked)})`
+      }
+      return locked
+    },
+  })
+}
+
+export function openOracleLanes({ lane: lanes }: OracleTables, topic: string): readonly Statement[] {
+  return [
+    sql`
+      insert /*+ ignore_row_on_dupkey_index(task_lane (topic, lane)) */
+        into ${lanes} (topic, lane)
+      select ${topic}, level - 1 from dual connect by level <= ${allLanes.length}`,
+  ]
+}
+
+function placesOf(keys: readonly number[], half: number): string {
+  const places = Array.from({ length: laneCount }, () => noPlace)
+  for (const [place, lane] of keys.entries()) places[lane - half] = place.toString(16).padStart(digits, '0')
+  return places.join('')
+}

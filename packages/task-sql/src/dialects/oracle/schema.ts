@@ -1,0 +1,216 @@
+import { checkText, invalid } from '@taskstream/task-api'
+import type { MigrationStep, Tables } from '../../core/dialect.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import { prettyView } from '../shared/pretty.ts'
+
+export interface OracleTables extends Tables {
+  readonly lane: Statement
+  readonly pretty: Statement
+  readonly sequence: Statement
+  /** The present instant, as its only row `k` has it in `ms`. */
+  readonly clock: Statement
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless the schema's name is 1 to 30 letters, digits and underscores */
+export function oracleTables(schema?: string): OracleTables {
+  if (schema !== undefined) {
+    checkText('schema', schema, 30)
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
+  }
+  const table = (name: string): Statement => raw(schema === undefined ? name : `${schema}.${name}`)
+  return {
+    task: table('task'),
+    topic: table('task_topic'),
+    owner: table('task_owner'),
+    migration: table('task_migration'),
+    turn: table('task_turn'),
+    activation: table('task_activation'),
+    periodic: table('task_periodic'),
+    lane: table('task_lane'),
+    pretty: table('task_pretty'),
+    sequence: table('task_sequence'),
+    clock: table('task_clock'),
+  }
+}
+
+/** Makes something unless there is something of that name: definitions commit, and 19c has no `if not exists`. */
+function unlessThere(definition: Statement): Statement {
+  const text = (definition.texts[0] ?? '').trim().replaceAll("'", "''")
+  // ORA-00955: name is already used by an existing object.
+  return raw(`begin
+  execute immediate '${text}';
+exception
+  when others then
+    if sqlcode <> -955 then
+      raise;
+    end if;
+end;`)
+}
+
+/**
+ * Steps are kept for ever and never changed. A definition is committed by itself, and so each of them can be made again: where a migration
+ * broke off, the next one goes on. Instants are epoch milliseconds, UTC. Oracle indexes a row unless the whole key is null, and so history
+ * is in every index, but behind the columns that polls ask for, where they never come.
+ */
+export function oracleMigrations(tables: OracleTables, partitioned: boolean): readonly MigrationStep[] {
+  const { task } = tables
+  // An index with the table's partitions: its key must contain what the table is partitioned by.
+  const local = raw(partitioned ? ' local' : '')
+  // Oracle makes a partition for each topic that has tasks, in a transaction of its own. It wants a first one, of whatever topic.
+  const storage = raw(partitioned ? `partition by list (topic) automatic (partition task_first values ('taskstream'))` : '')
+  const index = (name: string, columns: string, prefix: number): Statement =>
+    unlessThere(sql`create index ${indexName(task, name)} on ${task} (${raw(columns)}) compress ${raw(String(prefix))}${local}`)
+  return [
+    {
+      version: 1,
+      name: 'tables',
+      worksFrom: 1,
+      statements: [
+        // In order also where several instances share a database: numbers of one producer ascend.
+        unlessThere(sql`create sequence ${tables.sequence} minvalue 1 maxvalue 9007199254740991 cache 1000 order`),
+        unlessThere(sql`
+          create table ${task} (
+            topic varchar2(250 char) not null,
+            sequence number(16) not null,
+            identifier varchar2(500 char) not null,
+            state number(1) default 1 not null,
+            descent number(1) default 1 not null,
+            reason number(5),
+            listed number(1) default 0 not null,
+            ranked number(1) default 0 not null,
+            stage number(1),
+            priority number(5) default 0 not null,
+            urgency number(5) generated always as (-priority) virtual,
+            attempt number(10) default 0 not null,
+            tries number(10) default 0 not null,
+            max_tries number(10),
+            created number(16) not null,
+            started number(16),
+            completed number(16),
+            due number(16),
+            deadline number(16),
+            owner varchar2(250 char),
+            reference varchar2(500 char),
+            external_id varchar2(500 char),
+            headers clob,
+            input clob,
+            output clob,
+            constraint task_key primary key (topic, sequence) using index compress 1${local}
+          ) ${storage}`),
+        index('task_open', 'topic, state, sequence', 2),
+        index('task_listed', 'topic, listed, state, sequence', 3),
+        index('task_ranked', 'topic, ranked, listed, state, urgency, sequence', 4),
+        index('task_identifier', 'topic, identifier, stage, sequence', 1),
+        index('task_due', 'topic, due', 1),
+        // Two keys of which a part is null and the rest is equal are equal to Oracle: only a key that is null altogether is not indexed.
+        unlessThere(sql`
+          create unique index ${indexName(task, 'task_external_id')}
+              on ${task} (external_id, case when external_id is not null then topic end)`),
+        unlessThere(sql`
+          create table ${tables.topic} (
+            topic varchar2(250 char) not null,
+            ordering number(5) default 0 not null,
+            condition number(5) default 0 not null,
+            listing number(1) default 0 not null,
+            ranking number(1) default 0 not null,
+            stage number(1),
+            constraint task_topic_key primary key (topic)
+          )`),
+        unlessThere(sql`
+          create table ${tables.owner} (
+            owner varchar2(250 char) not null,
+            name varchar2(250 char) not null,
+            heartbeat number(16) not null,
+            constraint task_owner_key primary key (owner)
+          )`),
+        unlessThere(sql`
+          create table ${tables.turn} (
+            topic varchar2(250 char) not null,
+            turn number(16) generated always as identity (cache 1000 order),
+            identifier varchar2(500 char) not null,
+            constraint task_turn_key primary key (topic, turn) using index compress 1
+          )`),
+        unlessThere(sql`
+          create table ${tables.lane} (
+            topic varchar2(250 char) not null,
+            lane number(5) not null,
+            polled number(16) default 0 not null,
+            constraint task_lane_key primary key (topic, lane) using index compress 1
+          )`),
+        unlessThere(sql`
+          create table ${tables.activation} (
+            topic varchar2(250 char) not null,
+            active number(1) not null,
+            changed number(16) not null,
+            constraint task_activation_key primary key (topic)
+          )`),
+        unlessThere(sql`
+          create table ${tables.periodic} (
+            scope varchar2(250 char) not null,
+            id varchar2(250 char) not null,
+            name varchar2(250 char),
+            application varchar2(250 char),
+            status number(1) not null,
+            note varchar2(1000 char),
+            timer varchar2(1000 char) not null,
+            summary varchar2(500 char),
+            topic varchar2(250 char) not null,
+            identifier varchar2(500 char) not null,
+            input clob,
+            headers clob,
+            priority number(5) not null,
+            max_tries number(10),
+            misfire number(1) not null,
+            late_ms number(16),
+            overlap number(1) not null,
+            jitter_ms number(16) not null,
+            starts number(16),
+            ends number(16),
+            max_count number(16),
+            fired number(16) default 0 not null,
+            skipped number(16) default 0 not null,
+            occurrence number(16),
+            due number(16),
+            last_occurrence number(16),
+            last_topic varchar2(250 char),
+            last_sequence number(16),
+            created number(16) not null,
+            changed number(16) not null,
+            constraint task_periodic_key primary key (scope, id) using index compress 1
+          )`),
+        unlessThere(sql`create index ${indexName(task, 'task_periodic_due')} on ${tables.periodic} (due)`),
+        sql`
+          create or replace view ${tables.clock} as
+          select extract(day from i.since) * 86400000
+                 + extract(hour from i.since) * 3600000
+                 + extract(minute from i.since) * 60000
+                 + trunc(extract(second from i.since) * 1000) as ms
+            from (select sys_extract_utc(systimestamp) - timestamp '1970-01-01 00:00:00' as since from dual) i`,
+        prettyView(
+          tables.pretty,
+          task,
+          (column) => `timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(${column} / 1000, 'second')`,
+          'create or replace view',
+        ),
+      ],
+    },
+  ]
+}
+
+/** The table that notes which steps were made. */
+export function oracleMigrationTable({ migration }: OracleTables): Statement {
+  return unlessThere(sql`
+    create table ${migration} (
+      version number(10) not null,
+      name varchar2(250 char) not null,
+      applied varchar2(100 char) not null,
+      works_from number(10),
+      constraint task_migration_key primary key (version)
+    )`)
+}
+
+/** In the schema of its table. */
+function indexName(task: Statement, name: string): Statement {
+  return raw((task.texts[0] ?? '').replace(/task$/, name))
+}

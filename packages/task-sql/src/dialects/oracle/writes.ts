@@ -1,0 +1,160 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect, HeldRequest, HeldValues, RowColumn, TaskInsertion } from '../../core/dialect.ts'
+import { attemptOf } from '../../core/lease.ts'
+import { sequencesOf, toNumber } from '../../core/task-row.ts'
+import type { OracleTables } from './schema.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+import { keyedWrites } from '../shared/writes-by-key.ts'
+import { byKeyHint, lockOf, oracleLocks } from './row-locks.ts'
+import { keysOf, table, textsOf } from './values.ts'
+import { valuesOf } from '../shared/writes-returning.ts'
+
+type Writes = Pick<
+  Dialect,
+  | 'beginPush'
+  | 'change'
+  | 'changeHeld'
+  | 'inserted'
+  | 'insertion'
+  | 'insertNew'
+  | 'insertUnlessThere'
+  | 'latest'
+  | 'lockHeld'
+  | 'identified'
+  | 'lockIdentified'
+  | 'lockPeriodic'
+  | 'lockTasks'
+  | 'remove'
+  | 'tasksAt'
+  | 'touched'
+> & { update(topic: string, keys: readonly number[], set: Statement): Statement }
+
+export function oracleWrites(tables: OracleTables): Writes {
+  const { task } = tables
+  const { at, keyed, lockPeriodic, lockTasks } = oracleLocks(tables)
+  const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
+    sql`update /*+ ${raw(byKeyHint)} */ ${task} t set ${set} where ${keyed(topic, keys)}`
+  const writes = keyedWrites({
+    at,
+    lockRows: function* (selection) {
+      const { sequences, which } = selection
+      // Nothing is asked of them that may have changed: the update waits for whoever has locked them.
+      if (sequences && !which) return sequences
+      return (yield* lockTasks(selection, raw('t.sequence'))).map(({ sequence }) => toNumber(sequence))
+    },
+    update,
+    remove: (topic, keys, from, key) => sql`delete /*+ ${raw(byKeyHint)} */ from ${from} t where ${keyed(topic, keys, key)}`,
+    latest: nothing,
+  })
+  const { touched } = writes
+  const ofIdentifiers = (identifiers: readonly string[]): Statement =>
+    sql`t.stage is not null and t.identifier in (select w.wanted from ${textsOf(identifiers)})`
+
+  /** Statements tell what they have inserted only of one row: numbers are drawn first, and given to the rows by their places. */
+  const insert = ({ columns, values, topic, from, where }: TaskInsertion, hint: Statement): Statement => sql`
+    insert ${hint} into ${task} (sequence, ${columns})
+    with n as (select w.nth, w.wanted from ${keysOf([])})
+    select n.wanted, ${values}
+      from n, ${tables.topic} p, ${from}
+     where p.topic = ${topic} and n.nth = r.nth${where ? sql` and ${where}` : nothing}`
+  function* drawn(count: number): Verb<number[]> {
+    return sequencesOf(yield sql`select ${tables.sequence}.nextval as sequence from dual connect by level <= ${count}`)
+  }
+  /** The numbers are the first of its values. */
+  const given = (insertion: Statement, numbers: readonly number[]): Statement => ({
+    ...insertion,
+    values: [JSON.stringify(numbers), ...insertion.values.slice(1)],
+  })
+
+  /** Ends a select of rows that are held, by this owner, since that very poll. */
+  const areHeld = ({ topic, owner, tasks }: HeldRequest): Statement => sql`
+         t.topic = ${topic} and t.state = 0 and t.owner = ${owner}
+     and (t.sequence, t.attempt) in (
+         select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
+           from ${table('w', heldColumns(tasks))})
+   order by t.sequence`
+  const selectHeld = (request: HeldRequest): Statement =>
+    sql`select /*+ ${raw(byKeyHint)} */ t.sequence from ${task} t where ${areHeld(request)}`
+
+  return {
+    ...writes,
+    lockPeriodic,
+    lockTasks,
+    update,
+    latest: nothing,
+    beginPush: () => ({ with: nothing, from: nothing }),
+    insertion: (insertion) => insert(insertion, nothing),
+    inserted: function* (insertion, _topic, count) {
+      const numbers = yield* drawn(count)
+      return (yield* touched(given(insertion, numbers))) === 0 ? [] : numbers
+    },
+    insertNew: function* (insertion) {
+      const numbers = yield* drawn(insertion.count)
+      const hint = raw('/*+ ignore_row_on_dupkey_index(task, task_external_id) */')
+      const count = yield* touched(given(insert(insertion, hint), numbers))
+      if (count === numbers.length) return numbers.map((sequence) => ({ sequence }))
+      if (count === 0) return []
+      return yield sql`select t.sequence, t.external_id from ${at(insertion.topic, numbers)}`
+    },
+    identified: (topic, identifiers) => sql`${task} t where t.topic = ${topic} and ${ofIdentifiers(identifiers)}`,
+    lockIdentified: function* (topic, identifiers, which, locked) {
+      const asked = { topic, which: sql`${ofIdentifiers(identifiers)} and ${which}`, locked }
+      return sequencesOf(yield* lockTasks(asked, raw('t.sequence')))
+    },
+    lockHeld: function* (request) {
+      const locked = yield sql`${selectHeld(request)} ${lockOf('wait')}`
+      return new Set(locked.length === 0 ? [] : sequencesOf(yield selectHeld(request)))
+    },
+    // A merge does not look again at what it was asked for when another was ahead of it: it goes by rows that are locked.
+    // https://blog.sqlora.com/en/merge-and-ora-30926-part-2-or-differences-in-write-consistency-between-update-and-merge/
+    changeHeld: function* (request, set) {
+      const { topic, owner, tasks, columns } = request
+      const locked = new Set(sequencesOf(yield sql`${selectHeld(request)} ${lockOf('wait')}`))
+      if (locked.size === 0) return locked
+      const some = [...tasks.keys()].filter((index) => locked.has(tasks[index]!.sequence))
+      const rows: RowColumn[] = [
+        ...heldColumns(some.map((index) => tasks[index]!)),
+        ...columns.map(({ name, type, values }) => ({
+          name: `given_${name}`,
+          type,
+          values: some.map((index) => values[index] ?? null),
+        })),
+      ]
+      const count = yield* touched(sql`
+        merge /*+ leading(w) use_nl(t) index(t) */ into ${task} t
+        using (select w.* from ${table('w', rows)}) w
+           on (t.topic = ${topic} and t.sequence = w.wanted)
+         when matched then
+              update set ${set(given_)}
+               where t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`)
+      if (count !== locked.size) throw wasChanged(topic)
+      return locked
+    },
+    insertUnlessThere: (into, row, key) => {
+      const name = (into.texts[0] ?? '').replace(/^.*\./, '')
+      return sql`
+        insert /*+ ignore_row_on_dupkey_index(${raw(name)} (${raw(key)})) */
+          into ${into} (${raw(Object.keys(row).join(', '))})
+        values (${valuesOf(row)})`
+    },
+  }
+}
+
+const given_: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
+
+function heldColumns(tasks: HeldRequest['tasks']): RowColumn[] {
+  return [
+    { name: 'wanted', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
+    { name: 'given_attempt', type: 'integer', values: tasks.map(attemptOf) },
+  ]
+}
+
+function wasChanged(topic: string): TaskError {
+  return new TaskError(
+    'TRANSACTION_CONFLICT',
+    `A task of topic "${topic}" was changed while it was being locked: roll back and run the whole transaction again`,
+    { topic },
+  )
+}

@@ -1,0 +1,289 @@
+import type { ClaimRequest } from '../../core/dialect.ts'
+import { heldNames, noHeld } from '../../core/task-row.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { SqlValue, Statement } from '../../core/statement.ts'
+import type { PostgresTables } from './tables.ts'
+import { lastDrawn } from './watermarks.ts'
+import type { FloorReport, TopicFloor } from './watermarks.ts'
+import { lockedHere, noteLocked } from './row-locks.ts'
+import { Templates } from '../../core/template.ts'
+import { chunkBits } from './claim-ledger.ts'
+import { leafOf } from './partitions.ts'
+import { inTopic, ready } from './topic.ts'
+
+/** What a claim is given, but for its columns and the time. */
+interface Known extends Record<string, SqlValue> {
+  readonly topic: SqlValue
+  readonly owner: SqlValue
+  readonly size: SqlValue
+  readonly history: SqlValue
+  readonly run: SqlValue
+  readonly floor: SqlValue
+  readonly mark: SqlValue
+  readonly bound: SqlValue
+  /** The last sequence that is known to have been drawn: where the last one is before it, somebody has set the sequence back. */
+  readonly drawn: SqlValue
+}
+
+/**
+ * Under another history than is known nothing is taken.
+ *
+ * `merge`: looks for listed rows too, and at so many rows more than are asked for, as others may have locked the first. Most polls find no
+ * listed rows to be there, and are spared that.
+ */
+export function claimStatements(
+  tables: PostgresTables,
+  extent: Statement,
+): (request: ClaimRequest, floor: TopicFloor, merge: number | undefined) => Statement {
+  const filled = new Templates<Known>()
+  return (request, known, merge) => {
+    const { history, floor, pending } = known
+    const { topic, owner, size, mayLock, now } = request
+    const run = runOf(history)
+    const { mark = null, bound = null } = pending ?? {}
+    const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
+    const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
+    // What time it is in a test is part of the text's values.
+    return now === null ? filled.fill(`${mayLock} ${merge}`, values, write) : write(values)
+  }
+}
+
+/** What a claim says beside the rows that it took. */
+export interface ClaimReport extends FloorReport {
+  readonly ownerKnown: boolean
+  readonly ordering: string
+  readonly condition: string
+  /** The topic's floor as it is stored. */
+  readonly persisted: number
+  /** Nothing was written in this transaction before, and it sees what is committed. */
+  readonly clean: boolean
+  /** Whether there are listed rows. */
+  readonly relisted: boolean
+  /** Fewer were taken than asked for, and there are more than were looked at. */
+  readonly crowded: boolean
+  /** How many rows it has locked. Those that come back are fewer, where some were written to meanwhile. */
+  readonly taken: number
+  /** The size of the task table, in bytes. */
+  readonly extent: number
+}
+
+/** Reads the status of a claim, in the order in which its statement writes it. */
+export function toReport(status: string): ClaimReport {
+  const [
+    ownerKnown,
+    ordering,
+    condition,
+    history,
+    persisted,
+    floor,
+    bound,
+    clean,
+    mark,
+    settled,
+    relisted,
+    crowded,
+    taken,
+    extent,
+  ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
+  return {
+    ownerKnown: ownerKnown === 't',
+    ordering: ordering ?? '',
+    condition: condition ?? '',
+    history: history ?? '',
+    persisted: Number(persisted),
+    floor: Number(floor),
+    bound: Number(bound),
+    clean: clean === 't',
+    mark,
+    settled: settled === undefined ? undefined : Number(settled),
+    relisted: relisted === 't',
+    crowded: crowded === 't',
+    taken: Number(taken),
+    extent: Number(extent),
+  }
+}
+
+/**
+ * What is asked of the planner is the same whatever the values are: they are handed on from one part to the next. A plan that looks
+ * better for them is made anew each time, and planning takes longer than most claims (docs/decisions/plans.md).
+ */
+function claimStatement(
+  tables: PostgresTables,
+  request: ClaimRequest,
+  known: Known,
+  merge: number | undefined,
+  extent: Statement,
+): Statement {
+  const { columns, mayLock } = request
+  const { topic, owner, size } = known
+  const { task } = tables
+  const own = topicOf(tables, topic)
+  // What a poll before this one in the same transaction has only locked is ready still, and its lock is no other transaction's, which would be
+  // passed over. Whoever has locked something is not clean.
+  const free = sql`${ready} and ((select clean from start) or not ${lockedHere})`
+  const places = mayLock ? columns : raw('t.ctid as place')
+  const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
+  return sql`
+    with start as materialized (
+      select p.topic,
+             pg_catalog.pg_current_xact_id_if_assigned() is null and pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean,
+             pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) as low,
+             h.bound,
+             (select 1 from ${task} t where ${inTopic(tables, tables.partitioned ? topic : raw('p.topic'))} and t.listed and ${ready}
+               order by t.topic, t.sequence limit 1) is not null as relisted,
+             exists (select from ${tables.owner} o where o.owner = ${owner}) as registered,
+             p.ordering,
+             p.condition,
+             h.history,
+             p.floor as persisted,
+             case when h.same then greatest(p.floor, ${known.floor}::int8) else p.floor end as floor,
+             case when h.same then ${known.mark}::xid8 end as mark
+        from ${tables.topic} p,
+             lateral (select history, bound, history = ${known.history} and bound >= ${known.drawn}::int8 as same
+                        from (select ${historyOf(tables, session)} as history, ${drawn(tables)} as bound
+                                from (select ${raw(sessionsRun)} as run) h) h) h
+       where p.topic = ${topic}),
+    room as materialized (
+      select case when history = ${known.history} and registered and ordering = 0 and condition = 0
+                   and ${mayLock ? raw('clean') : raw('true')}
+                   and ${raw(merge === undefined ? 'not relisted' : 'true')} then ${size}::int8 else 0 end as size from start),
+    first as materialized (
+      select t.sequence
+        from ${task} t
+       where ${inTopic(tables, own, sql`(select floor from start)`)} and not t.listed and ${ready}
+       order by t.topic, t.sequence
+       limit 1),
+    taken as materialized (${merge === undefined ? freshRows(tables, own, free, places) : mergedRows(tables, own, free, places, merge)}),
+    ${mayLock ? raw('claimed as (select * from taken)') : claimed(tables, request, known)}
+    select ${heldNames}, null as status
+      from claimed c
+     union all
+    select ${noHeld},
+           pg_catalog.concat_ws(' ', s.registered, s.ordering, s.condition, s.history, s.persisted, s.floor, s.bound, s.clean,
+                     coalesce((case when s.clean and exists (select from claimed) then pg_catalog.pg_current_xact_id() end)::text, '-'),
+                     coalesce((case when s.clean and s.low >= s.mark
+                                    then least((select sequence - 1 from first), ${known.bound}::int8) end)::text, '-'),
+                     s.relisted, ${merge === undefined ? raw('false') : crowded(tables, own, merge)}, (select count(*) from taken), ${extent}${mayLock ? sql`, ${noteLocked('taken')}` : nothing})
+      from start s`
+}
+
+/**
+ * What a topic's memory is of, for its row `p`: its generation; the storage of its rows and of their sequence, which is another in another
+ * database, and once they are truncated or restarted, or the sequence is altered; and the run of the server.
+ */
+export function historyOf({ partitioned, schema, taskClass, sequenceClass }: PostgresTables, run: Statement): Statement {
+  const leaf = sql`pg_catalog.to_regclass(pg_catalog.format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))}))`
+  return sql`pg_catalog.concat_ws(':', p.generation, pg_catalog.pg_relation_filepath(${partitioned ? leaf : taskClass}), pg_catalog.pg_relation_filepath(${sequenceClass}), ${run})`
+}
+
+/** The last sequence that was drawn. */
+function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
+  return sql`(select case when is_called then last_value else last_value - 1 end from ${sequence})`
+}
+
+/** The server's part of a history. */
+function runOf(history: string): string | null {
+  return history.split(':')[3] ?? null
+}
+
+/** As the session keeps it: what it says is so for as long as there is a session. */
+export const sessionsRun: string = "pg_catalog.current_setting('taskstream.run', true)"
+
+/** The server's start, and the reset of its statistics by a crash. */
+const run = raw(
+  `pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()))`,
+)
+
+/** The topic, where its value is no part of the plan: a partition is only found by a value. */
+export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {
+  return partitioned ? topic : raw('(select topic from start)')
+}
+
+/**
+ * The first ready rows that nobody has locked. There are no listed ones, and it is not asked again: a row that is handed back while this goes on
+ * would be locked, found to be listed, and passed over.
+ */
+function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
+  return sql`
+      select ${places}
+        from ${tables.task} t
+       where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and ${free}
+       order by t.topic, t.sequence
+       limit (select size from room)
+         for update skip locked`
+}
+
+/**
+ * The same of listed and fresh rows, in one order. Each is locked when its turn comes, as what stands in a lateral subquery is: whoever locked
+ * a listed row of some batch and then a fresh one could pass over a listed one between them.
+ */
+function mergedRows(
+  tables: PostgresTables,
+  topic: SqlValue | Statement,
+  free: Statement,
+  places: Statement,
+  spare: number,
+): Statement {
+  const window = raw(`(select size + ${spare} from room)`)
+  return sql`
+      select l.*
+        from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,
+             lateral (select ${places}
+                        from ${tables.task} t
+                       where t.topic = ${topic} and t.sequence = ready.sequence and ${free}
+                         for update skip locked) l
+       limit (select size from room)`
+}
+
+/** Fewer rows were taken than asked for, and there are more than were looked at. */
+function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: number): Statement {
+  const beyond = raw(`(select size + ${spare} + 1 from room)`)
+  return sql`case when (select count(*) from taken) < (select size from room)
+                          then (select count(*) from (${readyRows(tables, topic, beyond)}) ready) > (select size + ${raw(String(spare))} from room)
+                          else false end`
+}
+
+/** Sequences of the first listed ready rows, and of as many fresh ones. */
+function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: Statement): Statement {
+  return sql`
+              (select t.sequence
+                 from ${tables.task} t
+                where ${inTopic(tables, topic)} and t.listed and ${ready}
+                order by t.topic, t.sequence
+                limit ${limit})
+              union all
+              (select t.sequence
+                 from ${tables.task} t
+                where ${inTopic(tables, topic, sql`(select sequence - 1 from first)`)} and not t.listed and ${ready}
+                order by t.topic, t.sequence
+                limit ${limit})`
+}
+
+/** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
+function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known): Statement {
+  const { holding } = tables
+  const own = topicOf(tables, topic)
+  return sql`
+    claimed as (${activate(tables, owner, now)}
+       where t.ctid = any (array(select place from taken))
+         and ${tables.partitioned ? sql`t.topic = ${topic}` : sql`t.topic || '' = ${own}`}
+         and t.state = 1
+      returning t.listed, ${columns}),
+    noted as (
+      insert into ${holding} (topic, owner, chunk)
+      select ${own}, ${owner}, passed.chunk
+        from (select distinct sequence >> ${raw(String(chunkBits))} as chunk from claimed where not listed) passed
+       where not exists (select from ${holding} h where h.topic = ${own} and h.owner = ${owner} and h.chunk = passed.chunk))`
+}
+
+/** Makes rows `t` active that are locked. */
+export function activate({ task }: PostgresTables, owner: SqlValue, now: number | null): Statement {
+  return sql`
+      update ${task} t
+         set state = 0,
+             reason = null,
+             owner = ${owner},
+             attempt = t.attempt + 1,
+             tries = t.tries + 1,
+             started = ${now === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${now}::float8 / 1000)`}`
+}

@@ -1,0 +1,56 @@
+import { checkTopic, TaskError } from '@taskstream/task-api'
+import { detachLock, leafOf } from './partitions.ts'
+import { tablesOf } from './tables.ts'
+
+export interface DetachPartitionOptions {
+  /** The schema given to `postgres()`. Default `taskstream`. */
+  readonly schema?: string
+}
+
+interface Client {
+  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+}
+
+/**
+ * Takes the partition of a destroyed topic out of the table and drops it. Without this it stays, empty, for the topic's return. Not in
+ * a transaction, and on a connection of its own that goes straight to the server: it waits for the transactions that are
+ * running, of every topic, while they go on unhindered. What was interrupted half way, by whatever, is finished by calling it again.
+ *
+ * @returns whether there was a partition
+ * @throws TaskError TOPIC_IN_USE if the topic is initialised: destroy it first
+ * @example
+ * await pool.connect().then(async (client) => { await detachPartition(client, 'old'); client.release() })
+ */
+export async function detachPartition(client: Client, topic: string, options: DetachPartitionOptions = {}): Promise<boolean> {
+  checkTopic(topic)
+  const { schema } = tablesOf(options.schema ?? 'taskstream')
+  const lock = detachLock(schema, '$1')
+  await client.query(`select pg_advisory_lock(${lock})`, [topic])
+  try {
+    const { rows } = await client.query(
+      `select n.leaf,
+              exists (select from ${schema}.task_topic p where p.topic = $1) as known,
+              to_regclass('${schema}.' || n.leaf) is not null as there,
+              i.inhdetachpending as pending
+         from (select ${leafOf('$1')} as leaf) n
+         left join pg_inherits i
+           on i.inhparent = '${schema}.task'::regclass and i.inhrelid = to_regclass('${schema}.' || n.leaf)`,
+      [topic],
+    )
+    const { leaf, known, there, pending } = rows[0] ?? {}
+    if (known)
+      throw new TaskError('TOPIC_IN_USE', `Topic "${topic}" is initialised: destroy it before its partition is detached`, {
+        topic,
+      })
+    if (!there) return false
+    // Letters and digits: the name is a hash.
+    const table = `${schema}."${String(leaf)}"`
+    if (pending !== null)
+      await client.query(`alter table ${schema}.task detach partition ${table} ${pending ? 'finalize' : 'concurrently'}`)
+    await client.query(`drop table ${table}`)
+    return true
+  } finally {
+    // If the connection is gone, so is the lock.
+    await client.query(`select pg_advisory_unlock(${lock})`, [topic]).catch(() => {})
+  }
+}

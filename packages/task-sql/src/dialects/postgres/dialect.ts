@@ -1,0 +1,264 @@
+import { checkNames, optionNames } from '@taskstream/task-api'
+import type { Dialect, HeldRequest, RowColumn, Selection } from '../../core/dialect.ts'
+import { migrationTable } from '../shared/migration-table.ts'
+import { postgresMigrations } from './schema.ts'
+import { quote, tablesOf } from './tables.ts'
+import { transactionScript } from '../shared/script.ts'
+import { join, nothing, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+import { classifyPostgresError } from './errors.ts'
+import { attemptOf } from '../../core/lease.ts'
+import { sequencesOf, toNumber } from '../../core/task-row.ts'
+import { limitedLocks } from '../shared/row-locks.ts'
+import { openTopic, postgresLanes } from './lock-stripes.ts'
+import { postgresOverview } from './overview.ts'
+import { postgresRepair } from './repair.ts'
+import { postgresRights } from './rights.ts'
+import { postgresClaim } from './claim.ts'
+import { lockedHere } from './row-locks.ts'
+import { postgresScale } from './plan-size.ts'
+import { inTopic, ready } from './topic.ts'
+import { orderByTopic, returningWrites } from '../shared/writes-returning.ts'
+import type { HeldRows } from '../shared/writes-returning.ts'
+import { postgresHoldings } from './claim-ledger.ts'
+
+export interface PostgresOptions {
+  /** Where our tables live; created by `migrate`. Default `taskstream`. */
+  readonly schema?: string
+  /**
+   * Each topic has a partition of its own, so that deleting one topic's history is no burden for another. Counts when `migrate` makes the
+   * tables, and stays. Default false: one table, which suits a few thousand topics and needs no locks for each.
+   */
+  readonly partitioned?: boolean
+  /**
+   * Every push notifies listeners at commit, and so does a topic's activation. Default true. It costs pushes of many concurrent producers up to half their rate,
+   * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
+   */
+  readonly notify?: boolean
+}
+
+const names = optionNames<PostgresOptions>('postgres', { schema: true, partitioned: true, notify: true })
+
+/**
+ * PostgreSQL 15 and later.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+ * @throws TaskError ARGUMENT_INVALID unless the schema's name is 1 to 40 letters, digits and underscores
+ */
+export function postgres(options: PostgresOptions = {}): Dialect {
+  checkNames(names, options)
+  const schema = options.schema ?? 'taskstream'
+  const tables = tablesOf(schema, options.partitioned)
+  const channel = postgresChannel(schema)
+  const scale = postgresScale(tables)
+  const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
+    // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts). Materialised, as a column that
+    // nobody reads is left out of any other subquery, and the id is such a one.
+    with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
+    from: raw('started,'),
+  })
+  const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
+  return {
+    name: 'postgres',
+    tables,
+    migrations: postgresMigrations(tables),
+    beginMigration: [
+      // What another role has put in the way of a name of PostgreSQL's own is not called by whoever may make everything.
+      raw('set local search_path = pg_catalog, pg_temp'),
+      sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
+      // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
+      // takes the schema to be missing that was committed meanwhile. It is there then.
+      // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
+      raw(`do $$ begin
+             if pg_catalog.to_regnamespace('${quote(schema)}') is null then
+               create schema if not exists ${quote(schema)};
+             end if;
+           exception when unique_violation then null;
+           end $$`),
+      migrationTable(tables.migration),
+    ],
+    script: transactionScript,
+    findTables: function* () {
+      const there =
+        yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
+      return there.length > 0
+    },
+    // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
+    now: (clock) =>
+      clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
+    instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
+    plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
+    epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
+    json: (text) => sql`${text}::json`,
+    text: (value) => sql`cast(${value} as text)`,
+    condition: 'condition',
+    jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
+    true: raw('true'),
+    false: raw('false'),
+    rows: unnest,
+    at,
+    beginPush,
+    ...writes,
+    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
+    identified: (topic, identifiers) =>
+      sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
+    lockIdentified: function* (topic, identifiers, which, locked) {
+      // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
+      const rows = yield sql`
+        select t.sequence
+          from pg_catalog.unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
+               lateral (select t.sequence
+                          from ${tables.task} t
+                         where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
+                        offset 0
+                           for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
+      return sequencesOf(rows)
+    },
+    inserted: (insertion, _topic, count) => inserted(insertion, count),
+    // Somebody has set the sequence back: polls read what is fresh from the floor on.
+    mustList: raw('started.drawn < p.floor'),
+    ready,
+    inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
+    taskInOrder: sql`${tables.task} t`,
+    taskListed: () => sql`${tables.task} t`,
+    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
+    orderBy: orderByTopic,
+    among,
+    ...scale,
+    claimPlain: postgresClaim(tables, scale),
+    ...postgresLanes(tables),
+    ...postgresOverview(tables),
+    openTopic: (topic, keyed) => openTopic(tables, topic, keyed),
+    closeTopic: (topic) => [
+      sql`delete from ${tables.holding} where topic = ${topic}`,
+      sql`delete from ${tables.lane} where topic = ${topic}`,
+    ],
+    tellChange: (name) =>
+      options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
+    ...postgresRights(tables),
+    limitStatements: (timeoutMs) => [
+      sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
+    ],
+    ...postgresHoldings(tables),
+    ...postgresRepair(tables),
+    classify: (error) => classifyPostgresError(error, schema),
+  }
+}
+
+/** The channel on which a schema's pushes notify. */
+export function postgresChannel(schema: string): string {
+  return `taskstream.${schema}`
+}
+
+/** The channel on which it is told whether topics are to be processed, beside that of their pushes. */
+export function activationChannel(channel: string): string {
+  return `${channel}.activation`
+}
+
+function at(topic: Statement, sequence: Statement): Statement {
+  return sql`t.topic = ${topic} and t.sequence = ${sequence}`
+}
+
+function lock(table: string, mode: Selection['locked']): Statement {
+  return raw(`for update of ${table}${mode === 'skip' ? ' skip locked' : ''}`)
+}
+
+function among(column: Statement, values: readonly (string | number)[]): Statement {
+  return sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`
+}
+
+const scalarTypes = { text: 'text', integer: 'int8' }
+const arrayTypes = { text: 'text[]', integer: 'int8[]' }
+
+/** Arrays travel as text in PostgreSQL's own notation, which every driver passes on unchanged. */
+function unnest(columns: readonly RowColumn[]): Statement {
+  // One row needs no arrays to be taken apart.
+  if (columns.every(({ values }) => values.length === 1)) {
+    const list = columns.map(({ name, type, values }) => sql`${values[0] ?? null}::${raw(scalarTypes[type])} as ${raw(name)}`)
+    return sql`(select ${join(list, ', ')}) r`
+  }
+  const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
+  const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
+  // Of several arrays, PostgreSQL takes no other name, and means its own.
+  return sql`${raw(arrays.length === 1 ? 'pg_catalog.unnest' : 'unnest')}(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
+}
+
+/**
+ * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
+ * all tasks have in common is one value, and what differs is looked up in an object by sequence.
+ */
+function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
+  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
+  const value = (name: string): Statement => {
+    const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
+    const cast = raw(type === 'integer' ? 'int8' : 'text')
+    const common = values[0] ?? null
+    if (values.every((one) => one === common)) return sql`${common}::${cast}`
+    const bySequence = Object.fromEntries(tasks.map(({ sequence }, index) => [sequence, values[index]]))
+    return sql`(${JSON.stringify(bySequence)}::jsonb ->> t.sequence::text)::${cast}`
+  }
+  return {
+    updateFrom: nothing,
+    selectFrom: nothing,
+    where: sql`
+           t.topic = ${topic}
+       and t.sequence = any ((select ${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])::int8[])
+       and ${
+         locked
+           ? sql`t.state = 1 and t.attempt = ${value('attempt')} - 1 and ${lockedHere}`
+           : sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`
+       }`,
+    take: locked
+      ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
+           started = coalesce(pg_catalog.to_timestamp(${now}::float8 / 1000), pg_catalog.transaction_timestamp())`
+      : nothing,
+    tries: raw(locked ? '(t.tries + 1)' : 't.tries'),
+    value,
+  }
+}
+
+/**
+ * An array in PostgreSQL's text notation. It is that of JSON but for the brackets, and for what JSON escapes by a letter; most values have
+ * none of that, and native code writes JSON several times faster.
+ */
+function arrayLiteral(values: readonly (string | number | null)[]): string {
+  const json = JSON.stringify(values)
+  const list = /\\[^"\\]/.test(json) ? values.map(toElement).join(',') : json.slice(1, -1)
+  return `{${list}}`
+}
+
+function toElement(value: string | number | null): string {
+  return typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : String(value)
+}
+
+/** From so many on, one row comes back instead of one for each. */
+const manyRows = 20
+
+/** Sequences that follow each other, as they do unless somebody else pushes at the same moment, are told by the first and the last. */
+function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
+  if (count < manyRows) return sequencesOf(yield insert)
+  const [row] = yield {
+    ...sql`
+    with inserted as (${insert})
+    select low, count,
+           case when high - low + 1 > count then (select pg_catalog.string_agg(sequence::text, ',' order by sequence) from inserted) end as sequences
+      from (select min(sequence) as low, max(sequence) as high, count(*)::int as count from inserted) inserted`,
+    anyScale: true,
+  }
+  if (row?.['sequences']) return String(row['sequences']).split(',').map(toNumber)
+  const low = toNumber(row?.['low'] ?? 0)
+  return Array.from({ length: Number(row?.['count']) }, (_, index) => toNumber(low + index))
+}
+
+/** One row comes back instead of one per task: which they were matters only when some are missing. */
+function* affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>> {
+  const rows = yield sql`
+    with touched as (${update})
+    select count(*)::int as count, case when count(*) < ${expected.length}::int then pg_catalog.string_agg(sequence::text, ',') end as sequences
+      from touched`
+  if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
+  const sequences = String(rows[0]?.['sequences'] ?? '')
+  return new Set(sequences === '' ? [] : sequences.split(',').map(Number))
+}

@@ -1,0 +1,171 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Shortage } from '@taskstream/task-api'
+import { busy } from '../shared/busy.ts'
+import { nameOf } from '../shared/name-of.ts'
+import { permissionDenied } from './rights.ts'
+import { sequenceBehind } from '../shared/sequence-behind.ts'
+
+/** There never was a connection. */
+const unreachableCodes = new Set([
+  '57P03', // cannot connect now
+  'ECONNREFUSED',
+  'ENOENT', // a Unix socket that is gone
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'CONNECT_TIMEOUT', // postgres.js
+])
+
+const connectionCodes = new Set([
+  '25P03', // idle in transaction for longer than it may
+  '25P04', // a transaction that took longer than it may
+  '40003', // the outcome of a statement is unknown
+  '57P01', // admin shutdown
+  '57P02', // crash shutdown
+  '57P04', // the database was dropped
+  '57P05', // idle for longer than it may
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  // postgres.js
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+])
+
+/**
+ * What the server is short of, by SQLSTATE. Not 53400, a limit that the configuration sets to one statement (temp_file_limit): it will be as
+ * long the next time.
+ */
+const shortages: ReadonlyMap<string, Shortage> = new Map([
+  ['53000', 'resources'], // too many open files, say
+  ['53100', 'disk'],
+  ['53200', 'memory'],
+  ['53300', 'connections'],
+  ['55P03', 'lock'], // lock_timeout, or NOWAIT
+  ['57000', 'time'], // an operator has intervened
+  ['57014', 'time'], // statement_timeout, or cancelled
+  ['58000', 'resources'], // system error
+  ['58030', 'resources'], // input or output
+])
+
+/** No client of the pool came free, by the words of pg-pool and Knex. */
+const exhausted = /^timeout exceeded when trying to connect|Timeout acquiring a connection/
+
+/** What a text holds has no like in the database's encoding, or is not of it. */
+const encodingCodes = new Set(['22P05', '22021'])
+
+/** There is no such prepared statement, or there is one of that name already: somebody else has been at this connection. */
+export const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
+
+/** The pool or client was ended before, by the words of pg and Kysely: nothing was sent. */
+const ended = /^Client was closed|^Client has already been|^Cannot use a pool after|^driver has already been destroyed/
+
+/**
+ * PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. A
+ * library may have wrapped the driver's error: it is then the cause of what it throws.
+ */
+export function classifyPostgresError(error: unknown, schema?: string): TaskError | undefined {
+  return nameOf(error, (one) => classify(one, schema))
+}
+
+function classify(error: Error, schema?: string): TaskError | undefined {
+  const code = String((error as { code?: unknown }).code ?? '')
+  if (code === '25P02' || error.name === 'AbortedTransactionError') {
+    return new TaskError(
+      'TRANSACTION_CLOSED',
+      'The transaction was aborted by an earlier error: roll it back',
+      {},
+      { cause: error },
+    )
+  }
+  if (code === '40000' || code === '40001' || code === '40P01') {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `Another transaction was in the way: roll back and run the whole transaction again (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
+  if (forgottenCodes.has(code)) {
+    return new TaskError(
+      'TRANSACTION_CONFLICT',
+      `The connection lost the statements that were prepared on it: roll back and run the whole transaction again (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
+  if (code === '3D000') {
+    return new TaskError(
+      'DATABASE_MISSING',
+      `The server has no such database: create it, or is its name right? (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  // Class 28 is invalid authorization. pg says by no code that it was given no password, and one was asked for.
+  if (code.startsWith('28') || error.message.startsWith('SASL: ')) {
+    return new TaskError(
+      'AUTHENTICATION_FAILED',
+      `The server does not let this user in: are its name and password right, and may it connect from here? (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  if (code === '42501') return permissionDenied(error, schema)
+  if (code === '25006') {
+    return new TaskError(
+      'DATABASE_READ_ONLY',
+      `This server or transaction takes no writes: go to the primary (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  const shortOf = exhausted.test(error.message) ? 'connections' : shortages.get(code)
+  if (shortOf) return busy(shortOf, error, code ? { sqlState: code } : {})
+  if (encodingCodes.has(code)) {
+    return new TaskError(
+      'ARGUMENT_INVALID',
+      `A text holds a character that this database cannot keep: its encoding is not UTF8 (${error.message})`,
+      { sqlState: code },
+      { cause: error },
+    )
+  }
+  if (code === '55000' && error.message.startsWith('the partition of this topic was being detached')) {
+    return new TaskError(
+      'PARTITION_DETACHING',
+      'The partition of this topic was being detached and that was interrupted: finish it with detachPartition',
+      {},
+      { cause: error },
+    )
+  }
+  // Not translated: the name of the key, also that of a topic's partition.
+  if (code === '23505' && /\btask(_p_[0-9a-f]{32}|_turn)?_pkey\b/.test(error.message)) return sequenceBehind(error)
+  if (code === '42P01' || code === '3F000') {
+    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
+  }
+  if (code === 'CONNECTION_ENDED' || ended.test(error.message)) {
+    return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
+  }
+  if (unreachableCodes.has(code)) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database cannot be reached, and nothing was sent to it: does it run, and is its address right? (${error.message || code})`,
+      {},
+      { cause: error },
+    )
+  }
+  if (
+    connectionCodes.has(code) ||
+    code.startsWith('08') ||
+    // The last is a statement that was not answered in pg's query_timeout.
+    /^Connection terminated|not queryable|timeout expired|^Query read timeout/.test(error.message)
+  ) {
+    return new TaskError(
+      'DATABASE_UNAVAILABLE',
+      `The database went away: what the transaction wrote is gone unless its commit was under way (${error.message})`,
+      {},
+      { cause: error },
+    )
+  }
+  return undefined
+}

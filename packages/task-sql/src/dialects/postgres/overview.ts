@@ -1,0 +1,45 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { PostgresTables } from './tables.ts'
+import { inTopic, ready } from './topic.ts'
+import { chunkBits } from './claim-ledger.ts'
+
+/**
+ * What is open in the topic `p`, without reading what has ended: fresh rows above the persisted floor, listed rows, and under a
+ * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
+ * start, so that the other branches are never run.
+ */
+export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'countOpen' | 'oldestReady'> {
+  const { task, holding } = tables
+  const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
+  const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from 1`
+  const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = 1, false) and ${ready}`
+  const first = (where: Statement): Statement =>
+    sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
+  // The limit is what makes the planner read in order, and stop.
+  const inOrder = (where: Statement, limit: number): Statement =>
+    sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
+  const rows = (state: 'ready' | 'active' | 'delayed', limit: number): Statement => {
+    if (state === 'delayed') return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`
+    if (state === 'ready')
+      return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
+    return sql`
+      select 1
+        from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted
+        join ${task} t
+          on t.topic = p.topic
+         and t.sequence >= noted.chunk << ${raw(String(chunkBits))}
+         and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
+         and t.state = 0
+         and t.owner = noted.owner
+         and (p.listing or not t.listed)
+      union all
+      select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0 and not p.listing`
+  }
+  return {
+    countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,
+    oldestReady: sql`
+      (select min(found.created) from (${first(fresh)} union all ${first(listed)} union all ${first(open)}) found)`,
+  }
+}

@@ -1,0 +1,96 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Repair } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import { toNumber } from '../../core/task-row.ts'
+import type { PostgresTables } from './tables.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+import { chunkBits } from './claim-ledger.ts'
+import { inTopic } from './topic.ts'
+
+/**
+ * The sequence is moved so far beyond the last row: more than one push draws. One that draws between the moment when the sequence is read and
+ * that when it is moved would otherwise have its numbers drawn again.
+ */
+const leap = 2 ** 17
+
+export function postgresRepair(tables: PostgresTables): Pick<Dialect, 'advanceSequence' | 'passed' | 'renewTopic'> {
+  const { task, topic: topics, holding } = tables
+  return {
+    // The row is locked from here on: whoever would persist a floor passes it over.
+    renewTopic: function* (topic) {
+      yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
+      const [row] = yield sql`
+        with missed as materialized (
+          select t.topic, t.owner, t.sequence >> ${raw(String(chunkBits))} as chunk, count(*) as count
+            from ${topics} p, ${task} t
+           where p.topic = ${topic}
+             and ${inTopic(tables, topic)}
+             and t.state = 0
+             and t.owner is not null
+             and (p.listing or not t.listed)
+             and not exists (select from ${holding} h
+                              where h.topic = t.topic and h.owner = t.owner and h.chunk = t.sequence >> ${raw(String(chunkBits))})
+           group by 1, 2, 3),
+        noted as (
+          insert into ${holding} (topic, owner, chunk) select topic, owner, chunk from missed)
+        select coalesce(sum(count), 0)::int8 as count from missed`
+      return toNumber(row?.['count'])
+    },
+    passed: (topic) => sql`t.sequence <= (select p.floor from ${topics} p where p.topic = ${topic})`,
+    advanceSequence: () => advance(tables),
+  }
+}
+
+/** What is pushed below a floor meanwhile is listed: it is found, whether or not the transaction that moves the sequence is committed. */
+function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
+  const { sequence, turnSequence } = tables
+  const is = (condition: Statement): Statement => sql`case when ${condition} then 1 else 0 end`
+  const mayMove = (name: Statement): Statement => sql`pg_catalog.has_sequence_privilege(${name.texts[0] ?? ''}, 'update')`
+  const [row] = yield sql`
+    select ${is(sql`${last(tables, 'task')} > ${drawn(sequence)} or ${last(tables, 'turn')} > ${drawn(turnSequence)}`)} as behind,
+           ${is(sql`${mayMove(sequence)} and ${mayMove(turnSequence)}`)} as may`
+  if (Number(row?.['behind']) === 0) return 'ahead'
+  if (Number(row?.['may']) === 0) throw denied(tables)
+  yield* move(tables)
+  return 'moved'
+}
+
+/** The last number that was drawn; 0 if none was. */
+function drawn(sequence: Statement): Statement {
+  return sql`(select case when s.is_called then s.last_value else s.last_value - 1 end from ${sequence} s)`
+}
+
+/** The largest number among the rows of known topics, or of their floors; none if there is no topic. */
+function last({ task, topic, turn }: PostgresTables, table: 'task' | 'turn'): Statement {
+  const [rows, key, floor] = table === 'task' ? [task, raw('sequence'), raw('p.floor')] : [turn, raw('turn'), raw('0')]
+  return sql`
+    (select max(greatest(${floor}, (select r.${key} from ${rows} r where r.topic = p.topic order by r.topic desc, r.${key} desc limit 1)))
+       from ${topic} p)`
+}
+
+/** One at a time: another that has read the sequence before would move it back. Whoever comes while it is being moved need not. */
+function* move(tables: PostgresTables): Verb<void> {
+  const { schema, sequence, turnSequence } = tables
+  const one = (name: Statement, table: 'task' | 'turn'): Statement => sql`
+    with alone as materialized (
+      select pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.move.${schema}.${table}`}, 0)) as alone),
+    target as materialized (
+      select ${last(tables, table)} as last from alone where alone)
+    select pg_catalog.setval(${name.texts[0] ?? ''}::regclass, target.last + ${raw(String(leap))})
+      from target,
+           lateral (select ${drawn(name)} as drawn where target.last is not null offset 0) s
+     where s.drawn < target.last`
+  yield one(sequence, 'task')
+  yield one(turnSequence, 'turn')
+}
+
+function denied({ sequence, turnSequence }: PostgresTables): TaskError {
+  const names = `${sequence.texts.join('')}, ${turnSequence.texts.join('')}`
+  return new TaskError(
+    'PERMISSION_DENIED',
+    `The sequence is behind the tasks, and this user may not move it: grant select, update on sequence ${names} to the user, or run repair as their owner`,
+    { needed: `select, update on sequence ${names}` },
+  )
+}

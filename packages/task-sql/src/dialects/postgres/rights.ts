@@ -1,0 +1,141 @@
+/** What a user may do with our tables on PostgreSQL, and how it is told what it may not. */
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import type { PostgresTables } from './tables.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+
+const rows = 'select, insert, update, delete on'
+
+/** What docs/guides/grants.md grants to a user who works, by the name that PostgreSQL says. */
+const needs: Readonly<Record<string, string>> = {
+  task: rows,
+  task_topic: rows,
+  task_owner: rows,
+  task_holding: rows,
+  task_lane: rows,
+  task_activation: rows,
+  task_periodic: rows,
+  task_turn: 'select, insert, delete on',
+  task_migration: 'select on',
+  task_pretty: 'select on',
+  task_sequence: 'usage, select on sequence',
+  task_turn_sequence: 'usage, select on sequence',
+  task_attach: 'execute on function',
+}
+
+/** The functions of the server that say so: unlike its messages they are in no language. */
+const refusedByPolicy = new Set(['ExecWithCheckOptions', 'check_enable_rls'])
+
+/**
+ * The server tells which object it is about, and not which right is missing: what is told is all that whoever works has on it.
+ *
+ * @param schema of our tables, where that is known
+ */
+export function permissionDenied(error: Error, schema = 'taskstream'): TaskError {
+  const because = { cause: error }
+  const { routine } = error as { routine?: string }
+  const said = new Set(error.message.match(/\w+/g))
+  const object = Object.keys(needs).find((name) => said.has(name))
+  if (object !== undefined && refusedByPolicy.has(String(routine))) return hidden([`${schema}.${object}`], because)
+  // What only an owner may is no right that could be granted.
+  if (object !== undefined && !/must be owner/.test(error.message)) {
+    const needed = `${needs[object]} ${schema}.${object}${object === 'task_attach' ? '(text)' : ''}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not do that with ${schema}.${object}: grant ${needed} to it, as the owner of the tables, or use another user (${error.message})`,
+      { needed },
+      because,
+    )
+  }
+  if (said.has(schema)) {
+    const needed = `usage on schema ${schema}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not use the schema ${schema}, or make anything in it: grant ${needed} to it, and migrate as the owner of the tables (${error.message})`,
+      { needed },
+      because,
+    )
+  }
+  const [, database] = /^permission denied for database "?(\w+)"?$/.exec(error.message) ?? []
+  if (database !== undefined) {
+    const needed = `create on database ${database}`
+    return new TaskError(
+      'PERMISSION_DENIED',
+      `This user may not make the schema ${schema}: migrate as the owner of the tables, and grant ${needed} to that (${error.message})`,
+      { needed },
+      because,
+    )
+  }
+  return new TaskError(
+    'PERMISSION_DENIED',
+    `The database does not let this user do that: grant it the right, or use another user, as the owner of the tables (${error.message})`,
+    {},
+    because,
+  )
+}
+
+function hidden(tables: readonly string[], because: ErrorOptions = {}): TaskError {
+  const all = tables.map((table) => `create policy taskstream on ${table} using (true) with check (true)`).join('; ')
+  return new TaskError(
+    'PERMISSION_DENIED',
+    `Row security keeps rows of ${tables.join(', ')} from this user, so that tasks would be passed over: ${all}; or disable row level security on them, or let the user bypass it`,
+    { tables },
+    because,
+  )
+}
+
+/**
+ * A policy that shows and takes every row hides nothing. Of a user who may not write it is enough that it shows them. What a narrower one
+ * would show this user does not help: polls that pass over rows let others pass over them too.
+ */
+export function postgresRights(tables: PostgresTables): Pick<Dialect, 'checkSeen' | 'analyze'> {
+  const { schema, taskName } = tables
+  const name = schema.replaceAll('"', '')
+  const applies = raw(
+    `(0 = any (p.polroles) or exists (select from pg_catalog.unnest(p.polroles) r (role) where pg_catalog.pg_has_role(r.role, 'usage')))`,
+  )
+  const open = raw(`
+    coalesce(pg_catalog.pg_get_expr(p.polqual, p.polrelid), 'true') = 'true'
+    and coalesce(pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid), 'true') = 'true'`)
+  const policy = (which: Statement): Statement =>
+    sql`exists (select from pg_catalog.pg_policy p where p.polrelid = c.oid and ${applies} and ${which})`
+  const everyRow = sql`
+    p.polpermissive
+    and ${open}
+    and (p.polcmd = '*' or p.polcmd = 'r' and not pg_catalog.has_table_privilege(c.oid, 'insert, update, delete'))`
+  return {
+    checkSeen: function* () {
+      const found = yield sql`
+        select c.relname as name
+          from pg_catalog.pg_class c
+         where c.relnamespace = pg_catalog.to_regnamespace(${schema})
+           and c.relname = any (${`{${Object.keys(needs).join(',')}}`}::text[])
+           and pg_catalog.row_security_active(c.oid)
+           and (not ${policy(everyRow)} or ${policy(sql`not p.polpermissive and not (${open})`)})
+         order by c.relname`
+      if (found.length > 0) throw hidden(found.map((row) => `${name}.${String(row['name'])}`))
+    },
+    analyze: [
+      // PostgreSQL itself would warn, which nobody hears, and do nothing.
+      raw(`
+        do $$
+        declare
+          may boolean;
+          whole boolean;
+        begin
+          select pg_catalog.pg_has_role(c.relowner, 'usage') or pg_catalog.pg_has_role(d.datdba, 'usage'), c.relkind <> 'p' into may, whole
+            from pg_catalog.pg_class c, pg_catalog.pg_database d
+           where c.oid = '${taskName}'::regclass and d.datname = pg_catalog.current_database();
+          -- Of a partitioned table it would be that of the partitions too, one by one.
+          if not may and whole and pg_catalog.current_setting('server_version_num')::int >= 170000 then
+            may := pg_catalog.has_table_privilege('${taskName}', 'maintain');
+          end if;
+          if not may then
+            raise exception 'must be owner of table task' using errcode = 'insufficient_privilege';
+          end if;
+        end $$`),
+      raw(`analyze ${taskName}`),
+    ],
+  }
+}

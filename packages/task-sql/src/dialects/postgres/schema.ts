@@ -1,0 +1,178 @@
+import type { MigrationStep } from '../../core/dialect.ts'
+import type { PostgresTables } from './tables.ts'
+import { raw, sql } from '../../core/statement.ts'
+import { attachAsOwner, attachFunction, leafStorage } from './partitions.ts'
+import { prettyView } from '../shared/pretty.ts'
+
+/**
+ * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
+ * mentions the state, so that polling and completing are HOT updates; three versions of a row fit its page (docs/decisions/hot-path.md).
+ */
+export function postgresMigrations(tables: PostgresTables): readonly MigrationStep[] {
+  const { task, partitioned } = tables
+  // A partitioned table has no storage of its own; its leaves have it.
+  const storage = partitioned ? raw('partition by list (topic)') : raw(`with (${leafStorage})`)
+  return [
+    {
+      version: 1,
+      name: 'tables',
+      worksFrom: 1,
+      statements: [
+        sql`create sequence ${tables.sequence} as bigint minvalue 1 cache 1`,
+        sql`
+          create table ${task} (
+            sequence bigint not null default nextval('${tables.sequence}'::regclass),
+            created timestamptz not null default statement_timestamp(),
+            started timestamptz,
+            completed timestamptz,
+            due timestamptz,
+            deadline timestamptz,
+            attempt integer not null default 0,
+            tries integer not null default 0,
+            max_tries integer,
+            state smallint not null default 1 check (state between 0 and 8),
+            descent smallint not null default 1 check (descent between 1 and 6),
+            priority smallint not null default 0,
+            reason smallint,
+            listed boolean not null default false,
+            topic varchar(250) collate "C" not null,
+            identifier varchar(500) collate "C" not null,
+            owner varchar(250) collate "C",
+            reference varchar(500) collate "C",
+            external_id varchar(500) collate "C",
+            headers json,
+            input text,
+            output text,
+            primary key (topic, sequence)
+          ) ${storage}`,
+        sql`create index task_listed on ${task} (topic, sequence) where listed`,
+        sql`create index task_due on ${task} (topic, due) where due is not null`,
+        sql`create unique index task_external_id on ${task} (topic, external_id) where external_id is not null`,
+        sql`
+          create table ${tables.topic} (
+            topic varchar(250) collate "C" primary key,
+            floor bigint not null default 0,
+            generation bigint not null default floor(random() * 9007199254740991)::bigint
+          ) with (fillfactor = 20)`,
+        sql`
+          create table ${tables.owner} (
+            owner varchar(250) collate "C" primary key,
+            name varchar(250) collate "C" not null,
+            heartbeat timestamptz not null default statement_timestamp()
+          ) with (fillfactor = 20)`,
+        sql`
+          create table ${tables.holding} (
+            chunk bigint not null,
+            topic varchar(250) collate "C" not null,
+            owner varchar(250) collate "C" not null
+          )`,
+        sql`create index task_holding_topic on ${tables.holding} (topic, owner, chunk)`,
+      ],
+    },
+    {
+      version: 2,
+      name: 'orders, conditions, keys',
+      // Code that knows no conditions would push into such topics, and break them.
+      worksFrom: 2,
+      statements: [
+        sql`alter table ${tables.migration} add column works_from integer`,
+        sql`
+          alter table ${tables.topic}
+            add column ordering smallint not null default 0,
+            add column condition smallint not null default 0,
+            add column listing boolean not null default false,
+            add column ranking boolean not null default false,
+            add column stage smallint`,
+        sql`
+          alter table ${task}
+            add column ranked boolean not null default false,
+            add column stage smallint`,
+        sql`create index task_ranked on ${task} (topic, priority desc, sequence) where listed and ranked`,
+        sql`create index task_identifier on ${task} (topic, identifier, stage, sequence) where stage is not null`,
+        // Said so that no search for one identifier's open rows takes this for the better index.
+        sql`create index task_open on ${task} (topic, sequence) where coalesce(stage = 1, false)`,
+        sql`create index task_created on ${task} using brin (created) with (autosummarize = on)`,
+        sql`
+          create table ${tables.lane} (
+            topic varchar(250) collate "C" not null,
+            lane integer not null,
+            primary key (topic, lane)
+          ) with (fillfactor = 70)`,
+        sql`create sequence ${tables.turnSequence} as bigint minvalue 1 cache 1`,
+        sql`
+          create table ${tables.turn} (
+            turn bigint not null default nextval('${tables.turnSequence}'::regclass),
+            topic varchar(250) collate "C" not null,
+            identifier varchar(500) collate "C" not null,
+            primary key (topic, turn)
+          ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`,
+        attachFunction(tables),
+        prettyView(tables.pretty, task, (column) => column),
+      ],
+    },
+    {
+      version: 3,
+      name: 'activation',
+      // Code that does not know it goes on processing what it is given.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.activation} (
+            topic varchar(250) collate "C" primary key,
+            active boolean not null,
+            changed timestamptz not null
+          )`,
+      ],
+    },
+    {
+      version: 4,
+      name: 'periodic tasks',
+      // Code that does not know them submits none, and keeps nobody from it.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.periodic} (
+            created timestamptz not null,
+            changed timestamptz not null,
+            occurrence timestamptz,
+            due timestamptz,
+            starts timestamptz,
+            ends timestamptz,
+            last_occurrence timestamptz,
+            last_sequence bigint,
+            fired bigint not null default 0,
+            skipped bigint not null default 0,
+            max_count bigint,
+            late_ms bigint,
+            jitter_ms bigint not null,
+            max_tries integer,
+            priority smallint not null,
+            status smallint not null,
+            misfire smallint not null,
+            overlap smallint not null,
+            scope varchar(250) collate "C" not null,
+            id varchar(250) collate "C" not null,
+            name varchar(250) collate "C",
+            application varchar(250) collate "C",
+            topic varchar(250) collate "C" not null,
+            last_topic varchar(250) collate "C",
+            identifier varchar(500) collate "C" not null,
+            timer text not null,
+            summary text,
+            note text,
+            headers json,
+            input text,
+            primary key (scope, id)
+          ) with (fillfactor = 70)`,
+        sql`create index task_periodic_due on ${tables.periodic} (due) where due is not null`,
+      ],
+    },
+    {
+      version: 5,
+      name: 'partitions by the owner',
+      // Code that does not know it calls the same function.
+      worksFrom: 2,
+      statements: attachAsOwner(tables),
+    },
+  ]
+}

@@ -1,0 +1,60 @@
+import { checkText, invalid } from '@taskstream/task-api'
+import type { Tables } from '../../core/dialect.ts'
+import { raw } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+
+/** The tables of PostgreSQL, with those that only its claim strategy needs. */
+export interface PostgresTables extends Tables {
+  readonly sequence: Statement
+  readonly holding: Statement
+  readonly lane: Statement
+  /** Makes sure that a topic has its partition, where tables have any. */
+  readonly attach: Statement
+  /** Whether each topic has a partition of its own. */
+  readonly partitioned: boolean
+  /** The schema's name, quoted. */
+  readonly schema: string
+  readonly pretty: Statement
+  readonly turnSequence: Statement
+  /** The task table's name as a value, for the catalogue. */
+  readonly taskName: string
+  /** The name of the sequence of tasks, the same way. */
+  readonly sequenceName: string
+  /** The task table, for the catalogue's functions: looked up once in each plan, where a parameter is at each use. */
+  readonly taskClass: Statement
+  /** The sequence of tasks, the same way. */
+  readonly sequenceClass: Statement
+}
+
+/** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
+export function tablesOf(schema: string, partitioned = false): PostgresTables {
+  checkText('schema', schema, 40)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
+  const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
+  return {
+    task: table('task'),
+    topic: table('task_topic'),
+    owner: table('task_owner'),
+    migration: table('task_migration'),
+    sequence: table('task_sequence'),
+    holding: table('task_holding'),
+    lane: table('task_lane'),
+    attach: table('task_attach'),
+    partitioned,
+    schema: quote(schema),
+    pretty: table('task_pretty'),
+    turn: table('task_turn'),
+    activation: table('task_activation'),
+    periodic: table('task_periodic'),
+    turnSequence: table('task_turn_sequence'),
+    taskName: `${quote(schema)}.task`,
+    sequenceName: `${quote(schema)}.task_sequence`,
+    taskClass: raw(`'${quote(schema)}.task'::regclass`),
+    sequenceClass: raw(`'${quote(schema)}.task_sequence'::regclass`),
+  }
+}
+
+/** A name that was checked to be letters, digits and underscores. */
+export function quote(name: string): string {
+  return `"${name}"`
+}

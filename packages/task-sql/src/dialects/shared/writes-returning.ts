@@ -1,0 +1,131 @@
+/** Writing where statements return the rows that they have touched: one statement does, whatever it is to tell. */
+import type { PollOrder } from '@taskstream/task-api'
+import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/dialect.ts'
+import { join, nothing, raw, sql } from '../../core/statement.ts'
+import type { SqlValue, Statement } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+
+/** Held tasks inside a statement on `task t`. */
+export interface HeldRows extends HeldValues {
+  /** Follows the assignments of an update. */
+  readonly updateFrom: Statement
+  /** Follows `from task t`. */
+  readonly selectFrom: Statement
+  /** The fence: the row is held, by this owner, since that very poll. */
+  readonly where: Statement
+}
+
+interface Parts extends Pick<Dialect, 'tables' | 'among' | 'at' | 'beginPush'> {
+  /** Ends a select whose rows are to be locked until the transaction ends. */
+  lock(table: string, mode: Selection['locked']): Statement
+  /** Found one by one by their keys, whatever the statistics say. */
+  held(request: HeldRequest): HeldRows
+  /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
+  affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
+}
+
+type Writes = Pick<
+  Dialect,
+  | 'tasksAt'
+  | 'insertion'
+  | 'insertNew'
+  | 'change'
+  | 'changeHeld'
+  | 'lockHeld'
+  | 'remove'
+  | 'insertUnlessThere'
+  | 'touched'
+  | 'latest'
+>
+
+export function returningWrites({ tables, among, at, lock, beginPush, held, affected }: Parts): Writes {
+  const keyed = (topic: string, sequences: readonly number[]): Statement =>
+    sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
+  const insert = ({ topic, wake, columns, values, from, where, orderBy }: TaskInsertion): Statement => {
+    const start = beginPush(topic, wake)
+    return sql`
+      ${start.with}
+      insert into ${tables.task} (${columns})
+      select ${values}
+        from ${start.from} ${tables.topic} p, ${from}
+       where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
+  }
+  return {
+    tasksAt: (topic, sequences) => sql`${tables.task} t where ${keyed(topic, sequences)}`,
+    insertion: (insertion) => ({ ...sql`${insert(insertion)} returning sequence`, anyScale: true }),
+    insertNew: function* (insertion) {
+      return yield {
+        ...sql`
+          ${insert(insertion)}
+              on conflict (topic, external_id) where external_id is not null do nothing
+          returning sequence, external_id`,
+        anyScale: true,
+      }
+    },
+    change: function* ({ topic, sequences, read, which, first, locked, set, returning = raw('sequence') }) {
+      const asked = sql`${sequences ? keyed(topic, sequences) : (read?.topic ?? sql`t.topic = ${topic}`)}${which ? sql` and ${which}` : nothing}`
+      if (locked === 'wait' && !first)
+        return yield sql`update ${tables.task} as t set ${set} where ${asked} returning ${returning}`
+      const order = first ? sql` order by ${first.orderBy} limit ${first.limit}` : nothing
+      return yield sql`
+        with free (free_topic, free_sequence) as (
+          select topic, sequence
+            from (select t.topic, t.sequence from ${read?.from ?? sql`${tables.task} t`} where ${asked}${order} ${lock('t', locked)}) first)
+        update ${tables.task} as t
+           set ${set}
+          from free
+         where ${at(raw('free.free_topic'), raw('free.free_sequence'))}
+        returning ${returning}`
+    },
+    changeHeld: (request, set) => {
+      const rows = held(request)
+      const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence`
+      return affected(
+        update,
+        request.tasks.map(({ sequence }) => sequence),
+      )
+    },
+    lockHeld: function* (request) {
+      const { selectFrom, where } = held(request)
+      const rows = yield sql`
+        select t.sequence
+          from ${tables.task} t ${selectFrom}
+         where ${where}
+         order by t.sequence
+         ${lock('t', 'wait')}`
+      return new Set(rows.map(({ sequence }) => Number(sequence)))
+    },
+    remove: function* ({ table, key, topic, keys, returning = raw(key) }) {
+      return yield sql`
+        delete from ${table} as t
+         where t.topic = ${topic} and ${among(raw(`t.${key}`), keys)}
+        returning ${returning}`
+    },
+    insertUnlessThere: (table, row, key) => sql`
+      insert into ${table} (${raw(Object.keys(row).join(', '))})
+      values (${valuesOf(row)})
+          on conflict (${raw(key)}) do nothing`,
+    touched: function* (write) {
+      return (yield sql`${write} returning 1 as touched`).length
+    },
+    latest: nothing,
+  }
+}
+
+/** With the topic, as the indexes have it: a topic is asked for by a range of rows. */
+export function orderByTopic(order: PollOrder): Statement {
+  return ordersByTopic[order]
+}
+
+const ordersByTopic = {
+  fifo: raw('t.topic, t.sequence'),
+  lifo: raw('t.topic desc, t.sequence desc'),
+  priority: raw('t.topic, t.priority desc, t.sequence'),
+}
+
+export function valuesOf(row: Readonly<Record<string, SqlValue | Statement>>): Statement {
+  return join(
+    Object.values(row).map((value) => sql`${value}`),
+    ', ',
+  )
+}

@@ -1,0 +1,94 @@
+import { TaskError } from '@taskstream/task-api'
+import { busy } from '../shared/busy.ts'
+import { nameOf } from '../shared/name-of.ts'
+
+/** Primary result codes. https://www.sqlite.org/rescode.html */
+const codes: Readonly<Record<string, number>> = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_NOMEM: 7,
+  SQLITE_READONLY: 8,
+  SQLITE_INTERRUPT: 9,
+  SQLITE_IOERR: 10,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_PROTOCOL: 15,
+  SQLITE_AUTH: 23,
+  SQLITE_NOTADB: 26,
+}
+
+/** SQLite's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+export function classifySqliteError(error: unknown): TaskError | undefined {
+  return nameOf(error, classify)
+}
+
+/** The same while a file is opened for the first time: later it is the disk, or the number of open files, that keeps it from being opened. */
+export function classifyOpening(error: unknown): TaskError | undefined {
+  if (!(error instanceof Error) || error instanceof TaskError) return undefined
+  // better-sqlite3 looks for the folder itself.
+  const folderMissing = error.message.startsWith('Cannot open database because the directory does not exist')
+  if (!folderMissing && codeOf(error) !== codes['SQLITE_CANTOPEN']) return classifySqliteError(error)
+  return new TaskError(
+    'DATABASE_MISSING',
+    `The SQLite file cannot be opened: is its folder there, is it a file, and may this process read and write both? (${error.message})`,
+    {},
+    { cause: error },
+  )
+}
+
+function classify(error: Error): TaskError | undefined {
+  const because = { cause: error }
+  switch (codeOf(error)) {
+    case codes['SQLITE_BUSY']:
+    case codes['SQLITE_LOCKED']:
+    // So many processes at once that one did not come to its turn.
+    case codes['SQLITE_PROTOCOL']:
+      return busy('lock', error)
+    case codes['SQLITE_NOMEM']:
+      return busy('memory', error)
+    case codes['SQLITE_FULL']:
+      return busy('disk', error)
+    case codes['SQLITE_INTERRUPT']:
+      return busy('time', error)
+    case codes['SQLITE_READONLY']:
+      return new TaskError(
+        'DATABASE_READ_ONLY',
+        `This SQLite file or connection takes no writes: may this process write the file and its folder? (${error.message})`,
+        {},
+        because,
+      )
+    case codes['SQLITE_AUTH']:
+      return new TaskError('PERMISSION_DENIED', `The connection does not let this be done (${error.message})`, {}, because)
+    case codes['SQLITE_NOTADB']:
+      return new TaskError(
+        'DATABASE_MISSING',
+        `This file is no SQLite database: is its name right? (${error.message})`,
+        {},
+        because,
+      )
+    case codes['SQLITE_IOERR']:
+    case codes['SQLITE_CANTOPEN']:
+      return new TaskError(
+        'DATABASE_UNAVAILABLE',
+        `The SQLite file cannot be opened, read or written: is its disk there? (${error.message})`,
+        {},
+        because,
+      )
+    default:
+  }
+  if (error.message.startsWith('no such table: task')) {
+    return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
+  }
+  if (/connection is not open|database is not open/.test(error.message)) {
+    return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, because)
+  }
+  return undefined
+}
+
+/** better-sqlite3 gives the name of the result code, with what extends it; node:sqlite its number. */
+function codeOf(error: Error): number | undefined {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  const [, primary = ''] = /^(SQLITE_[A-Z]+)/.exec(String(code)) ?? []
+  return codes[primary]
+}

@@ -1,0 +1,89 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import type { DrizzleSqliteTransaction } from './sqlite-adapter.ts'
+import type { DrizzleSql, DrizzleTransaction } from './adapter.ts'
+import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
+import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
+import { connectionsOf } from '../shared/connections.ts'
+import type { ConnectionsOptions } from '../shared/connections.ts'
+import { libraryTransactions } from '../shared/library-transactions.ts'
+import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-transactions.ts'
+import { immediateTransactions } from '../shared/sqlite-transactions.ts'
+import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
+
+/** What we need of a Drizzle database on a server. */
+export interface DrizzleDatabase<Transaction> {
+  /** The driver's own pool. */
+  readonly $client?: unknown
+  transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'read committed' }): Promise<void>
+}
+
+/**
+ * Transactions of Drizzle on PostgreSQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = drizzleTransactions(drizzle(pool), sql)
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement;
+ * DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function drizzleTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
+  db: DrizzleDatabase<Transaction>,
+  sql: DrizzleSql<Query>,
+  options: ConnectionsOptions = {},
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) =>
+      db.transaction(
+        async (transaction) => {
+          await work(transaction)
+          // PostgreSQL answers a commit of an aborted transaction with a rollback, and Drizzle does not look: this fails instead.
+          await transaction.execute(sql`select`)
+        },
+        { isolationLevel: 'read committed' },
+      ),
+    classifyPostgresError,
+    connectionsOf(options, () => db.$client),
+    (transaction) => transaction.execute(sql`select`),
+  )
+}
+
+/**
+ * Transactions of Drizzle on MariaDB or MySQL, at READ COMMITTED whatever the server's default is.
+ *
+ * @example
+ * const transactions = drizzleMysqlTransactions(drizzle(pool), sql)
+ * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
+ * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ */
+export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
+  db: DrizzleDatabase<Transaction>,
+  sql: DrizzleSql<Query>,
+  options: ConnectionsOptions = {},
+): TransactionSource<Transaction> {
+  const run = (transaction: Transaction, text: string): PromiseLike<unknown> =>
+    transaction.execute(sql([text] as unknown as TemplateStringsArray))
+  return mysqlLibraryTransactions<Transaction>(
+    (work) =>
+      db.transaction((transaction) => inSavepoint(transaction, (text) => run(transaction, text), work), {
+        isolationLevel: 'read committed',
+      }),
+    classifyMysqlError,
+    connectionsOf(options, () => db.$client),
+    run,
+  )
+}
+
+/**
+ * Transactions of Drizzle on better-sqlite3, one after the other, on a connection that is this source's own. What `work` is given
+ * is the database itself: Drizzle's own transactions there cannot wait for anything.
+ *
+ * @example
+ * const transactions = drizzleSqliteTransactions(drizzle(new Database('tasks.db')), sql)
+ * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ */
+export function drizzleSqliteTransactions<Database extends DrizzleSqliteTransaction<Query>, Query>(
+  db: Database,
+  sql: DrizzleSql<Query>,
+  options: SqliteTransactionsOptions = {},
+): TransactionSource<Database> {
+  return immediateTransactions((use) => use(db, (text) => db.run(sql([text] as unknown as TemplateStringsArray))), options)
+}

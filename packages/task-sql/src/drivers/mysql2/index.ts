@@ -1,0 +1,6 @@
+export { fromMysql2 } from './adapter.ts'
+export type { Mysql2Connection } from './adapter.ts'
+export { mariadb, mysql } from '../../dialects/mysql/dialect.ts'
+export type { MysqlOptions } from '../../dialects/mysql/dialect.ts'
+export { mysql2Transactions } from './transactions.ts'
+export type { Mysql2Pool, Mysql2PoolConnection, Mysql2TransactionsOptions } from './transactions.ts'

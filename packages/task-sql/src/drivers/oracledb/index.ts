@@ -1,0 +1,6 @@
+export { fromOracledb } from './adapter.ts'
+export type { Oracledb, OracledbConnection } from './adapter.ts'
+export { oracle } from '../../dialects/oracle/dialect.ts'
+export type { OracleOptions } from '../../dialects/oracle/dialect.ts'
+export { oracledbTransactions } from './transactions.ts'
+export type { OracledbPool, OracledbPoolConnection, OracledbTransactionsOptions } from './transactions.ts'

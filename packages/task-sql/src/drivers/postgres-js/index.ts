@@ -1,0 +1,7 @@
+export { fromPostgresJs } from './adapter.ts'
+export type { PostgresJsTransaction } from './adapter.ts'
+export { postgres } from '../../dialects/postgres/dialect.ts'
+export type { PostgresOptions } from '../../dialects/postgres/dialect.ts'
+export { postgresJsTransactions } from './transactions.ts'
+export type { PostgresJs } from './transactions.ts'
+export type { ConnectionsOptions } from '../shared/connections.ts'

@@ -1,6 +1,0 @@
-export { fromMysql2 } from './adapters/from-mysql2.ts'
-export type { Mysql2Connection } from './adapters/from-mysql2.ts'
-export { mariadb, mysql } from './dialects/mysql.ts'
-export type { MysqlOptions } from './dialects/mysql.ts'
-export { mysql2Transactions } from './transactions/mysql-transactions.ts'
-export type { Mysql2Pool, Mysql2PoolConnection, Mysql2TransactionsOptions } from './transactions/mysql-transactions.ts'

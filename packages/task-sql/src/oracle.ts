@@ -1,6 +1,0 @@
-export { fromOracledb } from './adapters/from-oracledb.ts'
-export type { Oracledb, OracledbConnection } from './adapters/from-oracledb.ts'
-export { oracle } from './dialects/oracle.ts'
-export type { OracleOptions } from './dialects/oracle.ts'
-export { oracledbTransactions } from './transactions/oracledb-transactions.ts'
-export type { OracledbPool, OracledbPoolConnection, OracledbTransactionsOptions } from './transactions/oracledb-transactions.ts'

@@ -1,7 +1,0 @@
-export { fromPostgresJs } from './adapters/from-postgres-js.ts'
-export type { PostgresJsTransaction } from './adapters/from-postgres-js.ts'
-export { postgres } from './dialects/postgres.ts'
-export type { PostgresOptions } from './dialects/postgres.ts'
-export { postgresJsTransactions } from './transactions/postgres-js-transactions.ts'
-export type { PostgresJs } from './transactions/postgres-js-transactions.ts'
-export type { ConnectionsOptions } from './transactions/connections.ts'

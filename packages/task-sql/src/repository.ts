@@ -1,0 +1,207 @@
+import { hostname } from 'node:os'
+import { randomBytes } from 'node:crypto'
+import { checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
+import type {
+  Execution,
+  Outcome,
+  PushedTask,
+  PushOptions,
+  TaskCreation,
+  TaskRepository,
+  TransactionSource,
+} from '@taskstream/task-api'
+import { Templates } from './core/template.ts'
+import type { Dialect } from './core/dialect.ts'
+import { run } from './core/run-verb.ts'
+import type { Running } from './core/run-verb.ts'
+import { migrate, plan, schemaStatus } from './verbs/migrate.ts'
+import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
+import type { SqlAdapter, Verb } from './core/verb.ts'
+import { noteDefinitions } from './drivers/shared/mysql-library-transactions.ts'
+import { activate, activations, deactivate } from './verbs/activation.ts'
+import { complete } from './verbs/complete.ts'
+import type { Context } from './core/verb-context.ts'
+import { count } from './verbs/count.ts'
+import { expire } from './verbs/expire.ts'
+import { handBack } from './verbs/hand-back.ts'
+import { hold } from './verbs/hold.ts'
+import { junction } from './verbs/junction.ts'
+import { overview } from './verbs/overview.ts'
+import { heartbeat, owners, purgeOwners, register, unregister } from './verbs/owners.ts'
+import { page, task } from './verbs/page.ts'
+import { poll } from './verbs/poll.ts'
+import { purge, purgeAll } from './verbs/purge.ts'
+import { push } from './verbs/push.ts'
+import { reassign, reassignAll } from './verbs/reassign.ts'
+import { reclaim } from './verbs/reclaim.ts'
+import { recreate, redrive } from './verbs/recreate.ts'
+import { release } from './verbs/promote-due.ts'
+import { repair } from './verbs/repair.ts'
+import { resolve, results } from './verbs/results.ts'
+import { destroy, initialize, limitStatements, refresh, topics } from './verbs/topics.ts'
+
+export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
+  /** What the database says: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
+  readonly dialect: Dialect
+  /** How a transaction is handed a statement: `fromPg`, `fromBetterSqlite3`, `fromMysql2`, `fromOracledb(oracledb)`, `fromKysely(sql)` and others, or your own. */
+  readonly adapter: SqlAdapter<Transaction, E>
+  /** The owner's name, 1 to 200 characters; its incarnation is added. Default: host and process id. */
+  readonly owner?: string
+  /**
+   * Speaks for the owner of another repository, given as that one's `owner`: for a thread that beats its heart. Not together with `owner`.
+   */
+  readonly speaksFor?: string
+  /** Replaces the database's clock in every statement. For tests. */
+  readonly clock?: () => Date
+}
+
+const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository', {
+  dialect: true,
+  adapter: true,
+  owner: true,
+  speaksFor: true,
+  clock: true,
+})
+
+/** A `TaskRepository` over SQL, with the migration of its tables. */
+export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
+  /**
+   * Brings the tables to this release, in one transaction of `transactions`. Does nothing where nothing is to be done, and may run
+   * in several processes at once.
+   *
+   * @throws TaskError SCHEMA_NEWER if a later release has been here, PERMISSION_DENIED if this user may not change the tables: nothing was written
+   */
+  migrate(transactions: TransactionSource<Transaction>): Promise<Migration>
+  /**
+   * What `migrate` would do, as SQL to be read, or run by hand instead. Writes nothing.
+   *
+   * @throws TaskError SCHEMA_NEWER
+   */
+  plan(transactions: TransactionSource<Transaction>): Promise<MigrationPlan>
+  /** Which version the tables are of, and whether this release works on them. */
+  schemaStatus(transactions: TransactionSource<Transaction>): Promise<SchemaStatus>
+  /**
+   * A verb of one's own, over the same tables, adapter and clock: what packages beside this one are made of.
+   *
+   * @example
+   * const ownerCount = tasks.verb(function* ({ dialect }) {
+   *   return Number((yield sql`select count(*) as owners from ${dialect.tables.owner}`)[0]?.['owners'])
+   * })
+   * await ownerCount(tx)
+   */
+  verb<Arguments extends readonly unknown[], Result>(
+    verb: (context: VerbContext, ...args: Arguments) => Verb<Result>,
+  ): (transaction: Transaction, ...args: Arguments) => Outcome<E, Result>
+}
+
+/** What a verb of one's own is given. */
+export interface VerbContext {
+  readonly dialect: Dialect
+  /** Epoch milliseconds of a test clock, or null for the database's own: what `dialect.now` takes. */
+  now(): number | null
+  /** Pushes, as the repository does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+  push(
+    topic: string,
+    creations: string | TaskCreation | readonly (string | TaskCreation)[],
+    options?: PushOptions,
+  ): Verb<PushedTask[]>
+}
+
+/**
+ * Ordered topics of tasks in your database.
+ *
+ * @throws TaskError ARGUMENT_INVALID if the owner's name is empty or too long
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+ * await tasks.migrate(pgTransactions(pool))
+ */
+export function sqlTaskRepository<Transaction, E extends Execution>(
+  options: SqlTaskRepositoryOptions<Transaction, E>,
+): SqlTaskRepository<Transaction, E> {
+  checkNames(names, options)
+  const { dialect, adapter, clock, speaksFor } = options
+  const { owner: ownerName = speaksFor?.replace(/:[0-9a-f]{12}$/, '') ?? `${hostname().slice(0, 180)}:${process.pid}` } = options
+  checkText('owner', ownerName, taskLimits.ownerNameLength)
+  if (speaksFor !== undefined && (options.owner !== undefined || speaksFor === ownerName))
+    throw invalid('speaksFor', speaksFor, "must be another repository's owner, and stand without an owner")
+  const context: Context = {
+    dialect,
+    ownerName,
+    // The incarnation: a process that starts again under its old name must not be taken for its former self.
+    owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
+    now: () => clock?.().getTime() ?? null,
+    pollings: new Map(),
+    single: new Templates(),
+  }
+  // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
+  // better planned for what they are asked.
+  const rare: Running = { classify: dialect.classify, planOf: () => undefined }
+  const frequent: Running = {
+    classify: dialect.classify,
+    planOf: (statement) => (statement.anyScale ? 'any scale' : dialect.scale()),
+  }
+  const bindTo =
+    (running: Running) =>
+    <Arguments extends readonly unknown[], Result>(verb: (context: Context, ...args: Arguments) => Verb<Result>) =>
+    (transaction: Transaction, ...args: Arguments): Outcome<E, Result> =>
+      run(adapter, transaction, verb(context, ...args), running)
+  const often = bindTo(frequent)
+  const bind = bindTo(rare)
+  const verbContext: VerbContext = {
+    dialect,
+    now: context.now,
+    push: (topic, creations, options) => push(context, topic, creations, options),
+  }
+  return {
+    execution: adapter.execution,
+    owner: context.owner,
+    push: often(push),
+    poll: often(poll),
+    hold: often(hold),
+    complete: often(complete),
+    handBack: often(handBack),
+    reclaim: bind(reclaim),
+    release: often(release),
+    recreate: bind(recreate),
+    redrive: bind(redrive),
+    reassign: bind(reassign),
+    reassignAll: bind(reassignAll),
+    junction: bind(junction),
+    initialize: bind(initialize),
+    topics: bind(topics),
+    destroy: bind(destroy),
+    refresh: bind(refresh),
+    limitStatements: bind(limitStatements),
+    repair: bind(repair),
+    task: bind(task),
+    page: bind(page),
+    overview: bind(overview),
+    count: bind(count),
+    results: bind(results),
+    resolve: bind(resolve),
+    purge: bind(purge),
+    purgeAll: bind(purgeAll),
+    activate: bind(activate),
+    deactivate: bind(deactivate),
+    activations: bind(activations),
+    register: bind(register),
+    unregister: bind(unregister),
+    heartbeat: often(heartbeat),
+    owners: bind(owners),
+    purgeOwners: bind(purgeOwners),
+    expire: bind(expire),
+    migrate: (transactions) =>
+      transactions(async (transaction): Promise<Migration> => {
+        noteDefinitions(transaction as object)
+        return await run(adapter, transaction, migrate(dialect), rare)
+      }),
+    plan: (transactions) =>
+      transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), rare)),
+    schemaStatus: (transactions) =>
+      transactions(async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), rare)),
+    verb:
+      (verb) =>
+      (transaction, ...args) =>
+        run(adapter, transaction, verb(verbContext, ...args), rare),
+  }
+}

@@ -1,0 +1,46 @@
+import { checkTopic } from '@taskstream/task-api'
+import type { Activation } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import { topicUnknown } from '../core/verb-context.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toNumber } from '../core/task-row.ts'
+
+export function activate(context: Context, topic: string): Verb<boolean> {
+  return store(context, topic, true)
+}
+
+export function deactivate(context: Context, topic: string): Verb<boolean> {
+  return store(context, topic, false)
+}
+
+export function* activations({ dialect }: Context): Verb<ReadonlyMap<string, Activation>> {
+  const rows = yield sql`
+    select topic, case when active = ${dialect.true} then 1 else 0 end as active, ${dialect.epochMs(raw('changed'))} as changed
+      from ${dialect.tables.activation}
+     order by topic`
+  return new Map(
+    rows.map((row) => [
+      String(row['topic']),
+      { active: toNumber(row['active']) === 1, changed: new Date(toNumber(row['changed'])) },
+    ]),
+  )
+}
+
+/** Only a change is told: who acts on it and says so again makes no circle. */
+function* store({ dialect, now }: Context, topic: string, active: boolean): Verb<boolean> {
+  const { activation, topic: topics } = dialect.tables
+  checkTopic(topic)
+  const [known] = yield sql`
+    select a.active from ${topics} p left join ${activation} a on a.topic = p.topic where p.topic = ${topic}`
+  if (!known) throw yield* topicUnknown(dialect, topic)
+  const value = active ? dialect.true : dialect.false
+  const changed = dialect.now(now())
+  const added =
+    known['active'] === null &&
+    (yield* dialect.touched(dialect.insertUnlessThere(activation, { topic, active: value, changed }, 'topic')))
+  const update = sql`update ${activation} set active = ${value}, changed = ${changed} where topic = ${topic} and active <> ${value}`
+  if (!added && (yield* dialect.touched(update)) === 0) return false
+  for (const statement of dialect.tellChange(topic)) yield statement
+  return true
+}

@@ -1,0 +1,184 @@
+/**
+ * Polling under a singular condition.
+ *
+ * - A row is *listed* while it may be its identifier's head: the one whose turn it is. Of an identifier's rows in one
+ *   push one is listed. A poll that finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
+ * - Whatever unblocks a row (completion, expiry, reset, purge …) notes its identifier. A poll looks first into what is noted,
+ *   lists the heads it finds there, and only then takes listed rows, in the topic's order.
+ * - All of this happens while the identifier's *lane* is locked by the poll: taking, listing and unlisting never meet. What is
+ *   decided is decided by a statement that begins after the lane was locked, and so sees whatever was done in the lane before.
+ *   An event that such a statement does not see yet leaves a note that a later one will.
+ *
+ * Lanes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ */
+import type { PollCondition } from '@taskstream/task-api'
+import type { Claim, ClaimRequest, Dialect } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import { isListed, taken } from './claim-ordered.ts'
+import { claimStatus, isSamePolling } from '../core/topic-mode.ts'
+import type { Polling } from '../core/topic-mode.ts'
+import { toNumber } from '../core/task-row.ts'
+import { stages } from './recheck.ts'
+
+/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
+const spareLanes = 16
+/** Looks at so many more rows than are asked for: others may be working on the first. */
+const spareRows = 1_000
+/** Each takes rows or takes them off the list; what is left then is left for the next poll. */
+const maximumRounds = 16
+
+/** One number that orders rows as `orderBy` does. A priority outweighs every sequence below 2^47. */
+const placeIn = {
+  fifo: 't.sequence',
+  lifo: '- t.sequence',
+  priority: `t.sequence - t.priority * ${2 ** 47}`,
+} as const
+
+export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
+  const { topic, owner, size } = request
+  const status = yield* claimStatus(dialect, topic, owner)
+  if (!status.polling || !status.ownerKnown || !isSamePolling(status.polling, polling)) return { rows: [], ...status }
+  const some = (yield* takeUpNotes(dialect, topic, polling, size)) || (yield* hasListed(dialect, topic, polling))
+  if (!some) return { rows: [], polling, ownerKnown: true }
+  const claimed: Row[] = []
+  for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
+    const room = size - claimed.length
+    const limit = room * 2 + spareRows
+    const most = room + spareRows
+    // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
+    const first = sql`
+      select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
+        from ${dialect.taskListed(polling.order)}
+       where t.topic = ${topic} and ${isListed(dialect, polling)}
+       order by ${dialect.orderBy(polling.order)}
+       ${dialect.limit(sql`${limit}`)}`
+    const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
+    if (!lanes) break
+    const rows = yield sql`
+      select c.sequence, ${blocked(dialect, topic, polling)} as blocked
+        from (select c.sequence, c.identifier, c.place
+                from (${first}) c
+               where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
+               order by c.place
+               ${dialect.limit(sql`${most}`)}) c
+       order by c.place`
+    if (rows.length === 0) break
+    const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
+    if (heads.length > 0) claimed.push(...(yield* claim(dialect, request, heads.map(toSequence))))
+    const waiting = rows.filter(({ blocked }) => blocked !== null)
+    // mutants: equivalent boundary condition:true, without any nothing is updated
+    if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
+    if (heads.length === 0 && waiting.length === 0) break
+    // What is left is of lanes that others have locked, or blocked.
+    if (claimed.length > 0 && lanes.all && rows.length < most) break
+  }
+  yield* dialect.noteHeld(topic, owner, claimed.map(toSequence))
+  return { rows: claimed, polling, ownerKnown: true }
+}
+
+/** Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them. */
+function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boolean> {
+  const some = yield sql`
+    select 1 as found
+      from ${dialect.taskListed(polling.order)}
+     where t.topic = ${topic} and ${isListed(dialect, polling)}
+     order by ${dialect.orderBy(polling.order)}
+     ${dialect.limit(raw('1'))}`
+  return some.length > 0
+}
+
+/** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
+function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<boolean> {
+  const { turn } = dialect.tables
+  const limit = size * 4 + spareRows
+  const first = sql`
+    select n.turn, n.identifier, n.turn as place
+      from ${turn} n
+     where n.topic = ${topic}
+     order by n.turn
+     ${dialect.limit(sql`${limit}`)}`
+  const lanes = yield* dialect.lockLanes(topic, first, limit)
+  if (!lanes) return false
+  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
+  if (notes.length === 0) return false
+  const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
+  const heads = yield sql`
+    select r.identifier,
+           (select t.sequence
+              from ${dialect.taskIdentified('t')}
+             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
+             order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
+             ${dialect.limit(raw('1'))}) as sequence
+      from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
+     where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
+  const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
+  const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
+  // Others are working on these: their notes stay.
+  const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
+  const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
+  if (done.length > 0) yield* dialect.remove({ table: turn, key: 'turn', topic, keys: done })
+  return listed.length > 0
+}
+
+/** The identifiers of ready rows that are still not listed. */
+function* notListed(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
+  const rows = yield sql`
+    select t.identifier
+      from ${dialect.tasksAt(topic, sequences)} and t.state = 1 and t.listed = ${dialect.false}`
+  return new Set(rows.map(({ identifier }) => identifier))
+}
+
+/** Ready rows that are not listed although nothing stands in their way, with their identifiers. */
+export function unblocked(dialect: Dialect, topic: string, polling: Polling): Statement {
+  return sql`
+    select c.identifier
+      from (select t.sequence, t.identifier
+              from ${dialect.taskInOrder}
+             where ${dialect.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.false}) c
+     where ${blocked(dialect, topic, polling)} is null`
+}
+
+/** Not null where another row stands in the way of the candidate `c`. */
+function blocked(dialect: Dialect, topic: string, polling: Polling): Statement {
+  const before = polling.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'
+  const obstacles = [
+    `b.stage = ${stages.active}`,
+    ...obstacleStages(polling.condition).map((stage) => `b.stage = ${stage} and ${before}`),
+  ]
+  const each = obstacles.map((obstacle) => stands(dialect, topic, raw('c.identifier'), raw(obstacle)))
+  return sql`coalesce(${each.reduce((left, right) => sql`${left}, ${right}`)})`
+}
+
+function obstacleStages(condition: PollCondition): number[] {
+  if (condition === 'singular-by-identifier-suspend-until-success') return [stages.open, stages.failed, stages.suspended]
+  if (condition === 'singular-by-identifier-suspend-on-failure') return [stages.open, stages.failed]
+  return [stages.open]
+}
+
+/** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
+function stands({ taskIdentified, limit }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
+  return sql`(select 1 from ${taskIdentified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
+}
+
+function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {
+  return dialect.change({
+    topic: request.topic,
+    sequences,
+    which: raw('t.state = 1'),
+    locked: 'skip',
+    set: sql`${taken(dialect, request)}, stage = ${raw(String(stages.active))}`,
+    returning: request.columns,
+  })
+}
+
+function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Verb<readonly Row[]> {
+  const set = sql`listed = ${listed ? dialect.true : dialect.false}`
+  const which = sql`t.state = 1 and t.listed = ${listed ? dialect.false : dialect.true}`
+  return dialect.change({ topic, sequences, which, locked: 'skip', set })
+}
+
+function toSequence(row: Row): number {
+  return toNumber(row['sequence'])
+}

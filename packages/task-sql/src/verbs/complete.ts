@@ -1,0 +1,117 @@
+import {
+  checkNames,
+  invalid,
+  stateNumber,
+  TaskDecision,
+  TaskError,
+  taskReasons,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
+import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
+import type { HeldValues, RowColumn } from '../core/dialect.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { checkHeld, heldRequests, noteTurnsOf, split } from './held.ts'
+import { isStaged } from '../core/lease.ts'
+import { setStage, stageOfState, stages } from './recheck.ts'
+
+const reasonTries = raw(String(taskReasons.indexOf('tries')))
+
+export function* complete(
+  context: Context,
+  topic: string,
+  decisions: ReadonlyMap<HeldTask, TaskDecision>,
+  options: CompleteOptions = {},
+): Verb<Completion> {
+  checkNames(verbOptions.complete, options)
+  const tasks = checkHeld(topic, decisions.keys())
+  if (tasks.length === 0) return { completed: [], lost: [] }
+  for (const task of tasks) {
+    const decision = decisions.get(task)
+    if (!(decision instanceof TaskDecision))
+      throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
+  }
+  let sequences: ReadonlySet<number> = new Set()
+  const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
+  for (const request of heldRequests(context, topic, tasks, columnsOf)) {
+    const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
+    const reasons = request.tasks.some((task) => hasReason(decisions.get(task)!))
+    const touched = yield* context.dialect.changeHeld(request, (values) =>
+      outcomeOf(context, request.tasks, values, { retries, reasons }),
+    )
+    sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
+  }
+  const { found, lost } = split(tasks, sequences)
+  yield* noteTurnsOf(context, topic, found)
+  if (options.strict && lost.length > 0) {
+    throw new TaskError(
+      'TASK_LOST',
+      `${lost.length} of ${tasks.length} tasks are no longer held, the first is ${taskToString(lost[0]!)}`,
+      { lost },
+    )
+  }
+  return { completed: found, lost }
+}
+
+function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
+  return [
+    { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
+    { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
+    ...(decisions.some(isRetry)
+      ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
+      : []),
+    ...(decisions.some(hasReason) ? [{ name: 'reason', type: 'integer' as const, values: decisions.map(toReason) }] : []),
+    { name: 'stage', type: 'integer', values: decisions.map(toStage) },
+  ]
+}
+
+/** What a completion assigns: of most there are neither retries nor reasons. */
+function outcomeOf(
+  { dialect, now }: Context,
+  tasks: readonly HeldTask[],
+  rows: HeldValues,
+  { retries, reasons }: { readonly retries: boolean; readonly reasons: boolean },
+): Statement {
+  const reason = reasons ? rows.value('reason') : raw('null')
+  const delay = retries ? rows.value('delay') : nothing
+  const exhausted = sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)`
+  const outcome = retries
+    ? sql`
+           state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
+           reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} else ${reason} end,
+           due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
+    : sql`
+           state = ${rows.value('state')},
+           reason = ${reason}`
+  const staged = tasks.some(isStaged)
+  const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
+  return sql`
+           listed = ${dialect.false},
+           completed = ${dialect.now(now())},
+           output = ${rows.value('output')},${outcome}${stage}${rows.take}`
+}
+
+function isRetry({ retryAfterMs }: TaskDecision): boolean {
+  return retryAfterMs !== undefined
+}
+
+function hasReason({ reason }: TaskDecision): boolean {
+  return reason !== undefined
+}
+
+function toReason({ reason }: TaskDecision): number | null {
+  return reason === undefined ? null : taskReasons.indexOf(reason)
+}
+
+/** A retry is still in its identifier's way, until it has no tries left. */
+function toStage({ state, retryAfterMs }: TaskDecision): number {
+  return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)] ?? 'ended'] : stages.open
+}
+
+function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {
+  if (!retries) return rows.value('stage')
+  return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(stages.failed))} else ${rows.value('stage')} end`
+}

@@ -1,0 +1,88 @@
+import { checkDuration, checkInteger, checkNames, invalid, taskLimits, taskReasons, verbOptions } from '@taskstream/task-api'
+import type { ExpireOptions, Expiry } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toNumber, toState } from '../core/task-row.ts'
+import { noteTurns, setStage, stages } from './recheck.ts'
+
+const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
+
+export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
+  checkNames(verbOptions.expire, options)
+  const { olderThanMs, then = 'expired', limit = 10_000 } = options
+  const { dialect, owner, now } = context
+  checkDuration('olderThanMs', olderThanMs)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
+  const deadline = dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)
+  const dead = (holder: Statement): Statement => sql`
+    ${holder} <> ${owner}
+    and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
+  if (dialect.checkSeen) yield* dialect.checkSeen()
+  yield* takeBackHeartbeats(context, olderThanMs)
+  const found = byTopic(yield dialect.heldBy(dead, limit))
+  const rows: Row[] = []
+  for (const [topic, sequences] of found) {
+    const expired = yield* dialect.change({
+      topic,
+      sequences,
+      which: sql`t.state = 0 and ${dead(raw('t.owner'))}`,
+      locked: 'skip',
+      set: then === 'expired' ? markExpired(context) : makeReady(context),
+      returning: raw('topic, state, identifier, stage'),
+    })
+    yield* noteTurns(context, topic, expired)
+    rows.push(...expired)
+  }
+  yield* dialect.tidy()
+  const states = rows.map((row) => toState(row['state']))
+  return {
+    expired: states.filter((state) => state === 'expired').length,
+    ready: states.filter((state) => state === 'ready').length,
+    failed: states.filter((state) => state === 'failed').length,
+    topics: [...new Set(rows.flatMap((row, index) => (states[index] === 'ready' ? String(row['topic']) : [])))],
+  }
+}
+
+/**
+ * The clock was set back: an owner that died before would live until that hour comes again. It counts as having beaten now, as the living do
+ * at their next heartbeat.
+ */
+function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Verb<void> {
+  const { owner } = dialect.tables
+  const future = sql`heartbeat > ${dialect.plusMs(dialect.now(now()), sql`${olderThanMs}`)}`
+  // mutants: equivalent sql-number `limit(raw('1'))`, it asks whether there is any
+  const some = yield sql`select owner from ${owner} where ${future} ${dialect.limit(raw('1'))}`
+  // mutants: equivalent boundary condition:true, without any nothing is updated
+  if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.now(now())} where ${future}`
+}
+
+/** Requirement 04 §36: the owner stays recorded. */
+function markExpired({ dialect }: Context): Statement {
+  return sql`state = 2, listed = ${dialect.false}, reason = ${reason('lease')}, ${setStage('failed')}`
+}
+
+function makeReady({ dialect, now }: Context): Statement {
+  const exhausted = raw('(t.max_tries is not null and t.tries >= t.max_tries)')
+  return sql`
+           state = case when ${exhausted} then 3 else 1 end,
+           listed = case when ${exhausted} then ${dialect.false} else ${dialect.true} end,
+           reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
+           completed = case when ${exhausted} then ${dialect.now(now())} end,
+           owner = case when ${exhausted} then t.owner end,
+           ${setStage(sql`case when ${exhausted} then ${raw(String(stages.failed))} else ${raw(String(stages.open))} end`)}`
+}
+
+/** In one order, so that two expiries cannot deadlock. */
+function byTopic(rows: readonly Row[]): Map<string, number[]> {
+  const topics = new Map<string, number[]>()
+  for (const row of rows) {
+    const topic = String(row['topic'])
+    const sequences = topics.get(topic)
+    if (sequences) sequences.push(toNumber(row['sequence']))
+    else topics.set(topic, [toNumber(row['sequence'])])
+  }
+  return new Map([...topics].toSorted(([left], [right]) => (left < right ? -1 : 1)))
+}

@@ -1,0 +1,35 @@
+import { checkFilter, taskReasons } from '@taskstream/task-api'
+import type { TaskFilter } from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
+import { join, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import { isInOneOf } from './filter-state.ts'
+
+/** What a filter asks of a row `t`, beginning with `and`. @throws TaskError ARGUMENT_INVALID */
+export function meets(dialect: Dialect, filter: TaskFilter): Statement {
+  checkFilter(filter)
+  const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
+  const instant = (date: Date): Statement => dialect.instant(sql`${date.getTime()}`)
+  const conditions = [
+    states && isInOneOf(states),
+    identifier !== undefined && sql`t.identifier = ${identifier}`,
+    reference !== undefined && sql`t.reference = ${reference}`,
+    reason !== undefined && sql`t.reason = ${taskReasons.indexOf(reason)}`,
+    from !== undefined && sql`t.sequence >= ${from}`,
+    to !== undefined && sql`t.sequence <= ${to}`,
+    createdFrom && sql`t.created >= ${instant(createdFrom)}`,
+    createdBefore && sql`t.created < ${instant(createdBefore)}`,
+    completedFrom && sql`t.completed >= ${instant(completedFrom)}`,
+    completedBefore && sql`t.completed < ${instant(completedBefore)}`,
+  ]
+  return join(
+    conditions.filter((condition) => typeof condition === 'object').map((condition) => sql` and ${condition}`),
+    '',
+  )
+}
+
+/** The rows of a topic from one sequence to another, both included. */
+export function inRange(dialect: Dialect, topic: string, from = 0, to?: number): Statement {
+  const before = to === undefined || to === Number.MAX_SAFE_INTEGER ? undefined : to + 1
+  return dialect.inTopic(topic, from - 1, before)
+}

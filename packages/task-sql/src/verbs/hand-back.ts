@@ -1,0 +1,25 @@
+import type { Completion, HeldTask } from '@taskstream/task-api'
+import { sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { checkHeld, heldRequests, noteTurnsOf, split } from './held.ts'
+import { hold } from './hold.ts'
+import { isLocked } from '../core/lease.ts'
+import { setStage } from './recheck.ts'
+
+export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
+  const { dialect } = context
+  const given = checkHeld(topic, tasks)
+  // Of what is only locked nothing was written: the end of the transaction hands it back.
+  const locked = yield* hold(context, topic, given.filter(isLocked))
+  const asked = given.filter((task) => !isLocked(task))
+  const [request] = heldRequests(context, topic, asked)
+  if (!request) return { completed: locked.held, lost: locked.lost }
+  const sequences = yield* dialect.changeHeld(
+    request,
+    () => sql`state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+  )
+  const { found, lost } = split(asked, sequences)
+  yield* noteTurnsOf(context, topic, found)
+  return { completed: [...locked.held, ...found], lost: [...locked.lost, ...lost] }
+}

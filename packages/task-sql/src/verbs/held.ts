@@ -1,0 +1,64 @@
+import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import type { HeldRequest, RowColumn } from '../core/dialect.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { isLocked, isStaged } from '../core/lease.ts'
+import { noteIdentifiers } from './recheck.ts'
+
+/**
+ * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
+ * cannot deadlock.
+ *
+ * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
+ */
+export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
+  checkTopic(topic)
+  const sorted = [...tasks]
+  checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
+  for (const task of sorted) {
+    if (typeof task?.lease !== 'number' || !Number.isSafeInteger(task.sequence))
+      throw invalid('task', task, 'must be one that poll returned')
+    if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
+  }
+  sorted.sort((left, right) => left.sequence - right.sequence)
+  for (let index = 1; index < sorted.length; index++) {
+    const task = sorted[index]
+    if (task && task.sequence === sorted[index - 1]?.sequence) {
+      throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
+    }
+  }
+  return sorted
+}
+
+/** Tasks of one call, by how they are held: those that are locked only are changed by a statement of their own. */
+export function heldRequests(
+  { owner, now }: Context,
+  topic: string,
+  tasks: readonly HeldTask[],
+  columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
+): HeldRequest[] {
+  return [false, true].flatMap((locked) => {
+    const some = tasks.filter((task) => isLocked(task) === locked)
+    return some.length === 0 ? [] : [{ topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }]
+  })
+}
+
+/** What is no longer held may be another's turn. */
+export function noteTurnsOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+  const staged = tasks.filter(isStaged)
+  return noteIdentifiers(
+    context,
+    topic,
+    staged.map(({ identifier }) => identifier),
+  )
+}
+
+/** Splits tasks, in their order, by whether they are among `sequences`. */
+export function split(tasks: readonly HeldTask[], sequences: ReadonlySet<number>): { found: HeldTask[]; lost: HeldTask[] } {
+  if (sequences.size === tasks.length) return { found: [...tasks], lost: [] }
+  return {
+    found: tasks.filter(({ sequence }) => sequences.has(sequence)),
+    lost: tasks.filter(({ sequence }) => !sequences.has(sequence)),
+  }
+}

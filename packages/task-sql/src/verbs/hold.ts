@@ -1,0 +1,17 @@
+import type { HeldTask, Holding } from '@taskstream/task-api'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { checkHeld, heldRequests, split } from './held.ts'
+
+export function* hold(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Holding> {
+  const asked = checkHeld(topic, tasks)
+  if (asked.length === 0) return { held: [], lost: [] }
+  const { dialect } = context
+  const sequences = new Set<number>()
+  for (const request of heldRequests(context, topic, asked)) {
+    // Waits for whoever holds a row's lock: it may be taking the task from us, and then it is not held.
+    for (const sequence of yield* dialect.lockHeld(request)) sequences.add(sequence)
+  }
+  const { found, lost } = split(asked, sequences)
+  return { held: found, lost }
+}

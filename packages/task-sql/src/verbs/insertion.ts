@@ -1,0 +1,57 @@
+import type { Insertion } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { isIn } from './filter-state.ts'
+import { noteDeleted, noteTurns, removeRows, setStage } from './recheck.ts'
+
+/**
+ * The older rows `t` that each insertion is about (requirement 04 §17): what is to be done, now or at its time, lest the older data be worked
+ * on after the newer; also what has ended; and also what was made redundant or recreated. Active rows never are.
+ */
+const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
+  supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,
+  replace: raw('t.state between 1 and 6'),
+  delete: raw('t.state between 1 and 8'),
+}
+
+/**
+ * Does to the older tasks of these identifiers what the insertion says, passing over what others are working on.
+ * @returns how many there were, by identifier
+ */
+export function* removeOlder(
+  context: Context,
+  topic: string,
+  insertion: Exclude<Insertion, 'append'>,
+  identifiers: readonly string[],
+  first: number,
+): Verb<ReadonlyMap<string, number>> {
+  const { dialect } = context
+  // The sum keeps the planner from reading all that is older instead of looking up each identifier.
+  const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
+  const sequences = yield* dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
+  if (sequences.length === 0) return new Map()
+  const rows =
+    insertion === 'delete'
+      ? yield* removeRows(dialect, topic, sequences)
+      : yield* dialect.change({
+          topic,
+          sequences,
+          locked: 'wait',
+          set: sql`
+            descent = case when t.state > t.descent then t.state else t.descent end,
+            state = 8,
+            listed = ${dialect.false},
+            due = null,
+            ${setStage('ended')}`,
+          returning: raw('identifier, stage'),
+        })
+  yield* (insertion === 'delete' ? noteDeleted : noteTurns)(context, topic, rows)
+  const counts = new Map<string, number>()
+  for (const row of rows) {
+    const identifier = String(row['identifier'])
+    counts.set(identifier, (counts.get(identifier) ?? 0) + 1)
+  }
+  return counts
+}

@@ -1,0 +1,61 @@
+import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import type { Junction } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { isIn } from './filter-state.ts'
+import { checkKeyed } from './topics.ts'
+import { setStage } from './recheck.ts'
+
+export function* junction(
+  context: Context,
+  topic: string,
+  kind: Junction,
+  groups: Iterable<readonly string[]>,
+): Verb<ReadonlySet<string>> {
+  const { dialect } = context
+  checkTopic(topic)
+  if (kind !== 'singular' && kind !== 'eternal') throw invalid('junction', kind, "must be 'singular' or 'eternal'")
+  const asked = checkGroups(groups)
+  yield* checkKeyed(context, topic, 'junction')
+  const identifiers = [...new Set(asked.flat())]
+  if (identifiers.length === 0) return new Set()
+  yield* dialect.meet(topic, identifiers)
+  // Requirement 04 §33: suspended for itself, not until a due time; or in any state but redundant.
+  const arrived = yield sql`
+    select distinct t.identifier
+      from ${dialect.identified(topic, identifiers)}
+       and ${kind === 'singular' ? isIn('suspended') : raw('t.state between 0 and 7')}`
+  const here = new Set(arrived.map(({ identifier }) => String(identifier)))
+  const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
+  if (complete.size === 0) return new Set()
+  // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
+  const found = yield* dialect.lockIdentified(topic, [...complete], isIn('suspended'), 'wait')
+  if (found.length === 0) return new Set()
+  const started = yield* dialect.change({
+    topic,
+    sequences: found,
+    locked: 'wait',
+    set: sql`state = 1, listed = ${dialect.true}, completed = null, ${setStage('open')}`,
+    returning: raw('identifier'),
+  })
+  return new Set(started.map(({ identifier }) => String(identifier)))
+}
+
+function checkGroups(groups: Iterable<readonly string[]>): string[][] {
+  const checked = [...groups].map((group, index) => {
+    if (!Array.isArray(group)) throw invalid(`groups[${index}]`, group, 'must be an array of identifiers')
+    if (group.length === 0) throw invalid(`groups[${index}]`, '[]', 'must not be empty')
+    for (const identifier of group) checkText(`groups[${index}]`, identifier, taskLimits.identifierLength)
+    const twice = group.find((identifier, at) => group.indexOf(identifier) !== at)
+    if (twice !== undefined) throw invalid(`groups[${index}]`, twice, 'must not name an identifier twice')
+    return [...group] as string[]
+  })
+  checkInteger(
+    'the number of identifiers',
+    checked.reduce((sum, { length }) => sum + length, 0),
+    0,
+    taskLimits.batchSize,
+  )
+  return checked
+}

@@ -1,0 +1,44 @@
+import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
+import type { Release, ReleaseOptions } from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import { topicUnknown } from '../core/verb-context.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toNumber } from '../core/task-row.ts'
+
+/** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
+export function* release({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+  checkNames(verbOptions.release, options)
+  const { limit = 1000 } = options
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  const clock = now()
+  const before = yield* nextDueMs(dialect, topic, clock)
+  if (before === undefined) return { released: 0 }
+  if (before > 0) return { released: 0, nextDueMs: before }
+  // The longest overdue first, and what others are releasing is passed over.
+  const released = yield* dialect.change({
+    topic,
+    which: sql`t.due <= ${dialect.now(clock)} and t.state = 4`,
+    first: { orderBy: raw('t.due'), limit },
+    locked: 'skip',
+    set: sql`state = 1, listed = ${dialect.true}, due = null, completed = null`,
+  })
+  const after = yield* nextDueMs(dialect, topic, clock)
+  return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
+}
+
+function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {
+  const [next] = yield sql`
+    select (select ${dialect.epochMs(raw('t.due'))}
+              from ${dialect.tables.task} t
+             where t.topic = ${topic} and t.due is not null
+             order by t.due
+             ${dialect.limit(raw('1'))}) as due,
+           ${dialect.epochMs(dialect.now(clock))} as now
+      from ${dialect.tables.topic} p
+     where p.topic = ${topic}`
+  if (!next) throw yield* topicUnknown(dialect, topic)
+  return next['due'] === null ? undefined : Math.max(0, toNumber(next['due']) - toNumber(next['now']))
+}

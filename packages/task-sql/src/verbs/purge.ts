@@ -1,0 +1,56 @@
+import { checkDuration, checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
+import type { FilterState, PurgeOptions } from '@taskstream/task-api'
+import { nothing, raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { inRange, meets } from './filter.ts'
+import { toNumber } from '../core/task-row.ts'
+import { checkKnown } from './topics.ts'
+import { removeRows, noteDeleted } from './recheck.ts'
+
+/** Requirement 04 §42: neither what is to be done, now or at its time, nor what expired and nobody has looked at. */
+const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
+
+export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
+  checkNames(verbOptions.purge, options)
+  const { limit = 10_000, states = purged, olderThanMs, ...filter } = options
+  const { dialect, now } = context
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
+  const before = dialect.plusMs(dialect.now(now()), sql`${-(olderThanMs ?? 0)}`)
+  const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
+  const { from = 0, to } = filter
+  const found = yield* dialect.lockTasks(
+    {
+      topic,
+      read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, from, to) },
+      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
+      first: { orderBy: dialect.orderBy('fifo'), limit },
+      locked: 'skip',
+    },
+    raw('t.sequence'),
+  )
+  if (found.length === 0) {
+    yield* checkKnown(context, topic)
+    return 0
+  }
+  const rows = yield* removeRows(
+    dialect,
+    topic,
+    found.map(({ sequence }) => toNumber(sequence)),
+  )
+  yield* noteDeleted(context, topic, rows)
+  return rows.length
+}
+
+export function* purgeAll(context: Context, topic: string): Verb<number> {
+  const { dialect } = context
+  checkTopic(topic)
+  yield sql`delete from ${dialect.tables.turn} where topic = ${topic}`
+  const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
+  const count = toNumber(row?.['count'] ?? 0)
+  if (count === 0) yield* checkKnown(context, topic)
+  else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
+  return count
+}

@@ -1,0 +1,255 @@
+import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
+import type { Dialect, RowColumn, TaskInsertion } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import { topicUnknown } from '../core/verb-context.ts'
+import type { Context } from '../core/verb-context.ts'
+import { checkCreation } from './creation.ts'
+import type { CheckedCreation } from './creation.ts'
+import { removeOlder } from './insertion.ts'
+import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
+import { toNumber } from '../core/task-row.ts'
+import { checkKeyed } from './topics.ts'
+import { stages } from './recheck.ts'
+import type { Stage } from './recheck.ts'
+
+const insertions: readonly Insertion[] = ['append', 'supersede', 'replace', 'delete']
+
+export function* push(
+  context: Context,
+  topic: string,
+  creations: string | TaskCreation | readonly (string | TaskCreation)[],
+  options: PushOptions = {},
+): Verb<PushedTask[]> {
+  checkNames(verbOptions.push, options)
+  const { insertion = 'append' } = options
+  checkTopic(topic)
+  if (!insertions.includes(insertion)) throw invalid('insertion', insertion, `must be one of ${insertions.join(', ')}`)
+  const list = (Array.isArray(creations) ? creations : [creations]) as readonly (string | TaskCreation)[]
+  checkInteger('the number of creations', list.length, 0, taskLimits.batchSize)
+  if (list.length === 0) return []
+  const checked = list.map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
+  if (insertion !== 'append') return yield* pushAndRemove(context, topic, checked, insertion)
+  return yield* insert(context, topic, checked)
+}
+
+/** Only the last creation of each identifier counts (requirement 04 §18); then what is older goes. */
+function* pushAndRemove(
+  context: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  insertion: Exclude<Insertion, 'append'>,
+): Verb<PushedTask[]> {
+  yield* checkKeyed(context, topic, insertion)
+  const last = new Map(creations.map((creation) => [creation.identifier, creation]))
+  const counts = (creation: CheckedCreation): boolean => last.get(creation.identifier) === creation
+  const kept = insertion === 'delete' ? creations.filter(counts) : creations
+  const marked = kept.map((creation) => (counts(creation) ? creation : { ...creation, plain: false, redundant: true }))
+  const tasks = yield* insert(context, topic, marked)
+  // What was there before by its external id replaces nothing, and is not older than itself.
+  const created = tasks.filter(({ outcome }) => outcome !== 'duplicate')
+  if (created.length === 0) return tasks
+  const identifiers = created.map(({ identifier }) => identifier)
+  const first = created.reduce((least, { sequence }) => Math.min(least, sequence), Number.MAX_SAFE_INTEGER)
+  const superseded = yield* removeOlder(context, topic, insertion, identifiers, first)
+  return tasks.map((task) => (task.outcome === 'created' ? { ...task, superseded: superseded.get(task.identifier) ?? 0 } : task))
+}
+
+function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
+  const heads = headsOf(checked)
+  // mutants: equivalent condition:false, the other statement inserts the same rows, in more time
+  if (checked.every(({ plain }) => plain)) {
+    const insertion = insertPlain(context, topic, checked, heads)
+    const sequences = yield* context.dialect.inserted(insertion, topic, checked.length)
+    if (sequences.length === 0) throw yield* topicUnknown(context.dialect, topic)
+    // Sequences ascend in the order of the rows given.
+    return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
+  }
+  const inserted = yield* context.dialect.insertNew(anyInsertion(context, topic, checked, heads))
+  // The same, whatever order the rows come back in.
+  const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
+  const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
+  return toPushedTasks(topic, checked, rows, duplicates)
+}
+
+type PlainCreation = Pick<CheckedCreation, 'identifier' | 'input'>
+
+/** Most pushes carry identifiers and inputs only, and many just one of each. */
+function insertPlain(
+  context: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  heads: readonly number[] | undefined,
+): Statement {
+  const [first] = creations
+  if (creations.length > 1 || !first || context.now() !== null) return writePlain(context, topic, creations, heads)
+  const { identifier, input } = first
+  return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
+}
+
+function writePlain(
+  { dialect, now }: Context,
+  topic: string,
+  creations: readonly PlainCreation[],
+  heads: readonly number[] | undefined,
+): Statement {
+  const columns: RowColumn[] = [
+    { name: 'identifier', type: 'text', values: creations.map(({ identifier }) => identifier) },
+    { name: 'input', type: 'text', values: creations.map(({ input }) => input) },
+    ...headColumn(heads),
+  ]
+  return dialect.insertion({
+    topic,
+    wake: true,
+    columns: raw('topic, identifier, input, created, listed, ranked, stage'),
+    values: sql`p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage`,
+    from: dialect.rows(columns),
+    count: creations.length,
+  })
+}
+
+function anyInsertion(
+  { dialect, now }: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  heads: readonly number[] | undefined,
+): TaskInsertion {
+  const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({
+    name,
+    type: 'text',
+    values: creations.map(pick),
+  })
+  const integer = (name: string, pick: (creation: CheckedCreation) => number | null): RowColumn => ({
+    name,
+    type: 'integer',
+    values: creations.map(pick),
+  })
+  const columns = [
+    text('identifier', ({ identifier }) => identifier),
+    text('input', ({ input }) => input),
+    text('reference', ({ reference }) => reference),
+    text('external_id', ({ externalId }) => externalId),
+    text('headers', ({ headers }) => headers),
+    integer('priority', ({ priority }) => priority),
+    integer('max_tries', ({ maxTries }) => maxTries),
+    integer('state', (creation) => (creation.redundant ? 8 : waits(creation) ? 4 : 1)),
+    integer('descent', (creation) => (waits(creation) ? 4 : 1)),
+    integer('stage', (creation) => stages[stageOf(creation)]),
+    integer('deadline', ({ deadline }) => deadline),
+    integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
+    // Pushed suspended, a task waits for somebody, not for its time.
+    integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
+    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant || delayMs === 0 ? null : delayMs)),
+    ...headColumn(heads),
+  ]
+  const instant = (at: string, delay: string): Statement =>
+    sql`case when ${raw(at)} is not null then ${dialect.instant(raw(at))}
+             when ${raw(delay)} is not null then ${dialect.plusMs(dialect.now(now()), raw(delay))} end`
+  return {
+    topic,
+    // A task that is due later wakes listeners too: they must not sleep past it.
+    wake: creations.some(({ suspended }) => !suspended),
+    columns: raw(`topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+                  due, deadline, listed, ranked, stage`),
+    values: sql`
+           p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
+           r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
+           case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.false} end, p.ranking,
+           case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end`,
+    from: dialect.rows(columns),
+    count: creations.length,
+  }
+}
+
+/** By what a creation may be its identifier's head as soon as it is there. */
+const headOf = { first: 1, last: 2 } as const
+
+/**
+ * Of several creations of an identifier in one push only one can be its head: the first, or where the last comes first the last. The others
+ * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-singular.ts). Not where one
+ * may turn out to be there already, by its external id: then nobody knows who is first.
+ */
+function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {
+  // Most pushes have each identifier once, and pay for no more than this.
+  if (new Set(creations.map(({ identifier }) => identifier)).size === creations.length) return undefined
+  const numbers = creations.map(() => headOf.first | headOf.last)
+  const ready = [...creations.keys()].filter((index) => isReady(creations[index]!))
+  for (const indexes of Map.groupBy(ready, (index) => creations[index]!.identifier).values()) {
+    if (indexes.some((index) => creations[index]!.externalId !== null)) continue
+    for (const index of indexes)
+      numbers[index] = (index === indexes[0] ? headOf.first : 0) | (index === indexes.at(-1) ? headOf.last : 0)
+  }
+  return numbers
+}
+
+function headColumn(values: readonly number[] | undefined): RowColumn[] {
+  return values ? [{ name: 'head', type: 'integer', values }] : []
+}
+
+/** Whether a row is listed when it is pushed ready. */
+function listing(dialect: Dialect, values: readonly number[] | undefined): Statement {
+  if (!values) return listedAtOnce(dialect)
+  const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
+  const isHead = raw(`(p.condition = ${conditionNumber('none')} or r.head in (${head}, ${headOf.first | headOf.last}))`)
+  return sql`case when ${listedAtOnce(dialect)} = ${dialect.true} and ${isHead} then ${dialect.true} else ${dialect.false} end`
+}
+
+/** Whether rows of the topic `p` are listed when they come to be ready, but for those that stand behind another from the start. */
+export function listedAtOnce({ mustList }: Dialect): Statement {
+  return mustList ? sql`(p.listing or ${mustList})` : raw('p.listing')
+}
+
+function isReady(creation: CheckedCreation): boolean {
+  return !creation.redundant && !waits(creation)
+}
+
+function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
+  return suspended || dueMs !== null || (delayMs ?? 0) > 0
+}
+
+function stageOf({ redundant, suspended }: CheckedCreation): Stage {
+  if (redundant) return 'ended'
+  return suspended ? 'suspended' : 'open'
+}
+
+/** Rows that were not inserted: their external id was there before, or stands twice in this push; or the topic is unknown. */
+function* findDuplicates(
+  { dialect }: Context,
+  topic: string,
+  creations: readonly CheckedCreation[],
+  inserted: readonly Row[],
+): Verb<ReadonlyMap<string, Row>> {
+  const externalIds = [...new Set(creations.flatMap(({ externalId }) => externalId ?? []))]
+  const rows =
+    externalIds.length === 0
+      ? []
+      : // A statement of its own, so that it sees what a rival has committed since the insert began.
+        yield sql`
+          select t.sequence, t.identifier, t.external_id
+            from ${dialect.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
+            join ${dialect.tables.task} t on t.external_id = r.external_id
+           where t.topic = ${topic} and t.external_id is not null
+           ${dialect.latest}`
+  if (inserted.length === 0 && rows.length === 0) throw yield* topicUnknown(dialect, topic)
+  return new Map(rows.map((row) => [String(row['external_id']), row]))
+}
+
+function toPushedTasks(
+  topic: string,
+  creations: readonly CheckedCreation[],
+  inserted: readonly Row[],
+  duplicates: ReadonlyMap<string, Row> | undefined,
+): PushedTask[] {
+  const created = new Set(duplicates && inserted.map((row) => row['external_id']))
+  let next = 0
+  return creations.map(({ identifier, externalId, redundant }) => {
+    const first =
+      externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
+    if (first)
+      return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
+    // mutants: equivalent optional, there is a row for each that is no duplicate
+    return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: redundant ? 'redundant' : 'created' }
+  })
+}

@@ -1,0 +1,67 @@
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  stateNumber,
+  stateOf,
+  taskResults,
+  verbOptions,
+} from '@taskstream/task-api'
+import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
+import type { Change } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { isIn } from './filter-state.ts'
+import { lockGiven, revivable } from './recreate.ts'
+import { checkKnown } from './topics.ts'
+import { noteTurns, setStage, stageOfState, stages } from './recheck.ts'
+
+export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
+  checkTopic(topic)
+  for (const result of results.values()) checkResult('result', result)
+  yield* lockGiven(context, topic, results.keys())
+  for (const result of new Set(results.values())) {
+    const sequences = [...results].filter(([, one]) => one === result).map(([{ sequence }]) => sequence)
+    yield* assign(context, topic, result, { sequences })
+  }
+}
+
+export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
+  checkNames(verbOptions.reassignAll, options)
+  const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
+  checkTopic(topic)
+  checkResult('to', to)
+  if (!revivable.includes(from)) throw invalid('from', from, `must be one of ${revivable.join(', ')}`)
+  checkInteger('first', first, 0, Number.MAX_SAFE_INTEGER)
+  checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
+  if (first > last || from === stateOf(to)) return 0
+  const count = yield* assign(context, topic, to, {
+    which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
+  })
+  if (count === 0) yield* checkKnown(context, topic)
+  return count
+}
+
+function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {
+  const state = stateNumber(stateOf(result))
+  const rows = yield* context.dialect.change({
+    topic,
+    ...which,
+    locked: 'wait',
+    set: sql`
+      descent = case when t.state > t.descent then t.state else t.descent end,
+      state = ${state},
+      due = null,
+      reason = null,
+      ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}`,
+    returning: raw('identifier, stage'),
+  })
+  yield* noteTurns(context, topic, rows)
+  return rows.length
+}
+
+function checkResult(argument: string, result: unknown): void {
+  if (!taskResults.includes(result as TaskResult)) throw invalid(argument, result, `must be one of ${taskResults.join(', ')}`)
+}

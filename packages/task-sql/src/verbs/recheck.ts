@@ -1,0 +1,74 @@
+/**
+ * What singular conditions are kept with. A topic with a condition has, for each row, a stage: an index finds what stands in the
+ * way of an identifier's next task without reading its history. Whatever changes a stage notes the identifier in the table of
+ * turns, in the same transaction and without waiting for anybody; polls look into noted identifiers and list their heads
+ * (claim-singular.ts).
+ */
+import type { Dialect } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+
+/** Persisted, in the column `stage`. A topic that is keyed but has no condition has one stage for all rows; others have none. */
+export const stages = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
+
+export type Stage = Exclude<keyof typeof stages, 'unstaged'>
+
+/** The stage of each state; `suspended` with a due time is open. By the number of the state. */
+export const stageOfState: readonly Stage[] = [
+  'active',
+  'open',
+  'failed',
+  'failed',
+  'suspended',
+  'ended',
+  'ended',
+  'ended',
+  'ended',
+]
+
+/** For the `set` of an update of `task as t`: the row's new stage, where it has stages. */
+export function setStage(stage: Stage | Statement): Statement {
+  const number = typeof stage === 'string' ? raw(String(stages[stage])) : stage
+  return sql`stage = case when t.stage < ${raw(String(stages.unstaged))} then ${number} else t.stage end`
+}
+
+/** Rows that an update returned with `identifier` and `stage`, of one topic: notes whose turn may have come. */
+export function noteTurns(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
+  const staged = rows.filter(({ stage }) => stage !== null && stage !== undefined && Number(stage) < stages.unstaged)
+  return noteIdentifiers(
+    context,
+    topic,
+    staged.map(({ identifier }) => String(identifier)),
+  )
+}
+
+/** The same for rows that were deleted: what had ended before was in nobody's way. */
+export function noteDeleted(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
+  return noteTurns(
+    context,
+    topic,
+    rows.filter(({ stage }) => Number(stage) !== stages.ended),
+  )
+}
+
+/** Deletes rows that were found and locked before. @returns what `noteDeleted` asks for */
+export function removeRows(dialect: Dialect, topic: string, keys: readonly number[]): Verb<readonly Row[]> {
+  return dialect.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
+}
+
+export function* noteIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
+  if (identifiers.length > 0) yield noteStatement(dialect, topic, [...new Set(identifiers)])
+}
+
+function noteStatement(dialect: Dialect, topic: string, identifiers: readonly string[]): Statement {
+  const start = dialect.beginPush(topic, true)
+  return sql`
+    ${start.with}
+    insert into ${dialect.tables.turn} (topic, identifier)
+    select p.topic, r.identifier
+      from ${start.from} ${dialect.tables.topic} p,
+           ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
+     where p.topic = ${topic}`
+}

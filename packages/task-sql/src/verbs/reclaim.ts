@@ -1,0 +1,31 @@
+import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toNumber } from '../core/task-row.ts'
+import { noteTurns, setStage } from './recheck.ts'
+
+export function* reclaim(context: Context, topic: string, known: Iterable<HeldTask>): Verb<number> {
+  const { dialect, owner } = context
+  checkTopic(topic)
+  const sequences = [...known].map(({ sequence }) => sequence)
+  checkInteger('the number of tasks', sequences.length, 0, taskLimits.batchSize)
+  const kept = new Set(sequences)
+  const held = yield dialect.heldBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
+  const lost = held.flatMap((row) => {
+    const sequence = toNumber(row['sequence'])
+    return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []
+  })
+  if (lost.length === 0) return 0
+  const rows = yield* dialect.change({
+    topic,
+    sequences: lost,
+    which: sql`t.state = 0 and t.owner = ${owner}`,
+    locked: 'wait',
+    set: sql`state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    returning: raw('sequence, identifier, stage'),
+  })
+  yield* noteTurns(context, topic, rows)
+  return rows.length
+}

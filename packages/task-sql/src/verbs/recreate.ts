@@ -1,0 +1,236 @@
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  TaskError,
+  taskLimits,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
+import type {
+  RecreatedTask,
+  RecreateSelection,
+  Redrive,
+  RedriveOptions,
+  RevivableState,
+  Revivification,
+  Task,
+} from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
+import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { inRange, meets } from './filter.ts'
+import { removeOlder } from './insertion.ts'
+import { listedAtOnce } from './push.ts'
+import { toNumber } from '../core/task-row.ts'
+import { checkKeyed, checkKnown } from './topics.ts'
+import { noteTurns, setStage, stages } from './recheck.ts'
+
+export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
+const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
+
+/** What is asked of tasks that are to be revived. */
+const givenColumns = raw('t.sequence, t.identifier, t.state, t.external_id')
+
+export function* recreate(
+  context: Context,
+  topic: string,
+  revivification: Revivification,
+  tasks: Iterable<Task> | RecreateSelection,
+): Verb<RecreatedTask[]> {
+  checkTopic(topic)
+  if (!revivifications.includes(revivification))
+    throw invalid('revivification', revivification, `must be one of ${revivifications.join(', ')}`)
+  if (typeof tasks !== 'object' || tasks === null) throw invalid('tasks', tasks, 'must be tasks or a selection')
+  if (revivification === 'supersede' || revivification === 'replace') yield* checkKeyed(context, topic, revivification)
+  const rows = Symbol.iterator in tasks ? yield* lockGiven(context, topic, tasks) : yield* lockSelected(context, topic, tasks)
+  if (rows.length === 0) return []
+  if (revivification === 'reset') {
+    yield* reset(context, topic, rows.map(toSequence))
+    return rows.map((row) => ({ from: toTask(topic, row), to: toTask(topic, row) }))
+  }
+  const created = yield* copy(context, topic, rows, revivification)
+  if (revivification !== 'append') {
+    const identifiers = rows.map(({ identifier }) => String(identifier))
+    yield* removeOlder(context, topic, revivification, identifiers, Math.min(...created))
+  }
+  return rows.map((row, index) => ({ from: toTask(topic, row), to: { ...toTask(topic, row), sequence: created[index] ?? 0 } }))
+}
+
+export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {
+  checkNames(verbOptions.redrive, options)
+  const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
+  checkTopic(topic)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  checkRevivable('states', states)
+  const { dialect } = context
+  const range = inRange(dialect, topic, filter.from, filter.to)
+  const matching = meets(dialect, { ...filter, states })
+  const rows = dryRun
+    ? yield sql`
+        select t.sequence
+          from ${dialect.taskInOrder}
+         where ${range}${matching}
+         order by ${dialect.orderBy('fifo')}
+         ${dialect.limit(sql`${limit}`)}`
+    : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
+  const sequences = rows.map(toSequence)
+  if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
+  const [first, last] = [sequences[0], sequences.at(-1)]
+  if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
+  yield* checkKnown(context, topic)
+  return { count: 0 }
+}
+
+/** The given tasks, locked, if each of them has ended. */
+export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task>): Verb<Row[]> {
+  const { dialect } = context
+  const given = [...tasks]
+  checkInteger('the number of tasks', given.length, 0, taskLimits.batchSize)
+  const bySequence = new Map<number, Task>()
+  for (const task of given) {
+    if (!Number.isSafeInteger(task?.sequence) || typeof task.identifier !== 'string')
+      throw invalid('task', task, 'must be a task')
+    if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
+    if (bySequence.has(task.sequence))
+      throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
+    bySequence.set(task.sequence, task)
+  }
+  if (given.length === 0) return []
+  const rows = yield* dialect.lockTasks(
+    { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
+    givenColumns,
+  )
+  if (rows.length === 0) yield* checkKnown(context, topic)
+  const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
+  const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
+  if (wrong.length > 0) {
+    throw new TaskError(
+      'TASK_STATE',
+      `${wrong.length} of ${given.length} tasks are not there or have not ended, the first is ${taskToString(wrong[0]!)}`,
+      { tasks: wrong },
+    )
+  }
+  return [...rows]
+}
+
+function* lockSelected(context: Context, topic: string, selection: RecreateSelection): Verb<Row[]> {
+  const { dialect } = context
+  checkNames(verbOptions.recreate, selection)
+  const { state, size = 1, ...filter } = selection
+  checkInteger('size', size, 1, taskLimits.batchSize)
+  checkRevivable('state', [state])
+  const range = inRange(dialect, topic, filter.from, filter.to)
+  const matching = meets(dialect, { ...filter, states: [state] })
+  const rows = yield* lockFirst(dialect, topic, range, matching, size, givenColumns)
+  if (rows.length === 0) yield* checkKnown(context, topic)
+  return [...rows]
+}
+
+/** Passes over what others are working on. */
+function lockFirst(
+  dialect: Dialect,
+  topic: string,
+  range: Statement,
+  matching: Statement,
+  limit: number,
+  columns: Statement,
+): Verb<readonly Row[]> {
+  return dialect.lockTasks(
+    {
+      topic,
+      read: { from: dialect.taskInOrder, topic: range },
+      which: sql`1 = 1${matching}`,
+      first: { orderBy: dialect.orderBy('fifo'), limit },
+      locked: 'skip',
+    },
+    columns,
+  )
+}
+
+/** Ready again, as if it had only just been pushed to its old place. Its attempts go on: a late completion must not win. */
+function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
+  const { dialect } = context
+  // Nothing is noted: what the row was in the way of, it still is; and itself it is listed.
+  yield* dialect.change({
+    topic,
+    sequences,
+    locked: 'wait',
+    set: sql`
+      state = 1,
+      listed = ${dialect.true},
+      tries = 0,
+      owner = null,
+      reason = null,
+      output = null,
+      started = null,
+      completed = null,
+      due = null,
+      deadline = null,
+      ${setStage('open')}`,
+  })
+}
+
+/**
+ * New rows of the old ones, in their order, and the old ones recreated. As in a push, only the last of each identifier counts unless they are
+ * appended: the others are redundant from the start.
+ * @returns the new sequences
+ */
+function* copy(
+  context: Context,
+  topic: string,
+  rows: readonly Row[],
+  revivification: Exclude<Revivification, 'reset'>,
+): Verb<readonly number[]> {
+  const { dialect, now } = context
+  const last = new Map(rows.map((row) => [row['identifier'], row]))
+  const counts = (row: Row): boolean => revivification === 'append' || last.get(row['identifier']) === row
+  const sequences = rows.map(toSequence)
+  const left = yield* dialect.change({
+    topic,
+    sequences,
+    locked: 'wait',
+    set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setStage('ended')}`,
+    returning: raw('identifier, stage'),
+  })
+  const values = dialect.rows([
+    { name: 'old_sequence', type: 'integer', values: sequences },
+    { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
+    { name: 'new_state', type: 'integer', values: rows.map((row) => (counts(row) ? 1 : 8)) },
+  ])
+  const insertion = dialect.insertion({
+    topic,
+    wake: true,
+    columns: raw(
+      'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
+    ),
+    values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
+                ${dialect.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.false} end, p.ranking,
+                case when r.new_state = 8 and p.stage < ${raw(String(stages.unstaged))} then ${raw(String(stages.ended))} else p.stage end`,
+    from: sql`${values}, ${dialect.tables.task} t`,
+    where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
+    orderBy: raw('r.old_sequence'),
+    count: rows.length,
+  })
+  const created = yield* dialect.inserted(insertion, topic, rows.length)
+  yield* noteTurns(context, topic, left)
+  return created
+}
+
+function checkRevivable(argument: string, states: readonly string[]): void {
+  const wrong = states.find((state) => !(revivable as readonly string[]).includes(state))
+  if (wrong !== undefined || !Array.isArray(states)) throw invalid(argument, wrong, `must be of ${revivable.join(', ')}`)
+}
+
+function toTask(topic: string, row: Row): Task {
+  return { topic, sequence: toNumber(row['sequence']), identifier: String(row['identifier']) }
+}
+
+const ascending = (left: number, right: number): number => left - right
+
+function toSequence(row: Row): number {
+  return toNumber(row['sequence'])
+}

@@ -1,0 +1,146 @@
+/**
+ * What is derived is what a row says of itself a second time, for indexes to find it by: `listed`, `ranked`, `stage`. Verbs keep it right;
+ * rows that come otherwise bring what was right elsewhere, or before.
+ */
+import { checkTopic } from '@taskstream/task-api'
+import type { Repair } from '@taskstream/task-api'
+import { checkSchema } from './migrate.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import { unblocked } from './claim-serialized.ts'
+import { topicUnknown } from '../core/verb-context.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toPolling } from '../core/topic-mode.ts'
+import type { Polling } from '../core/topic-mode.ts'
+import { toNumber } from '../core/task-row.ts'
+import { noteIdentifiers, stageOfState, stages } from './recheck.ts'
+
+/** Rows that are corrected by one statement. */
+const portion = 10_000
+
+type Counts = Omit<Repair, 'topics' | 'sequence'>
+
+export function* repair(context: Context, topic?: string): Verb<Repair> {
+  const { dialect } = context
+  if (topic !== undefined) checkTopic(topic)
+  yield* checkSchema(dialect)
+  const topics = yield sql`
+    select p.topic, p.ordering, p.condition, p.stage
+      from ${dialect.tables.topic} p
+     ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
+     order by p.topic`
+  if (topic !== undefined && topics.length === 0) throw yield* topicUnknown(dialect, topic)
+  const total = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0 }
+  for (const row of topics) {
+    const counts = yield* repairTopic(context, row)
+    for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name]
+  }
+  // Last: it is not undone where something fails.
+  return { topics: topics.length, ...total, sequence: yield* dialect.advanceSequence() }
+}
+
+function* repairTopic(context: Context, row: Row): Verb<Counts> {
+  const { dialect } = context
+  const topic = String(row['topic'])
+  const held = yield* dialect.renewTopic(topic, row['stage'] !== null)
+  const polling = toPolling(row['ordering'], row['condition'])
+  const conditional = polling.condition !== 'none'
+  const plain = !conditional && polling.order === 'fifo'
+  const corrected = yield* correct(context, topic, {
+    stage: row['stage'] === null ? undefined : conditional ? stageOf : raw(String(stages.unstaged)),
+    ranked: polling.order === 'priority' ? dialect.true : dialect.false,
+    // Under a condition polls list what they are told to look at.
+    missed: conditional ? never : plain ? dialect.passed(topic) : always,
+    conditional,
+  })
+  const noted = conditional ? yield* noteMissed(context, topic, polling) : 0
+  return { ...corrected, noted: corrected.noted + noted, held }
+}
+
+const always = raw('1 = 1')
+const never = raw('1 = 0')
+
+/** What a row `t` of a topic should say of itself. */
+interface Derived {
+  /** None: the topic has no stages. */
+  readonly stage: Statement | undefined
+  readonly ranked: Statement
+  /** True for a ready row that polls find on the list, or not at all. */
+  readonly missed: Statement
+  readonly conditional: boolean
+}
+
+/** What waits to be tried again is in its identifier's way as if it were ready. */
+const stageOf = raw(
+  `case when t.state = ${stageOfState.indexOf('suspended')} and t.due is not null then ${stages.open} ${stageOfState
+    .map((stage, state) => `when t.state = ${state} then ${stages[stage]}`)
+    .join(' ')} end`,
+)
+
+/** Passes over rows that others are working on, and asks for these again in the end. */
+function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<Counts, 'held'>> {
+  const { dialect } = context
+  const { stage, ranked, missed } = derived
+  const unlisted = sql`t.state = 1 and t.listed = ${dialect.false} and ${missed}`
+  const wrong = sql`(
+    ${stage ? sql`t.stage is null or t.stage <> ${stage}` : raw('t.stage is not null')}
+    or t.ranked <> ${ranked}
+    or t.state > 1 and t.listed = ${dialect.true}
+    or ${unlisted})`
+  const set = sql`
+    listed = case when t.state > 1 then ${dialect.false} when ${unlisted} then ${dialect.true} else t.listed end,
+    ranked = ${ranked},
+    stage = ${stage ?? raw('null')}`
+  const counts = { corrected: 0, listed: 0, noted: 0, left: 0 }
+  const noted = new Set<string>()
+  const passedOver: number[] = []
+  for (let after = 0, more = true; more;) {
+    const found = yield sql`
+      select t.sequence, case when ${unlisted} then 1 else 0 end as unlisted
+        from ${dialect.taskInOrder}
+       where ${dialect.inTopic(topic, after)} and ${wrong}
+       order by ${dialect.orderBy('fifo')}
+       ${dialect.limit(sql`${portion}`)}`
+    if (found.length === 0) break
+    more = found.length === portion
+    const sequences = found.map(({ sequence }) => toNumber(sequence))
+    after = sequences.at(-1)!
+    const returning = raw('sequence, identifier, stage')
+    const rows = yield* dialect.change({ topic, sequences, which: wrong, locked: 'skip', set, returning })
+    const changed = new Set(rows.map(({ sequence }) => toNumber(sequence)))
+    counts.corrected += changed.size
+    counts.listed += found.filter(({ unlisted: was }, index) => Number(was) === 1 && changed.has(sequences[index]!)).length
+    passedOver.push(...sequences.filter((sequence) => !changed.has(sequence)))
+    if (!derived.conditional) continue
+    // Each once: many rows may be of one identifier.
+    const identifiers = [...new Set(rows.map(({ identifier }) => String(identifier)))].filter((one) => !noted.has(one))
+    yield* noteIdentifiers(context, topic, identifiers)
+    for (const identifier of identifiers) noted.add(identifier)
+  }
+  counts.noted = noted.size
+  if (passedOver.length > 0) {
+    const [row] = yield sql`select count(*) as count from ${dialect.tasksAt(topic, passedOver)} and ${wrong}`
+    counts.left = toNumber(row?.['count'])
+  }
+  return counts
+}
+
+/**
+ * Notes identifiers whose next task is neither blocked nor listed, and that are not noted: nobody will look for it. One statement says both,
+ * as what goes and its note come together. @returns how many there were
+ */
+function* noteMissed(context: Context, topic: string, polling: Polling): Verb<number> {
+  const { dialect } = context
+  const rows = yield sql`
+    select c.identifier, 0 as noted from (${unblocked(dialect, topic, polling)}) c
+     union all
+    select n.identifier, 1 as noted from ${dialect.tables.turn} n where n.topic = ${topic}`
+  const identifiers = (noted: number): string[] =>
+    rows.filter((row) => Number(row['noted']) === noted).map(({ identifier }) => String(identifier))
+  const known = new Set(identifiers(1))
+  const missed = [...new Set(identifiers(0))].filter((identifier) => !known.has(identifier))
+  for (let start = 0; start < missed.length; start += portion)
+    yield* noteIdentifiers(context, topic, missed.slice(start, start + portion))
+  return missed.length
+}

@@ -1,0 +1,60 @@
+import { checkInstant, checkNames, invalid, taskResults, verbOptions } from '@taskstream/task-api'
+import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { toNumber } from '../core/task-row.ts'
+
+export function* results(
+  { dialect }: Context,
+  options: ResultsOptions = {},
+): Verb<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>> {
+  checkNames(verbOptions.results, options)
+  const { from, to } = options
+  if (from !== undefined) checkInstant('from', from)
+  if (to !== undefined) checkInstant('to', to)
+  if (from && to && from > to) throw invalid('from', from.toISOString(), `must not be after to, which is ${to.toISOString()}`)
+  const after = from ? sql` and ${since(dialect, 't.completed', from)}` : nothing
+  const before = to ? sql` and ${until(dialect, 't.completed', to)}` : nothing
+  const rows = yield sql`
+    select p.topic, c.state, c.count
+      from ${dialect.tables.topic} p
+      left join (select t.topic, t.state, count(*) as count
+                   from ${dialect.tables.task} t
+                  where t.state between 3 and 6 and t.due is null and t.completed is not null${after}${before}
+                  group by t.topic, t.state) c on c.topic = p.topic
+     order by p.topic, c.state`
+  const counts = new Map<string, Map<TaskResult, number>>()
+  for (const row of rows) {
+    const name = String(row['topic'])
+    const inTopic = counts.get(name) ?? new Map<TaskResult, number>()
+    counts.set(name, inTopic)
+    const result = row['state'] === null ? undefined : taskResults[toNumber(row['state']) - 3]
+    if (result) inTopic.set(result, toNumber(row['count']))
+  }
+  return counts
+}
+
+export function* resolve({ dialect }: Context, instant: Date, options: ResolveOptions = {}): Verb<number> {
+  checkInstant('instant', instant)
+  checkNames(verbOptions.resolve, options)
+  const { preceding = false } = options
+  const [row] = yield sql`
+    select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
+      from ${dialect.tables.task} t
+     where ${(preceding ? until : since)(dialect, 't.created', instant)}`
+  if (row?.['sequence'] === null || row === undefined) return preceding ? 0 : Number.MAX_SAFE_INTEGER
+  return toNumber(row['sequence'])
+}
+
+/** At or after an instant. */
+function since(dialect: Dialect, column: string, instant: Date): Statement {
+  return sql`${raw(column)} >= ${dialect.instant(sql`${instant.getTime()}`)}`
+}
+
+/** At or before an instant: in its millisecond, which is all that is ever told of an instant that is kept more exactly. */
+function until(dialect: Dialect, column: string, instant: Date): Statement {
+  return sql`${raw(column)} < ${dialect.instant(sql`${instant.getTime() + 1}`)}`
+}

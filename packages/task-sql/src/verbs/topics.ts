@@ -1,0 +1,85 @@
+import { checkInteger, checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
+import type { TopicOptions } from '@taskstream/task-api'
+import { checkSchema } from './migrate.ts'
+import { sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import { topicNotKeyed, topicUnknown } from '../core/verb-context.ts'
+import type { Context } from '../core/verb-context.ts'
+import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling } from '../core/topic-mode.ts'
+import { stages } from './recheck.ts'
+
+export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
+  checkNames(verbOptions.initialize, options)
+  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options ?? {}
+  const { topic: topics, task } = dialect.tables
+  checkTopic(topic)
+  if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
+  if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
+  if (condition !== 'none' && !keyed) throw invalid('keyed', keyed, 'must not be false under a condition')
+  yield* checkSchema(dialect)
+  const boolean = (value: boolean): typeof dialect.true => (value ? dialect.true : dialect.false)
+  const stage = condition === 'none' ? stages.unstaged : stages.open
+  const inserted = dialect.insertUnlessThere(
+    topics,
+    {
+      topic,
+      ordering: orderNumber(order),
+      [dialect.condition]: conditionNumber(condition),
+      listing: boolean(order !== 'fifo' || condition !== 'none'),
+      ranking: boolean(order === 'priority'),
+      stage: keyed ? stage : null,
+    },
+    'topic',
+  )
+  if ((yield* dialect.touched(inserted)) > 0) {
+    for (const statement of dialect.openTopic(topic, keyed)) yield statement
+    // What a push in flight left behind when a former topic of this name was destroyed.
+    yield sql`delete from ${task} where topic = ${topic}`
+    return true
+  }
+  if (!options) return false
+  const [row] = yield sql`select p.ordering, p.condition, p.stage from ${topics} p where p.topic = ${topic}`
+  if (!row) return false
+  const found = toPolling(row['ordering'], row['condition'])
+  if (!isSamePolling(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
+  if (keyed && row['stage'] === null) throw topicNotKeyed(topic, 'what was asked for')
+  return false
+}
+
+export function* topics({ dialect }: Context): Verb<string[]> {
+  const rows = yield sql`select topic from ${dialect.tables.topic} order by topic`
+  return rows.map((row) => String(row['topic']))
+}
+
+export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
+  const { task, topic: topics, turn, activation } = dialect.tables
+  checkTopic(topic)
+  const removed = yield* dialect.touched(sql`delete from ${topics} where topic = ${topic}`)
+  yield sql`delete from ${task} where topic = ${topic}`
+  yield sql`delete from ${turn} where topic = ${topic}`
+  yield sql`delete from ${activation} where topic = ${topic}`
+  for (const statement of dialect.closeTopic(topic)) yield statement
+  return removed > 0
+}
+
+export function* refresh({ dialect }: Context): Verb<void> {
+  for (const statement of dialect.analyze) yield statement
+}
+
+export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<void> {
+  checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
+  for (const statement of dialect.limitStatements(timeoutMs)) yield statement
+}
+
+/** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */
+export function* checkKnown({ dialect }: Context, topic: string): Verb<void> {
+  const known = yield sql`select 1 as known from ${dialect.tables.topic} where topic = ${topic}`
+  if (known.length === 0) throw yield* topicUnknown(dialect, topic)
+}
+
+/** @throws TaskError TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+export function* checkKeyed({ dialect }: Context, topic: string, verb: string): Verb<void> {
+  const [row] = yield sql`select stage from ${dialect.tables.topic} where topic = ${topic}`
+  if (!row) throw yield* topicUnknown(dialect, topic)
+  if (row['stage'] === null) throw topicNotKeyed(topic, verb)
+}
