@@ -1,6 +1,6 @@
 /** Timers: when things are to happen. `node --conditions=@taskstream/source examples/timers.ts` */
 import { TaskError } from '@taskstream/task-api'
-import { calendar, cron, every, once, parseTimer, preview } from '@taskstream/task-scheduler'
+import { calendar, cron, every, once, parseTimer, preview } from '@taskstream/task-timers'
 
 const after = Date.parse('2026-03-27T12:00:00Z')
 

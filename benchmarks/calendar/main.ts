@@ -1,6 +1,6 @@
 /** How many elapses of a timer are found in a second, one after another, on one core: `npm run bench:calendar`. */
-import { cron, parseTimer } from '@taskstream/task-scheduler'
-import type { Timer } from '@taskstream/task-scheduler'
+import { cron, parseTimer } from '@taskstream/task-timers'
+import type { Timer } from '@taskstream/task-timers'
 import Table from 'cli-table3'
 
 const expressions = [

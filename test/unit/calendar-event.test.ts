@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TaskError } from '@taskstream/task-api'
-import { calendar, parseTimer, timerLimits } from '@taskstream/task-scheduler'
+import { calendar, parseTimer, timerLimits } from '@taskstream/task-timers'
 import { describe, expect, test, vi } from 'vitest'
 
 interface Vector {

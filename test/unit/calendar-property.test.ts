@@ -1,6 +1,6 @@
 /** What calendar events promise, against a search that looks at every second. */
 import { isTaskError } from '@taskstream/task-api'
-import { calendar, parseTimer } from '@taskstream/task-scheduler'
+import { calendar, parseTimer } from '@taskstream/task-timers'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { randomEvents } from './random-event.ts'

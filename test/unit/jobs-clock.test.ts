@@ -1,5 +1,5 @@
 /** Jobs notice that the wall clock was set. */
-import { calendar } from '@taskstream/task-scheduler'
+import { calendar } from '@taskstream/task-timers'
 import type { JobLatePolicy } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, epochMs, jobFixture } from '../jobs.ts'

@@ -1,5 +1,5 @@
 /** What becomes of fires that are late, and of jobs for which there is no worker. */
-import { calendar, every } from '@taskstream/task-scheduler'
+import { calendar, every } from '@taskstream/task-timers'
 import type { JobLatePolicy } from '@taskstream/task-scheduler'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /** What becomes of a timer that is due, beside a model that walks through every occurrence. */
-import { parseTimer } from '@taskstream/task-scheduler'
+import { parseTimer } from '@taskstream/task-timers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fire, fireSome, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'

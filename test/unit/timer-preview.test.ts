@@ -1,6 +1,6 @@
 /** A preview shows when a timer elapses, and what changes of clocks do to it. */
-import { calendar, cron, every, preview } from '@taskstream/task-scheduler'
-import type { PreviewEntry, Timer } from '@taskstream/task-scheduler'
+import { calendar, cron, every, preview } from '@taskstream/task-timers'
+import type { PreviewEntry, Timer } from '@taskstream/task-timers'
 import { expect, test } from 'vitest'
 
 const after = (iso: string): { after: number } => ({ after: Date.parse(iso) })

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TaskError } from '@taskstream/task-api'
-import { calendar, cron, every, once, parseTimer } from '@taskstream/task-scheduler'
-import type { Timer } from '@taskstream/task-scheduler'
+import { calendar, cron, every, once, parseTimer } from '@taskstream/task-timers'
+import type { Timer } from '@taskstream/task-timers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

@@ -1,5 +1,5 @@
 /** A node does not accuse another of time zone data that is its own. */
-import { parseTimer } from '@taskstream/task-scheduler'
+import { parseTimer } from '@taskstream/task-timers'
 import { expect, test } from 'vitest'
 import { zonesDiffer } from '../../packages/task-scheduler/src/periodic/zones-differ.ts'
 

@@ -20,7 +20,7 @@ export {
   taskLimits,
 } from './task-limits.ts'
 export { nearest } from './nearest.ts'
-export { checkNames, optionNames } from './option-names.ts'
+export { checkNames, checkOptions, optionNames } from './option-names.ts'
 export type { OptionNames } from './option-names.ts'
 export { partialBatch } from './task-partial-batch.ts'
 export type { PartialBatchOptions, PartialDecisions } from './task-partial-batch.ts'

@@ -58,3 +58,18 @@ function meant(name: string, known: ReadonlySet<string>): string | undefined {
   const part = (whole: string): boolean => whole.toLowerCase().startsWith(lower) || whole.toLowerCase().endsWith(lower)
   return nearest(name, known) ?? (name.length > 2 ? [...known].find(part) : undefined)
 }
+
+/**
+ * Refuses options that do not exist, for a function that is called once, not for each task.
+ *
+ * @param whose the function, for the error's text
+ * @param names every option that there is
+ * @throws TaskError ARGUMENT_INVALID, naming the first that is none
+ */
+export function checkOptions<Options extends object>(
+  whose: string,
+  options: Options,
+  names: Readonly<Record<keyof Options & string, true>>,
+): void {
+  checkNames(optionNames<Options>(whose, names), options)
+}

@@ -40,7 +40,14 @@ export type { StreamBatch, StreamOptions } from './worker/stream.ts'
 export { eachTask } from './handlers/each-task.ts'
 export type { EachTaskOptions, SingleHandler } from './handlers/each-task.ts'
 export { openHandler } from './core/task-handler.ts'
-export type { BatchHandler, Decisions, HandlerContext, OpenHandler, TaskHandler, TaskHandlerFactory } from './core/task-handler.ts'
+export type {
+  BatchHandler,
+  Decisions,
+  HandlerContext,
+  OpenHandler,
+  TaskHandler,
+  TaskHandlerFactory,
+} from './core/task-handler.ts'
 export type { ProcessOptions, RetainedState } from './worker/process-options.ts'
 export type { StartReport } from './worker/start-report.ts'
 export type { StopOptions, StopReport } from './worker/stop-report.ts'

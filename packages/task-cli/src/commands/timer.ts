@@ -1,4 +1,4 @@
-import type { CalendarEvent, Timer } from '@taskstream/task-scheduler'
+import type { CalendarEvent, Timer } from '@taskstream/task-timers'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { formatInstant, parseInstant } from '../instant.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { checkNames, checkText, invalid, optionNames, TaskError, taskLimits } from '@taskstream/task-api'
-import { every } from '../every.ts'
+import { every } from '@taskstream/task-timers'
 import { systemJobClock } from './job-clock.ts'
 import type { JobClock } from './job-clock.ts'
 import { JobScheduler } from './job-scheduler.ts'

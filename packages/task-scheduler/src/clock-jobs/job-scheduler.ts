@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { checkDuration, checkText, invalid, taskLimits, TaskError } from '@taskstream/task-api'
-import { checkElapse } from '../instant.ts'
-import { checkNames } from '../option-names.ts'
-import { once } from '../once.ts'
+import { checkDuration, checkOptions, checkText, invalid, TaskError, taskLimits } from '@taskstream/task-api'
+import { checkElapse } from '@taskstream/task-timers'
+import { once } from '@taskstream/task-timers'
 import { systemJobClock } from './job-clock.ts'
 import type { JobClock } from './job-clock.ts'
 import { logToConsole, safeLog } from './job-log.ts'
@@ -39,7 +38,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: JobSchedulerOptions = {}) {
-    checkNames('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
+    checkOptions('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
     const { clock = systemJobClock, onLog = logToConsole, ...limits } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
@@ -56,7 +55,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
   schedule(work: JobFunction, { id = randomUUID(), ...options }: JobOptions): Job {
     if (this.#stopping) throw new TaskError('LIFECYCLE', 'The job scheduler was stopped: make a new one')
     if (typeof work !== 'function') throw invalid('work', work, 'must be a function')
-    checkNames<object>('a job', options, jobNames)
+    checkOptions<object>('a job', options, jobNames)
     checkText('id', id, taskLimits.topicLength)
     const job = new ScheduledJob(id, work, checkJob(options, this.#clock.now()))
     if (this.#loop.jobs.has(id))
@@ -73,7 +72,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * jobs.scheduleOnce(() => remind(), new Date(Date.now() + 60_000))
    */
   scheduleOnce(work: JobFunction, at: Date, options: JobOnceOptions = {}): Job {
-    checkNames('a job that runs once', options, { id: true, retry: true, whenLate: true })
+    checkOptions('a job that runs once', options, { id: true, retry: true, whenLate: true })
     checkElapse('at', at)
     const now = this.#clock.now()
     if (at <= now) throw invalid('at', at.toISOString(), `must be in the future: it is ${now.toISOString()}`)
@@ -115,7 +114,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @throws TaskError ARGUMENT_INVALID
    */
   configure(limits: Partial<JobLimits>): void {
-    checkNames('configure', limits, { workers: true, waitingTimeMs: true })
+    checkOptions('configure', limits, { workers: true, waitingTimeMs: true })
     this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
   }
 
@@ -126,7 +125,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @throws TaskError ARGUMENT_INVALID
    */
   stop(options: JobStopOptions = {}): Promise<JobStopReport> {
-    checkNames('stop', options, { graceMs: true, abortMs: true })
+    checkOptions('stop', options, { graceMs: true, abortMs: true })
     const { graceMs = 10_000, abortMs = 2_000 } = options
     checkDuration('graceMs', graceMs)
     checkDuration('abortMs', abortMs)

@@ -1,9 +1,8 @@
-import { checkInstant, checkInteger, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInstant, checkInteger, checkOptions, invalid, taskLimits } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
-import { every } from '../every.ts'
-import { checkElapse } from '../instant.ts'
-import { checkNames } from '../option-names.ts'
-import type { Timer } from '../timer.ts'
+import { every } from '@taskstream/task-timers'
+import { checkElapse } from '@taskstream/task-timers'
+import type { Timer } from '@taskstream/task-timers'
 import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
 import type { JobContext, JobErrorPolicy, JobLatePolicy, JobRetrying, JobTrigger } from './job.ts'
 
@@ -37,7 +36,7 @@ export const jobNames: Record<keyof (JobTrigger & JobRetrying) | 'id', true> = {
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
-  checkNames('a job', trigger, names)
+  checkOptions('a job', trigger, names)
   const { start, end, maxCount = -1, retry } = trigger
   const { onError = 'log-and-terminate', whenLate = 'wait', overlap = 'forbid' } = trigger
   checkTimes(start, end, now)

@@ -1,5 +1,5 @@
 import type { RetryPolicy } from '@taskstream/task-processor'
-import type { Timer } from '../timer.ts'
+import type { Timer } from '@taskstream/task-timers'
 
 /** One time that a job was due. */
 export interface JobFire {

@@ -2,7 +2,7 @@
 import type { TaskHeaders } from '@taskstream/task-api'
 import { join, raw, sql } from '@taskstream/task-sql'
 import type { Dialect, Row, SqlValue, Statement } from '@taskstream/task-sql'
-import { parseTimer } from '../parse-timer.ts'
+import { parseTimer } from '@taskstream/task-timers'
 import { misfires, overlaps } from './definition.ts'
 import type { Schedule } from './firing.ts'
 import type { PeriodicTaskInfo } from './periodic-task.ts'

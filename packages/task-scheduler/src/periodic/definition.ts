@@ -1,3 +1,4 @@
+import { checkOptions } from '@taskstream/task-api'
 /** A periodic task as it is stored: checked, with every default filled in. */
 import {
   checkDuration,
@@ -10,9 +11,8 @@ import {
   taskLimits,
 } from '@taskstream/task-api'
 import type { TaskHeaders } from '@taskstream/task-api'
-import { checkNames } from '../option-names.ts'
-import { parseTimer } from '../parse-timer.ts'
-import type { Timer } from '../timer.ts'
+import { parseTimer } from '@taskstream/task-timers'
+import type { Timer } from '@taskstream/task-timers'
 import type { Misfire, PeriodicTask } from './periodic-task.ts'
 
 /** In the order of their numbers in the database. */
@@ -83,7 +83,7 @@ const names: Record<keyof PeriodicTask, true> = {
 /** @throws TaskError ARGUMENT_INVALID, naming what is not as it must be */
 export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
-  checkNames('a periodic task', task, names)
+  checkOptions('a periodic task', task, names)
   const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
   const { misfire = 'once', whileUnfinished = isEach(misfire) ? 'push' : 'skip', jitterMs = 0, paused = false } = task
   const { priority = 0, maxTries, identifier = id } = task

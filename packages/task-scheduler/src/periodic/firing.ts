@@ -1,5 +1,5 @@
 /** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
-import type { Timer } from '../timer.ts'
+import type { Timer } from '@taskstream/task-timers'
 import { isEach } from './definition.ts'
 import { jitterOf } from './occurrence.ts'
 import type { Misfire } from './periodic-task.ts'

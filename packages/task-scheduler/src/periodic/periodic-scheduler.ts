@@ -1,11 +1,10 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { checkInteger, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkOptions, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
 import { checkSchema } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
-import { checkNames } from '../option-names.ts'
 import type { TimerRow } from './columns.ts'
 import { fireNext, keyOf } from './fire.ts'
 import type { FiredSeveral } from './fire.ts'
@@ -106,7 +105,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   #lookedMs = -Infinity
 
   constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
-    checkNames('a periodic scheduler', options, names)
+    checkOptions('a periodic scheduler', options, names)
     const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
     const { statementTimeoutMs } = options
     checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)

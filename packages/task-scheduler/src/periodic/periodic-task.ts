@@ -1,5 +1,5 @@
 import type { PushedTask, TaskHeaders } from '@taskstream/task-api'
-import type { Timer } from '../timer.ts'
+import type { Timer } from '@taskstream/task-timers'
 
 /**
  * What becomes of occurrences that no scheduler was there for.

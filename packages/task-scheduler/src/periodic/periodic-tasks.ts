@@ -1,7 +1,6 @@
-import { checkText } from '@taskstream/task-api'
+import { checkOptions, checkText } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
-import { checkNames } from '../option-names.ts'
 import { periodicLimits } from './definition.ts'
 import { add, remove, schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
@@ -82,7 +81,7 @@ export function periodicTasks<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
   options: PeriodicTasksOptions = {},
 ): PeriodicTasks<Transaction, E> {
-  checkNames('periodicTasks', options, { scope: true })
+  checkOptions('periodicTasks', options, { scope: true })
   const { scope = 'system' } = options
   checkText('scope', scope, periodicLimits.nameLength)
   const bind = <Arguments extends readonly unknown[], Result>(

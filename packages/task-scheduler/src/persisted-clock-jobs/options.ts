@@ -1,11 +1,10 @@
-import { checkDuration, checkInteger, checkState, checkText, invalid } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkOptions, checkState, checkText, invalid } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import type { ProcessOptions, RetryPolicy } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { JobContext } from '../clock-jobs/job.ts'
 import { logToConsole, safeLog } from '../clock-jobs/job-log.ts'
 import type { JobLog } from '../clock-jobs/job-log.ts'
-import { checkNames } from '../option-names.ts'
 import { periodicLimits } from '../periodic/definition.ts'
 
 /** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
@@ -62,10 +61,10 @@ const names: Record<keyof PersistedJobsOptions<unknown, Execution>, true> = {
 }
 
 /** @throws TaskError ARGUMENT_INVALID, naming the option */
-export function checkOptions<Transaction, E extends Execution>(
+export function checkPersistedJobsOptions<Transaction, E extends Execution>(
   options: PersistedJobsOptions<Transaction, E>,
 ): CheckedOptions<Transaction, E> {
-  checkNames('persisted jobs', options, names)
+  checkOptions('persisted jobs', options, names)
   const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole, retainMs = retainedMs } = options
   const { repository, transactions, handlers, retry, notifier } = options
   if (typeof repository?.verb !== 'function') throw invalid('repository', repository, 'must be what sqlTaskRepository returns')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import { checkOptions, invalid, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
@@ -7,8 +7,7 @@ import { checkJob } from '../clock-jobs/job-settings.ts'
 import type { Job, JobErrorPolicy, JobLatePolicy, JobTrigger } from '../clock-jobs/job.ts'
 import { missed } from '../clock-jobs/job-log.ts'
 import type { Jobs } from '../clock-jobs/jobs.ts'
-import { checkNames } from '../option-names.ts'
-import { once } from '../once.ts'
+import { once } from '@taskstream/task-timers'
 import type { FiredOccurrence } from '../periodic/fire-timer.ts'
 import { PeriodicScheduler } from '../periodic/periodic-scheduler.ts'
 import type { PeriodicListener } from '../periodic/periodic-scheduler.ts'
@@ -17,7 +16,7 @@ import { periodicTasks } from '../periodic/periodic-tasks.ts'
 import type { PeriodicTasks } from '../periodic/periodic-tasks.ts'
 import { nowOf } from '../periodic/look.ts'
 import { misfireOf } from './late-policy.ts'
-import { checkOptions } from './options.ts'
+import { checkPersistedJobsOptions } from './options.ts'
 import type { CheckedOptions, PersistedJobsOptions } from './options.ts'
 import { runJob } from './run-job.ts'
 
@@ -69,7 +68,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   readonly #missed = new Set<Promise<void>>()
 
   constructor(options: PersistedJobsOptions<Transaction, E>) {
-    this.#options = checkOptions(options)
+    this.#options = checkPersistedJobsOptions(options)
     const { repository, transactions, notifier, topic } = this.#options
     this.#timers = periodicTasks(repository, { scope: topic }) as unknown as PeriodicTasks<Transaction>
     const listener: PeriodicListener = { onFired: (fired) => this.#fired(fired) }
@@ -118,7 +117,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
     const { transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
-    checkNames('a persisted job', options, names)
+    checkOptions('a persisted job', options, names)
     const { start, end, maxCount = -1, onError = 'log-and-terminate', whenLate = 'wait' } = options
     const info = await transactions<PeriodicTaskInfo>(async (transaction) => {
       const now = Number(await this.#now(transaction))

@@ -1,6 +1,6 @@
+import { checkOptions } from '@taskstream/task-api'
 import { Cron } from 'croner'
 import { checkAfter, lastElapse } from './instant.ts'
-import { checkNames } from './option-names.ts'
 import { Misreading, unreadable } from './timer-error.ts'
 import { timerLimits } from './timer.ts'
 import type { Timer } from './timer.ts'
@@ -27,7 +27,7 @@ export interface CronOptions {
  * cron('0 9 * * MON-FRI', { zone: 'Europe/Oslo' })
  */
 export function cron(pattern: string, options: CronOptions = {}): Timer {
-  checkNames('cron', options, { zone: true })
+  checkOptions('cron', options, { zone: true })
   const { zone } = options
   if (zone !== undefined) checkZone(zone)
   return readCron(`${cronPrefix}${pattern}${zone === undefined ? '' : ` ${zone}`}`)

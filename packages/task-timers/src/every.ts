@@ -1,7 +1,6 @@
-import { checkInteger, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkOptions, taskLimits } from '@taskstream/task-api'
 import { formatDuration, parseDuration } from './duration.ts'
 import { checkAfter, checkElapse, lastElapse } from './instant.ts'
-import { checkNames } from './option-names.ts'
 import { Misreading, unreadable } from './timer-error.ts'
 import type { Timer } from './timer.ts'
 
@@ -22,7 +21,7 @@ export interface EveryOptions {
  * every(90_000, { from: new Date('2024-01-01T00:00:30Z') })
  */
 export function every(interval: number | string, options: EveryOptions = {}): Timer {
-  checkNames('every', options, { from: true })
+  checkOptions('every', options, { from: true })
   const { from } = options
   if (typeof interval !== 'string') checkInteger('interval', interval, 1, taskLimits.durationMs)
   if (from !== undefined) checkElapse('from', from)

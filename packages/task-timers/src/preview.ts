@@ -1,5 +1,4 @@
-import { checkInteger } from '@taskstream/task-api'
-import { checkNames } from './option-names.ts'
+import { checkInteger, checkOptions } from '@taskstream/task-api'
 import type { Timer } from './timer.ts'
 import { abbreviationAt } from './zones/abbreviation.ts'
 import { checkZone, zoneOf } from './zones/zone.ts'
@@ -44,7 +43,7 @@ const timesNamed = 3
  * // [{ local: 'Mon 2024-04-01 02:30:00', notes: ['clocks go forward on 2024-03-31, 02:00 to 03:00: 02:30 does not occur'], … }]
  */
 export function preview(timer: Timer, count: number, options: PreviewOptions): PreviewEntry[] {
-  checkNames('preview', options, { after: true, zone: true })
+  checkOptions('preview', options, { after: true, zone: true })
   const { after, zone = timer.zone } = options
   checkInteger('count', count, 1, 1_000)
   checkZone(zone)
