@@ -1,6 +1,6 @@
 /** What the tests of jobs share: a scheduler on a clock that the test moves. */
-import { JobScheduler } from '@taskstream/task-scheduler'
-import type { JobContext, JobFunction, JobLogEntry, JobSchedulerOptions } from '@taskstream/task-scheduler'
+import { ClockJobScheduler } from '@taskstream/task-scheduler'
+import type { ClockJobContext, ClockJobFunction, ClockJobLogEntry, ClockJobSchedulerOptions } from '@taskstream/task-scheduler'
 import { testClock } from '@taskstream/task-testing'
 import type { TestClock } from '@taskstream/task-testing'
 
@@ -88,32 +88,32 @@ export interface Seen {
 
 export interface JobFixture {
   readonly clock: JobTestClock
-  readonly jobs: JobScheduler
-  readonly log: JobLogEntry[]
+  readonly jobs: ClockJobScheduler
+  readonly log: ClockJobLogEntry[]
   readonly seen: Seen[]
   /** A job that is seen, and then does what `work` does. */
-  job(work?: JobFunction): JobFunction
+  job(work?: ClockJobFunction): ClockJobFunction
   /** A job that is seen, and takes so long. */
-  lasting(ms: number): JobFunction
+  lasting(ms: number): ClockJobFunction
   /** When the tries that were seen began. */
   began(): number[]
 }
 
 /** A scheduler whose jobs are seen. */
-export function jobFixture(options: JobSchedulerOptions = {}): JobFixture {
+export function jobFixture(options: ClockJobSchedulerOptions = {}): JobFixture {
   const clock = jobTestClock()
-  const log: JobLogEntry[] = []
+  const log: ClockJobLogEntry[] = []
   const seen: Seen[] = []
   const job =
-    (work: JobFunction = () => {}): JobFunction =>
-    (context: JobContext) => {
+    (work: ClockJobFunction = () => {}): ClockJobFunction =>
+    (context: ClockJobContext) => {
       const { id, count, tries, scheduledFor } = context
       seen.push({ id, count, tries, dueMs: scheduledFor.getTime() - epochMs, beganMs: clock.ms() })
       return work(context)
     }
   return {
     clock,
-    jobs: new JobScheduler({ clock, onLog: (entry) => log.push(entry), ...options }),
+    jobs: new ClockJobScheduler({ clock, onLog: (entry) => log.push(entry), ...options }),
     log,
     seen,
     job,

@@ -1,8 +1,8 @@
 /** Persisted jobs that are asked to let go, jobs that have an end, and those that run once. */
 import { once } from 'node:events'
 import { fixed, TaskNode } from '@taskstream/task-processor'
-import { calendar, PersistedJobs } from '@taskstream/task-scheduler'
-import type { JobLogEntry, PersistedJobContext, PersistedJobsOptions } from '@taskstream/task-scheduler'
+import { calendar, PersistedClockJobs } from '@taskstream/task-scheduler'
+import type { ClockJobLogEntry, PersistedClockJobContext, PersistedClockJobsOptions } from '@taskstream/task-scheduler'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openFixture } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
@@ -13,7 +13,7 @@ const day = 86_400_000
 
 describe.skipIf(!canRun)('a persisted job', () => {
   let fixture: Fixture<Subject>
-  let logged: JobLogEntry[]
+  let logged: ClockJobLogEntry[]
   /** What the database takes for the time. */
   let now: Date
   const open: AsyncDisposable[] = []
@@ -29,13 +29,13 @@ describe.skipIf(!canRun)('a persisted job', () => {
 
   /** A process. */
   const start = async (
-    handlers: PersistedJobsOptions<AnyTransaction, never>['handlers'],
-    more: Partial<PersistedJobsOptions<AnyTransaction, never>> = {},
-  ): Promise<{ readonly jobs: PersistedJobs<AnyTransaction>; readonly node: TaskNode<AnyTransaction> }> => {
+    handlers: PersistedClockJobsOptions<AnyTransaction, never>['handlers'],
+    more: Partial<PersistedClockJobsOptions<AnyTransaction, never>> = {},
+  ): Promise<{ readonly jobs: PersistedClockJobs<AnyTransaction>; readonly node: TaskNode<AnyTransaction> }> => {
     const { transactions } = fixture.subject
     const repository = fixture.subject.tasks({ clock: () => now })
-    const onLog = (entry: JobLogEntry): void => void logged.push(entry)
-    const jobs = new PersistedJobs<AnyTransaction>({ repository, transactions, handlers, onLog, ...more })
+    const onLog = (entry: ClockJobLogEntry): void => void logged.push(entry)
+    const jobs = new PersistedClockJobs<AnyTransaction>({ repository, transactions, handlers, onLog, ...more })
     const node = new TaskNode({ repository, transactions })
     await jobs.start(node)
     open.push(node, jobs)
@@ -50,7 +50,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
     const begun = Promise.withResolvers<void>()
     const reasons: unknown[] = []
     const first = await start({
-      work: async ({ signal }: PersistedJobContext) => {
+      work: async ({ signal }: PersistedClockJobContext) => {
         begun.resolve()
         await once(signal, 'abort')
         reasons.push((signal.reason as { code?: string }).code)
@@ -66,14 +66,16 @@ describe.skipIf(!canRun)('a persisted job', () => {
     expect([report.returned.map(({ identifier }) => identifier), reasons]).toEqual([['a'], ['SHUTDOWN']])
     expect([await inJobs(), logged]).toEqual([[['ready', 0]], []])
     const tries: number[] = []
-    const second = await start({ work: ({ tries: count }: PersistedJobContext) => void tries.push(count) })
+    const second = await start({ work: ({ tries: count }: PersistedClockJobContext) => void tries.push(count) })
     await expect.poll(inJobs).toEqual([['succeeded', 1]])
     expect([tries, (await second.jobs.running()).map(({ id }) => id)]).toEqual([[1], ['a', 'far']])
   })
 
   test('does not fire after its end, however late its fires are made up for, and is over then', async () => {
     const fires: number[] = []
-    const { jobs } = await start({ work: ({ scheduledFor }: PersistedJobContext) => void fires.push(scheduledFor.getTime()) })
+    const { jobs } = await start({
+      work: ({ scheduledFor }: PersistedClockJobContext) => void fires.push(scheduledFor.getTime()),
+    })
     const from = later(1_000)
     await jobs.schedule('work', { id: 'a', intervalMs: 1_000, start: from, end: new Date(from.getTime() + 2_500) })
     // Less than the lease of the node.
@@ -88,7 +90,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
 
   test('that is to run once does so at its time, not before, and is over then', async () => {
     const fires: Date[] = []
-    const { jobs } = await start({ work: ({ scheduledFor }: PersistedJobContext) => void fires.push(scheduledFor) })
+    const { jobs } = await start({ work: ({ scheduledFor }: PersistedClockJobContext) => void fires.push(scheduledFor) })
     const [first, at] = [later(1_000), later(2_000)]
     await jobs.schedule('work', { id: 'first', intervalMs: day, start: first, maxCount: 1 })
     expect(await jobs.scheduleOnce('work', at, { id: 'once' })).toMatchObject({ id: 'once', next: at })
@@ -109,7 +111,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
     const tries: number[] = []
     const { jobs } = await start(
       {
-        fail: ({ tries: count }: PersistedJobContext) => {
+        fail: ({ tries: count }: PersistedClockJobContext) => {
           tries.push(count)
           if (count === 1) throw new Error('once more')
         },

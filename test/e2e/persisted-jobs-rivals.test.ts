@@ -1,7 +1,7 @@
 /** Jobs that are kept in the database, and that several nodes look for. */
 import { TaskNode } from '@taskstream/task-processor'
-import { PersistedJobs } from '@taskstream/task-scheduler'
-import type { JobLogEntry, PersistedJobContext } from '@taskstream/task-scheduler'
+import { PersistedClockJobs } from '@taskstream/task-scheduler'
+import type { ClockJobLogEntry, PersistedClockJobContext } from '@taskstream/task-scheduler'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -12,23 +12,23 @@ describe.skipIf(!canRun)('persisted jobs of two nodes', () => {
 
   test('run each fire in one of them, once', async () => {
     const fires: string[] = []
-    const logged: JobLogEntry[] = []
+    const logged: ClockJobLogEntry[] = []
     const both = Promise.withResolvers<void>()
     const begun = new Set<string>()
     await using open = new AsyncDisposableStack()
     /** As each process has it. */
-    const start = async (name: string): Promise<PersistedJobs<AnyTransaction>> => {
+    const start = async (name: string): Promise<PersistedClockJobs<AnyTransaction>> => {
       const { transactions } = fixture.subject
       const repository = fixture.subject.tasks()
-      const work = async ({ id, scheduledFor }: PersistedJobContext): Promise<void> => {
+      const work = async ({ id, scheduledFor }: PersistedClockJobContext): Promise<void> => {
         fires.push(`${id} ${scheduledFor.getTime()}`)
         begun.add(name)
         if (begun.size === 2) both.resolve()
         // One node alone has no room for all of them.
         await both.promise
       }
-      const onLog = (entry: JobLogEntry): void => void logged.push(entry)
-      const jobs = new PersistedJobs<AnyTransaction>({ repository, transactions, handlers: { work }, workers: 1, onLog })
+      const onLog = (entry: ClockJobLogEntry): void => void logged.push(entry)
+      const jobs = new PersistedClockJobs<AnyTransaction>({ repository, transactions, handlers: { work }, workers: 1, onLog })
       const node = open.use(new TaskNode({ repository, transactions }))
       await jobs.start(node)
       open.use(jobs)

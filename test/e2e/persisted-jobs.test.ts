@@ -2,8 +2,8 @@
 import { TaskError } from '@taskstream/task-api'
 import { fixed, systemClock, TaskNode } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
-import { calendar, every, PersistedJobs } from '@taskstream/task-scheduler'
-import type { JobLogEntry, PersistedJobContext, PersistedJobsOptions } from '@taskstream/task-scheduler'
+import { calendar, every, PersistedClockJobs } from '@taskstream/task-scheduler'
+import type { ClockJobLogEntry, PersistedClockJobContext, PersistedClockJobsOptions } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, openFixture } from '@taskstream/task-testing/suite'
@@ -13,7 +13,7 @@ import type { AnyTransaction, Subject } from '../subject.ts'
 
 describe.skipIf(!canRun)('persisted jobs', () => {
   let fixture: Fixture<Subject>
-  let logged: JobLogEntry[]
+  let logged: ClockJobLogEntry[]
   const open: AsyncDisposable[] = []
   beforeEach(async () => {
     fixture = await openFixture(engine)
@@ -26,14 +26,14 @@ describe.skipIf(!canRun)('persisted jobs', () => {
 
   /** As a process has it that starts. */
   const start = async (
-    handlers: PersistedJobsOptions<AnyTransaction, never>['handlers'],
-    more: Partial<PersistedJobsOptions<AnyTransaction, never>> = {},
+    handlers: PersistedClockJobsOptions<AnyTransaction, never>['handlers'],
+    more: Partial<PersistedClockJobsOptions<AnyTransaction, never>> = {},
     /** By how much the database's clock is ahead of that of the process, and what the node is given. */
     { aheadMs = 0, ...nodeOptions }: { aheadMs?: number; clock?: Clock } = {},
-  ): Promise<PersistedJobs<AnyTransaction>> => {
+  ): Promise<PersistedClockJobs<AnyTransaction>> => {
     const { transactions } = fixture.subject
     const repository = fixture.subject.tasks(aheadMs === 0 ? {} : { clock: () => new Date(Date.now() + aheadMs) })
-    const jobs = new PersistedJobs<AnyTransaction>({
+    const jobs = new PersistedClockJobs<AnyTransaction>({
       repository,
       transactions,
       handlers,
@@ -48,7 +48,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   }
 
   test('run as often as they are told, by their grid, and are over then', async () => {
-    const fires: PersistedJobContext[] = []
+    const fires: PersistedClockJobContext[] = []
     const jobs = await start({ count: (context) => void fires.push(context) })
     const job = await jobs.schedule('count', { id: 'a', intervalMs: 20, maxCount: 3 })
     expect(job).toMatchObject({ id: 'a', count: 0, paused: false })
@@ -94,7 +94,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     let refused = 0
     let scheduled = false
     const jobs = await start(
-      { work: ({ tries: count }: PersistedJobContext) => void tries.push(count) },
+      { work: ({ tries: count }: PersistedClockJobContext) => void tries.push(count) },
       {
         transactions: async (work) => {
           const result = await fixture.subject.transactions(work)
@@ -115,7 +115,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   test('that fail are tried again, but not when their next fire is due', async () => {
     const tries: number[] = []
     const failing = {
-      fail: ({ tries: count }: PersistedJobContext) => (tries.push(count), Promise.reject(new Error('once more'))),
+      fail: ({ tries: count }: PersistedClockJobContext) => (tries.push(count), Promise.reject(new Error('once more'))),
     }
     const jobs = await start(failing, { retry: fixed({ tries: 3, afterMs: 1, jitter: 0 }) })
     await jobs.schedule('fail', { id: 'seldom', intervalMs: 3_600_000, onError: 'log-and-terminate' })
@@ -130,7 +130,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     'that fail are tried again by the clock of the database, %s hours from that of the process',
     async (hours) => {
       const tries: number[] = []
-      const fail = ({ tries: count }: PersistedJobContext): never => {
+      const fail = ({ tries: count }: PersistedClockJobContext): never => {
         tries.push(count)
         throw new Error('once more')
       }
@@ -155,8 +155,8 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   })
 
   test('that are too late are dropped with all that were missed, and logged where they say so', async () => {
-    const fires: PersistedJobContext[] = []
-    const count = (context: PersistedJobContext): void => void fires.push(context)
+    const fires: PersistedClockJobContext[] = []
+    const count = (context: PersistedClockJobContext): void => void fires.push(context)
     const first = await start({ count }, { waitingTimeMs: 4_000 })
     await first.stop()
     const timer = every('PT1S')
@@ -222,7 +222,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
       ['retainMs', { retainMs: { ready: 1 } }],
       ['retainMs.succeeded', { retainMs: { succeeded: -1 } }],
     ] as const) {
-      const make = (): unknown => new PersistedJobs<AnyTransaction>({ ...good, ...bad } as never)
+      const make = (): unknown => new PersistedClockJobs<AnyTransaction>({ ...good, ...bad } as never)
       expect(make, argument).toThrow(
         expect.objectContaining({ code: 'ARGUMENT_INVALID', data: expect.objectContaining({ argument }) }),
       )
@@ -232,7 +232,12 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   test('that are stopped while they start do not run, and keep their topic from nobody', async () => {
     const { transactions } = fixture.subject
     const repository = fixture.subject.tasks()
-    const jobs = new PersistedJobs<AnyTransaction>({ repository, transactions, handlers: { count: () => {} }, topic: 'begun' })
+    const jobs = new PersistedClockJobs<AnyTransaction>({
+      repository,
+      transactions,
+      handlers: { count: () => {} },
+      topic: 'begun',
+    })
     const node = new TaskNode({ repository, transactions })
     open.push(node)
     await node.start()

@@ -1,13 +1,13 @@
 /** Jobs notice that the wall clock was set. */
 import { calendar } from '@taskstream/task-timers'
-import type { JobLatePolicy } from '@taskstream/task-scheduler'
+import type { ClockJobLatePolicy } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, epochMs, jobFixture } from '../jobs.ts'
 
 const hourMs = 3_600_000
 
 describe('a wall clock that is set', () => {
-  test.each<[JobLatePolicy, number]>([
+  test.each<[ClockJobLatePolicy, number]>([
     // Those of the hour, and the one that is due when it is noticed.
     ['wait', 61],
     ['ignore', 1],
@@ -48,17 +48,20 @@ describe('a wall clock that is set', () => {
     ])
   })
 
-  test.each<JobLatePolicy>(['wait', 'ignore', 'log-and-ignore'])('an hour back repeats no fire, under %s', async (whenLate) => {
-    const { jobs, clock, job, seen } = jobFixture()
-    jobs.schedule(job(), { intervalMs: 600_000, whenLate })
-    jobs.schedule(job(), { timer: calendar('*:0/10'), whenLate })
-    await clock.pass(hourMs)
-    clock.set(at(0))
-    await clock.pass(hourMs - 1)
-    expect(seen).toHaveLength(7 + 6)
-    await clock.pass(600_001)
-    expect(seen.slice(13).map(({ dueMs }) => dueMs)).toEqual([hourMs + 600_000, hourMs + 600_000])
-  })
+  test.each<ClockJobLatePolicy>(['wait', 'ignore', 'log-and-ignore'])(
+    'an hour back repeats no fire, under %s',
+    async (whenLate) => {
+      const { jobs, clock, job, seen } = jobFixture()
+      jobs.schedule(job(), { intervalMs: 600_000, whenLate })
+      jobs.schedule(job(), { timer: calendar('*:0/10'), whenLate })
+      await clock.pass(hourMs)
+      clock.set(at(0))
+      await clock.pass(hourMs - 1)
+      expect(seen).toHaveLength(7 + 6)
+      await clock.pass(600_001)
+      expect(seen.slice(13).map(({ dueMs }) => dueMs)).toEqual([hourMs + 600_000, hourMs + 600_000])
+    },
+  )
 
   test('for winter brings a time again, at which a job that missed it does not fire', async () => {
     const { jobs, clock, job, began } = jobFixture()

@@ -1,6 +1,6 @@
 /** What can be done to jobs while they run: pausing, unscheduling, changing the limits. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { JobScheduler } from '@taskstream/task-scheduler'
+import { ClockJobScheduler } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, jobFixture } from '../jobs.ts'
 
@@ -213,7 +213,7 @@ describe('the limits', () => {
 
 test('one scheduler does nothing to another', async () => {
   const { jobs, clock, job, seen } = jobFixture()
-  const other = new JobScheduler({ clock })
+  const other = new ClockJobScheduler({ clock })
   jobs.schedule(job(), { intervalMs: 1_000, id: 'a', maxCount: 2 })
   other.schedule(job(), { intervalMs: 1_000, id: 'a', maxCount: 3 })
   await clock.pass(500)

@@ -1,6 +1,6 @@
 /** What becomes of jobs that fail. */
-import { JobScheduler } from '@taskstream/task-scheduler'
-import type { JobErrorPolicy, JobFunction } from '@taskstream/task-scheduler'
+import { ClockJobScheduler } from '@taskstream/task-scheduler'
+import type { ClockJobErrorPolicy, ClockJobFunction } from '@taskstream/task-scheduler'
 import { describe, expect, test, vi } from 'vitest'
 import { at, jobFixture } from '../jobs.ts'
 
@@ -9,7 +9,7 @@ const failing = (): never => {
 }
 
 describe('a job that fails', () => {
-  test.each<[JobErrorPolicy, number, string | undefined]>([
+  test.each<[ClockJobErrorPolicy, number, string | undefined]>([
     ['log-and-terminate', 1, 'Job "print" failed and is unscheduled: no paper'],
     ['log-and-continue', 3, 'Job "print" failed: no paper'],
     ['terminate', 1, undefined],
@@ -47,7 +47,7 @@ describe('a job that fails', () => {
     expect(log).toMatchObject([{ message: 'Job "print" failed: no paper' }])
   })
 
-  test.each<[string, JobFunction]>([
+  test.each<[string, ClockJobFunction]>([
     ['throws', failing],
     ['rejects', () => Promise.reject(new Error('no paper'))],
     [
@@ -96,7 +96,7 @@ describe('a job that fails', () => {
     const console_ = vi.spyOn(console, 'error').mockImplementation(() => {})
     try {
       const error = new Error('no paper')
-      new JobScheduler({ clock }).schedule(
+      new ClockJobScheduler({ clock }).schedule(
         job(() => Promise.reject(error)),
         { intervalMs: 1_000, id: 'print' },
       )

@@ -1,6 +1,6 @@
 /** What becomes of fires that are late, and of jobs for which there is no worker. */
 import { calendar, every } from '@taskstream/task-timers'
-import type { JobLatePolicy } from '@taskstream/task-scheduler'
+import type { ClockJobLatePolicy } from '@taskstream/task-scheduler'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fire } from '../../packages/task-scheduler/src/periodic/firing.ts'
@@ -9,7 +9,7 @@ import { at, jobFixture } from '../jobs.ts'
 
 describe('a fire that is late', () => {
   /** Fires at 0, is paused from 500 to 10 250, and is seen for two more seconds. */
-  const paused = async (whenLate: JobLatePolicy, maxCount = -1) => {
+  const paused = async (whenLate: ClockJobLatePolicy, maxCount = -1) => {
     const fixture = jobFixture({ waitingTimeMs: 5_000 })
     const { jobs, clock, job } = fixture
     jobs.schedule(job(), { intervalMs: 1_000, id: 'report', whenLate, maxCount })

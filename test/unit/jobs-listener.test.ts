@@ -1,6 +1,6 @@
 /** Listeners of jobs are told of each run and of its end, and cannot disturb it. */
 import { every, JobListener } from '@taskstream/task-scheduler'
-import type { JobContext, JobListenerOptions } from '@taskstream/task-scheduler'
+import type { ClockJobContext, JobListenerOptions } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, epochMs, jobTestClock } from '../jobs.ts'
 
@@ -14,8 +14,8 @@ function fixture(trigger: Partial<JobListenerOptions['trigger']> = {}) {
     onLog: ({ message }) => log.push(message),
   })
   const calls: string[] = []
-  const service = (work: (context: JobContext) => unknown = () => {}) => ({
-    execute: (context: JobContext) => {
+  const service = (work: (context: ClockJobContext) => unknown = () => {}) => ({
+    execute: (context: ClockJobContext) => {
       calls.push(`${context.id}@${context.scheduledFor.getTime() - epochMs}`)
       return work(context)
     },
@@ -41,7 +41,7 @@ describe('a listener', () => {
     const { listener, clock } = fixture({ maxCount: 1 })
     class Counter {
       #count = 0
-      execute({ id }: JobContext): void {
+      execute({ id }: ClockJobContext): void {
         this.#count += id.length
       }
       get count(): number {
@@ -184,7 +184,7 @@ describe('a stop of a listener', () => {
     const all = fixture()
     const { clock, listener, service } = all
     const ends: string[] = []
-    const work = ({ signal }: JobContext): Promise<void> =>
+    const work = ({ signal }: ClockJobContext): Promise<void> =>
       new Promise((resolve) => {
         const cancel = clock.after(60_000, () => {
           ends.push('ended')

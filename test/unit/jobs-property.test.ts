@@ -2,7 +2,7 @@
  * Jobs of any interval, length, count and policy, paused and resumed, fire when a short reference says; and whatever is done to a scheduler
  * and to its clock, it keeps what it promises. A failure prints its smallest history and its seed; TASKSTREAM_SEED runs it again.
  */
-import type { JobErrorPolicy, JobLatePolicy, JobLogEntry, JobOptions } from '@taskstream/task-scheduler'
+import type { ClockJobErrorPolicy, ClockJobLatePolicy, ClockJobLogEntry, ClockJobOptions } from '@taskstream/task-scheduler'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, epochMs, jobFixture } from '../jobs.ts'
@@ -10,7 +10,7 @@ import type { Seen } from '../jobs.ts'
 
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const even = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max }).map((half) => half * 2)
-const latePolicies = fc.constantFrom<JobLatePolicy>('wait', 'ignore', 'log-and-ignore')
+const latePolicies = fc.constantFrom<ClockJobLatePolicy>('wait', 'ignore', 'log-and-ignore')
 
 interface Alone {
   readonly intervalMs: number
@@ -19,7 +19,7 @@ interface Alone {
   readonly maxCount: number
   readonly lastsMs: number
   readonly waitingTimeMs: number
-  readonly whenLate: JobLatePolicy
+  readonly whenLate: ClockJobLatePolicy
   /** From, and for how long. */
   readonly pauses: readonly (readonly [fromMs: number, forMs: number])[]
 }
@@ -95,11 +95,11 @@ interface Planned {
   readonly endMs: number
   readonly maxCount: number
   readonly lastsMs: number
-  readonly whenLate: JobLatePolicy
+  readonly whenLate: ClockJobLatePolicy
   readonly overlap: 'allow' | 'forbid'
   /** So many of the first tries of each fire fail. */
   readonly fails: number
-  readonly onError: JobErrorPolicy
+  readonly onError: ClockJobErrorPolicy
   readonly retryMs: number
 }
 
@@ -119,7 +119,7 @@ const planned: fc.Arbitrary<Planned> = fc.record({
   whenLate: latePolicies,
   overlap: fc.constantFrom('allow', 'forbid'),
   fails: fc.integer({ min: 0, max: 3 }),
-  onError: fc.constantFrom<JobErrorPolicy>('log-and-continue', 'log-and-terminate', 'continue', 'terminate'),
+  onError: fc.constantFrom<ClockJobErrorPolicy>('log-and-continue', 'log-and-terminate', 'continue', 'terminate'),
   retryMs: fc.integer({ min: 0, max: 30 }),
 })
 
@@ -160,7 +160,7 @@ test('whatever is done to it and to its clock, a scheduler keeps its promises', 
           running.splice(running.indexOf(id), 1)
           if (tries <= fails) throw new Error('as planned')
         })
-        const retry: JobOptions['retry'] = ({ tries }) => (tries < mostTries ? retryMs : undefined)
+        const retry: ClockJobOptions['retry'] = ({ tries }) => (tries < mostTries ? retryMs : undefined)
         jobs.schedule(work, { ...options, id: String(index), start: at(startMs), end: at(endMs), retry })
       }
       for (const [kind, value] of actions) {
@@ -229,7 +229,7 @@ function checkFires(tries: readonly Begun[], plan: Planned, unscheduled: boolean
 }
 
 /** Each fire whose last try failed is logged, once, where that is to be logged; and no other. */
-function checkLog(tries: readonly Begun[], { fails, onError }: Planned, log: readonly JobLogEntry[]): void {
+function checkLog(tries: readonly Begun[], { fails, onError }: Planned, log: readonly ClockJobLogEntry[]): void {
   const last = new Map(tries.map((one) => [one.dueMs, one.tries]))
   const failed = [...last].filter(([, tries]) => tries <= fails).map(([dueMs]) => dueMs)
   const logs = onError === 'log-and-continue' || onError === 'log-and-terminate'

@@ -1,7 +1,7 @@
 /** A stop of jobs lets runs finish, asks them to end, and starts no others. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { JobScheduler } from '@taskstream/task-scheduler'
-import type { JobFunction } from '@taskstream/task-scheduler'
+import { ClockJobScheduler } from '@taskstream/task-scheduler'
+import type { ClockJobFunction } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, jobFixture } from '../jobs.ts'
 
@@ -45,7 +45,7 @@ describe('a stop', () => {
     ['an error that it caused', (reason) => new Error('aborted', { cause: reason })],
   ])('takes %s for no failure; what else is thrown then is one', async (_, thrown) => {
     const { jobs, clock, log } = fixture()
-    const work = (answer: typeof thrown): JobFunction => {
+    const work = (answer: typeof thrown): ClockJobFunction => {
       return ({ signal }) =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(answer(signal.reason)))
@@ -97,7 +97,7 @@ describe('a stop', () => {
     await clock.pass(300)
     expect(await report).toMatchObject({ finished: [{ count: 1 }], aborted: [], abandoned: [] })
     expect(clock.waiting.size).toBe(0)
-    expect(await new JobScheduler().stop()).toEqual({ finished: [], aborted: [], abandoned: [] })
+    expect(await new ClockJobScheduler().stop()).toEqual({ finished: [], aborted: [], abandoned: [] })
   })
 
   test('loses no error: of what runs, of what was abandoned, of what waited to be tried again', async () => {

@@ -1,7 +1,7 @@
 /** When jobs fire: grids, starts, ends, counts, and what is refused. */
 import { isTaskError } from '@taskstream/task-api'
-import { calendar, every, JobScheduler } from '@taskstream/task-scheduler'
-import type { JobOptions, Timer } from '@taskstream/task-scheduler'
+import { calendar, every, ClockJobScheduler } from '@taskstream/task-scheduler'
+import type { ClockJobOptions, Timer } from '@taskstream/task-scheduler'
 import { describe, expect, test } from 'vitest'
 import { at, epochMs, jobFixture } from '../jobs.ts'
 
@@ -127,7 +127,7 @@ describe('what is refused', () => {
   const schedule =
     (options: unknown): (() => unknown) =>
     () =>
-      jobs.schedule(job(), options as JobOptions)
+      jobs.schedule(job(), options as ClockJobOptions)
   const never: Timer = { expression: 'never', zone: 'UTC', next: () => undefined }
 
   test.each([
@@ -208,10 +208,10 @@ describe('what is refused', () => {
       [{ waitingTimeMs: -1 }, 'waitingTimeMs must be a whole number from 0'],
     ] as const
     for (const [one, message] of limits) {
-      expect(() => new JobScheduler(one)).toThrow(message)
+      expect(() => new ClockJobScheduler(one)).toThrow(message)
       expect(() => jobs.configure(one)).toThrow(message)
     }
-    expect(refused(() => new JobScheduler({ onLog: console as never })).argument).toBe('onLog')
+    expect(refused(() => new ClockJobScheduler({ onLog: console as never })).argument).toBe('onLog')
   })
 })
 

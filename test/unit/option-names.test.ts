@@ -17,10 +17,10 @@ import {
   cron,
   every,
   JobListener,
-  JobScheduler,
+  ClockJobScheduler,
   periodicTasks,
   PeriodicScheduler,
-  PersistedJobs,
+  PersistedClockJobs,
   preview,
   typedTasks,
 } from '@taskstream/task-scheduler'
@@ -90,8 +90,8 @@ test('are refused by whatever takes options', async () => {
   const timers = periodicTasks(repository)
   const timer = { id: 'a', timer: 'daily', topic: 'mail' }
   const given = (options: object): never => options as never
-  const jobs = new JobScheduler()
-  const persisted = new PersistedJobs({ repository, transactions, handlers: { report: () => {} } })
+  const jobs = new ClockJobScheduler()
+  const persisted = new PersistedClockJobs({ repository, transactions, handlers: { report: () => {} } })
   const cases: Readonly<Record<string, () => unknown>> = {
     leaseMs: () => new TaskNode(given({ repository, transactions, lease: 1_000 })),
     'heartbeatThread.hungMs': () =>
@@ -127,7 +127,7 @@ test('are refused by whatever takes options', async () => {
     jitterMs: () => transactions((tx) => timers.reconcile(tx, 'a', [given({ ...timer, jitter: 5 })])),
     application: () => transactions((tx) => timers.list(tx, given({ aplication: 'a' }))),
     lookAgainMs: () => new PeriodicScheduler(given({ repository, transactions, lookAgain: 500 })),
-    waitingTimeMs: () => new JobScheduler(given({ waitingTime: 5 })),
+    waitingTimeMs: () => new ClockJobScheduler(given({ waitingTime: 5 })),
     'workers, of a scheduler': () => jobs.configure(given({ worker: 5 })),
     whenLate: () => jobs.schedule(() => {}, given({ intervalMs: 5, whenlate: 'ignore' })),
     'id, of a job': () => jobs.scheduleOnce(() => {}, new Date(Date.now() + 60_000), given({ ID: 'a' })),
@@ -135,7 +135,7 @@ test('are refused by whatever takes options', async () => {
     trigger: () => new JobListener(given({ trigger: { intervalMs: 5 }, triggers: {} })),
     'maxCount, of a listener': () => new JobListener(given({ trigger: { intervalMs: 5, maxcount: 5 } })),
     replace: () => new JobListener({ trigger: { intervalMs: 5 } }).attach(() => {}, 'a', given({ replaces: true })),
-    handlers: () => new PersistedJobs(given({ repository, transactions, handlers: {}, handler: {} })),
+    handlers: () => new PersistedClockJobs(given({ repository, transactions, handlers: {}, handler: {} })),
     'onError, of a persisted job': () => persisted.schedule('report', given({ intervalMs: 5_000, onErrors: 'continue' })),
     'whenLate, of a persisted job': () =>
       persisted.scheduleOnce('report', new Date(Date.now() + 60_000), given({ whenlate: 'ignore' })),

@@ -3,10 +3,10 @@ import {
   cron,
   every,
   JobListener,
-  JobScheduler,
+  ClockJobScheduler,
   PeriodicScheduler,
   periodicTasks,
-  PersistedJobs,
+  PersistedClockJobs,
   preview,
 } from '@taskstream/task-scheduler'
 import type { TransactionSource } from '@taskstream/task-api'
@@ -34,14 +34,14 @@ const calls: readonly [what: string, call: (more: object) => unknown, wrong: str
   ['a periodic task', (more) => checkPeriodicTask({ ...task, ...more }), 'misfires', 'misfire'],
   ['periodicTasks', (more) => periodicTasks(repository, more), 'scop', 'scope'],
   ['a scheduler', (more) => new PeriodicScheduler({ repository, transactions, ...more }), 'lookAgainMS', 'lookAgainMs'],
-  ['a job', (more) => new JobScheduler().schedule(work, { ...trigger, ...more }), 'maxcount', 'maxCount'],
-  ['a job that runs once', (more) => new JobScheduler().scheduleOnce(work, new Date(4e12), more), 'whenlate', 'whenLate'],
-  ['a job scheduler', (more) => new JobScheduler(more), 'worker', 'workers'],
+  ['a job', (more) => new ClockJobScheduler().schedule(work, { ...trigger, ...more }), 'maxcount', 'maxCount'],
+  ['a job that runs once', (more) => new ClockJobScheduler().scheduleOnce(work, new Date(4e12), more), 'whenlate', 'whenLate'],
+  ['a job scheduler', (more) => new ClockJobScheduler(more), 'worker', 'workers'],
   ['a job listener', (more) => new JobListener({ trigger, ...more }), 'worker', 'workers'],
   ['the trigger of a listener', (more) => new JobListener({ trigger: { ...trigger, ...more } }), 'onerror', 'onError'],
   [
     'persisted jobs',
-    (more) => new PersistedJobs({ repository, transactions, handlers: { work }, ...more } as never),
+    (more) => new PersistedClockJobs({ repository, transactions, handlers: { work }, ...more } as never),
     'retainMS',
     'retainMs',
   ],
@@ -59,7 +59,7 @@ test.each(calls)('an option that %s does not have is refused by name', (_what, c
 })
 
 test('a persisted job is refused what only jobs of the process have', async () => {
-  const jobs = new PersistedJobs({ repository, transactions, handlers: { work } } as never)
+  const jobs = new PersistedClockJobs({ repository, transactions, handlers: { work } } as never)
   for (const [name, value] of [
     ['retry', () => 1],
     ['overlap', 'allow'],

@@ -18,28 +18,32 @@ export type { InputSchema } from './periodic/input-schema.ts'
 export { typedTasks } from './periodic/typed-tasks.ts'
 export type { TypedTask, TypedTaskInfo, TypedTasks, TypedTasksOptions } from './periodic/typed-tasks.ts'
 export type {
-  Job,
-  JobContext,
-  JobErrorPolicy,
-  JobFire,
-  JobFunction,
-  JobLatePolicy,
-  JobOnceOptions,
-  JobOptions,
-  JobOverlap,
-  JobRetrying,
-  JobTimes,
-  JobTrigger,
+  ClockJob,
+  ClockJobContext,
+  ClockJobErrorPolicy,
+  ClockJobFire,
+  ClockJobFunction,
+  ClockJobLatePolicy,
+  ClockJobOnceOptions,
+  ClockJobOptions,
+  ClockJobOverlap,
+  ClockJobRetrying,
+  ClockJobTimes,
+  ClockJobTrigger,
 } from './clock-jobs/job.ts'
-export type { JobClock } from './clock-jobs/job-clock.ts'
+export type { WallClock } from './clock-jobs/job-clock.ts'
 export { JobListener } from './clock-jobs/job-listener.ts'
 export type { AttachOptions, JobListenerOptions, JobService } from './clock-jobs/job-listener.ts'
-export type { JobLog, JobLogEntry } from './clock-jobs/job-log.ts'
-export type { JobLimits } from './clock-jobs/job-loop.ts'
-export { JobScheduler } from './clock-jobs/job-scheduler.ts'
-export type { JobSchedulerOptions } from './clock-jobs/job-scheduler.ts'
-export type { JobStopOptions, JobStopReport } from './clock-jobs/job-stop.ts'
-export type { Jobs } from './clock-jobs/jobs.ts'
-export { PersistedJobs } from './persisted-clock-jobs/persisted-jobs.ts'
-export type { PersistedJobOptions } from './persisted-clock-jobs/persisted-jobs.ts'
-export type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './persisted-clock-jobs/options.ts'
+export type { ClockJobLog, ClockJobLogEntry } from './clock-jobs/job-log.ts'
+export type { ClockJobLimits } from './clock-jobs/job-loop.ts'
+export { ClockJobScheduler } from './clock-jobs/job-scheduler.ts'
+export type { ClockJobSchedulerOptions } from './clock-jobs/job-scheduler.ts'
+export type { ClockJobStopOptions, ClockJobStopReport } from './clock-jobs/job-stop.ts'
+export type { ClockJobs } from './clock-jobs/jobs.ts'
+export { PersistedClockJobs } from './persisted-clock-jobs/persisted-jobs.ts'
+export type { PersistedClockJobOptions } from './persisted-clock-jobs/persisted-jobs.ts'
+export type {
+  PersistedClockJobContext,
+  PersistedClockJobFunction,
+  PersistedClockJobsOptions,
+} from './persisted-clock-jobs/options.ts'

@@ -2,9 +2,9 @@ import { systemClock } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 
 /** The time of jobs: what they wait by, and the time of day that their timers are about. */
-export interface JobClock extends Clock {
+export interface WallClock extends Clock {
   /** The wall clock. It may be set, forward and back. */
   now(): Date
 }
 
-export const systemJobClock: JobClock = { ...systemClock, now: () => new Date() }
+export const systemWallClock: WallClock = { ...systemClock, now: () => new Date() }

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { checkNames, checkText, invalid, optionNames, TaskError, taskLimits } from '@taskstream/task-api'
 import { every } from '@taskstream/task-timers'
-import { systemJobClock } from './job-clock.ts'
-import type { JobClock } from './job-clock.ts'
-import { JobScheduler } from './job-scheduler.ts'
-import type { JobSchedulerOptions } from './job-scheduler.ts'
+import { systemWallClock } from './job-clock.ts'
+import type { WallClock } from './job-clock.ts'
+import { ClockJobScheduler } from './job-scheduler.ts'
+import type { ClockJobSchedulerOptions } from './job-scheduler.ts'
 import { checkJob } from './job-settings.ts'
-import type { JobStopReport } from './job-stop.ts'
-import type { JobContext, JobFunction, JobRetrying, JobTrigger } from './job.ts'
+import type { ClockJobStopReport } from './job-stop.ts'
+import type { ClockJobContext, ClockJobFunction, ClockJobRetrying, ClockJobTrigger } from './job.ts'
 
 /** What a listener calls. */
-export type JobService = JobFunction | { execute(context: JobContext): unknown }
+export type JobService = ClockJobFunction | { execute(context: ClockJobContext): unknown }
 
-export interface JobListenerOptions extends JobSchedulerOptions {
+export interface JobListenerOptions extends ClockJobSchedulerOptions {
   /** When services run, and what if one fails: the same for each of them, and each by itself. */
-  readonly trigger: JobTrigger & JobRetrying
+  readonly trigger: ClockJobTrigger & ClockJobRetrying
 }
 
 export interface AttachOptions {
@@ -41,20 +41,20 @@ const attachNames = optionNames<AttachOptions>('attach', { replace: true })
  */
 export class JobListener {
   /** Where services are scheduled, each under its name: to pause one, say, or to change the number of workers. */
-  readonly scheduler: JobScheduler
-  readonly #trigger: JobTrigger & JobRetrying
-  readonly #clock: JobClock
+  readonly scheduler: ClockJobScheduler
+  readonly #trigger: ClockJobTrigger & ClockJobRetrying
+  readonly #clock: WallClock
   readonly #services = new Map<string, JobService>()
   #state: 'made' | 'started' | 'stopped' = 'made'
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(given: JobListenerOptions) {
     checkNames(names, given)
-    const { trigger, clock = systemJobClock, ...options } = given
+    const { trigger, clock = systemWallClock, ...options } = given
     checkJob(trigger, clock.now())
     this.#trigger = trigger
     this.#clock = clock
-    this.scheduler = new JobScheduler({ ...options, clock })
+    this.scheduler = new ClockJobScheduler({ ...options, clock })
   }
 
   /**
@@ -106,12 +106,12 @@ export class JobListener {
   }
 
   /** Detaches every service, and waits for what runs, however long that is: `immediateStop` ends the waiting. */
-  gracefulStop(): Promise<JobStopReport> {
+  gracefulStop(): Promise<ClockJobStopReport> {
     return this.#stop(taskLimits.durationMs)
   }
 
   /** Detaches every service, and aborts the signals of what runs. Resolves when that has ended, or after two seconds. */
-  immediateStop(): Promise<JobStopReport> {
+  immediateStop(): Promise<ClockJobStopReport> {
     return this.#stop(0)
   }
 
@@ -120,14 +120,14 @@ export class JobListener {
     await this.#stop()
   }
 
-  #stop(graceMs?: number): Promise<JobStopReport> {
+  #stop(graceMs?: number): Promise<ClockJobStopReport> {
     this.#state = 'stopped'
     this.#services.clear()
     return this.scheduler.stop(graceMs === undefined ? {} : { graceMs })
   }
 
-  #schedule(name: string, service: JobService, trigger: JobTrigger & JobRetrying): void {
-    const work: JobFunction = typeof service === 'function' ? service : (context) => service.execute(context)
+  #schedule(name: string, service: JobService, trigger: ClockJobTrigger & ClockJobRetrying): void {
+    const work: ClockJobFunction = typeof service === 'function' ? service : (context) => service.execute(context)
     this.scheduler.schedule(work, { ...trigger, id: name })
   }
 
@@ -137,7 +137,7 @@ export class JobListener {
   }
 
   /** A trigger that has started goes on, on its grid. */
-  #triggerFromNow(): JobTrigger & JobRetrying {
+  #triggerFromNow(): ClockJobTrigger & ClockJobRetrying {
     const { start, ...started } = this.#trigger
     if (!start || start >= this.#clock.now()) return this.#trigger
     const { intervalMs, ...rest } = started

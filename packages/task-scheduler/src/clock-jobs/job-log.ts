@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
 /** A job failed, missed its time, or has a timer that does not work. */
-export interface JobLogEntry {
+export interface ClockJobLogEntry {
   /** The whole of it for people: names the job, and the error. */
   readonly message: string
   readonly id: string
@@ -11,15 +11,15 @@ export interface JobLogEntry {
   readonly error?: unknown
 }
 
-export type JobLog = (entry: JobLogEntry) => void
+export type ClockJobLog = (entry: ClockJobLogEntry) => void
 
-export const logToConsole: JobLog = ({ message, error }) => {
+export const logToConsole: ClockJobLog = ({ message, error }) => {
   if (error === undefined) console.error(message)
   else console.error(message, error)
 }
 
 /** A log that cannot throw: what it could not take becomes a process warning, so that nothing is lost with it. */
-export function safeLog(log: JobLog): JobLog {
+export function safeLog(log: ClockJobLog): ClockJobLog {
   return (entry) => {
     const warn = (error: unknown): void => process.emitWarning(`onLog threw: ${describe(error)}. It was given: ${entry.message}`)
     try {
@@ -32,7 +32,7 @@ export function safeLog(log: JobLog): JobLog {
 }
 
 /** That a fire is dropped, as it is too late. @param next when the job goes on, if it does */
-export function missed(id: string, scheduledFor: Date, next: Date | undefined): JobLogEntry {
+export function missed(id: string, scheduledFor: Date, next: Date | undefined): ClockJobLogEntry {
   const then = next === undefined ? 'it has no other' : `it goes on at ${next.toISOString()}`
   return { message: `Job "${id}" missed its time ${scheduledFor.toISOString()}: ${then}`, id, scheduledFor }
 }

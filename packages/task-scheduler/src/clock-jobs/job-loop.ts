@@ -1,14 +1,14 @@
 import { checkDuration } from '@taskstream/task-api'
-import type { JobClock } from './job-clock.ts'
+import type { WallClock } from './job-clock.ts'
 import { describe, missed } from './job-log.ts'
-import type { JobLog } from './job-log.ts'
+import type { ClockJobLog } from './job-log.ts'
 import type { JobRun } from './job-run.ts'
 import type { ScheduledJob } from './scheduled-job.ts'
 
 /** The wall clock may be set at any time: nobody sleeps longer without looking at it. */
 const longestSleepMs = 60_000
 
-export interface JobLimits {
+export interface ClockJobLimits {
   /** How many jobs run at a time, at least 1. Default 5. */
   readonly workers: number
   /** By how many milliseconds a fire may be late before `whenLate` decides. Default 5 000. */
@@ -20,13 +20,13 @@ export class JobLoop {
   readonly #jobs = new Map<string, ScheduledJob>()
   /** What runs: each has a worker. */
   readonly #running = new Set<JobRun>()
-  readonly #clock: JobClock
-  readonly #log: JobLog
-  #limits: JobLimits
+  readonly #clock: WallClock
+  readonly #log: ClockJobLog
+  #limits: ClockJobLimits
   #woken = false
   #cancelSleep = (): void => {}
 
-  constructor(clock: JobClock, log: JobLog, limits: JobLimits) {
+  constructor(clock: WallClock, log: ClockJobLog, limits: ClockJobLimits) {
     this.#clock = clock
     this.#log = log
     this.#limits = limits
@@ -41,11 +41,11 @@ export class JobLoop {
     return this.#running
   }
 
-  get limits(): JobLimits {
+  get limits(): ClockJobLimits {
     return this.#limits
   }
 
-  set limits(limits: JobLimits) {
+  set limits(limits: ClockJobLimits) {
     this.#limits = limits
     this.wake()
   }

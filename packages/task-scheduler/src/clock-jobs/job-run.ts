@@ -1,5 +1,5 @@
 import type { TaskError } from '@taskstream/task-api'
-import type { JobContext, JobFire } from './job.ts'
+import type { ClockJobContext, ClockJobFire } from './job.ts'
 import type { ScheduledJob } from './scheduled-job.ts'
 
 /** A fire that failed and waits to be tried again. */
@@ -12,7 +12,7 @@ interface Waiting {
 /** One fire of a job, from its first try to the end of its last. */
 export class JobRun {
   readonly job: ScheduledJob
-  readonly fire: JobFire
+  readonly fire: ClockJobFire
   /** When the job's grid has its next time, though it be no fire any more, or its end: no retry begins then or later. By the wall clock. */
   readonly untilMs: number
   /** While it waits to be tried again. */
@@ -22,7 +22,7 @@ export class JobRun {
   #tries = 0
   #over = false
 
-  constructor(job: ScheduledJob, fire: JobFire, untilMs: number) {
+  constructor(job: ScheduledJob, fire: ClockJobFire, untilMs: number) {
     this.job = job
     this.fire = fire
     this.untilMs = untilMs
@@ -42,7 +42,7 @@ export class JobRun {
   }
 
   /** What its function is told; of a run that was tried, what it was told last. */
-  get context(): JobContext {
+  get context(): ClockJobContext {
     return { ...this.fire, tries: this.#tries, signal: this.#abort.signal }
   }
 

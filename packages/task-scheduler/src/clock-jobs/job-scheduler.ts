@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto'
 import { checkDuration, checkOptions, checkText, invalid, TaskError, taskLimits } from '@taskstream/task-api'
 import { checkElapse } from '@taskstream/task-timers'
 import { once } from '@taskstream/task-timers'
-import { systemJobClock } from './job-clock.ts'
-import type { JobClock } from './job-clock.ts'
+import { systemWallClock } from './job-clock.ts'
+import type { WallClock } from './job-clock.ts'
 import { logToConsole, safeLog } from './job-log.ts'
-import type { JobLog } from './job-log.ts'
+import type { ClockJobLog } from './job-log.ts'
 import { JobLoop } from './job-loop.ts'
-import type { JobLimits } from './job-loop.ts'
+import type { ClockJobLimits } from './job-loop.ts'
 import { checkJob, jobNames } from './job-settings.ts'
 import { stopRuns } from './job-stop.ts'
-import type { JobStopOptions, JobStopReport } from './job-stop.ts'
-import type { Job, JobFunction, JobOnceOptions, JobOptions } from './job.ts'
-import type { Jobs } from './jobs.ts'
+import type { ClockJobStopOptions, ClockJobStopReport } from './job-stop.ts'
+import type { ClockJob, ClockJobFunction, ClockJobOnceOptions, ClockJobOptions } from './job.ts'
+import type { ClockJobs } from './jobs.ts'
 import { ScheduledJob } from './scheduled-job.ts'
 
-export interface JobSchedulerOptions extends Partial<JobLimits> {
+export interface ClockJobSchedulerOptions extends Partial<ClockJobLimits> {
   /** Default: the process's clock and the system's time. A `TestClock` makes a test of it. */
-  readonly clock?: JobClock
+  readonly clock?: WallClock
   /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
-  readonly onLog?: JobLog
+  readonly onLog?: ClockJobLog
 }
 
 /**
@@ -27,19 +27,19 @@ export interface JobSchedulerOptions extends Partial<JobLimits> {
  * nothing keeps the process from ending.
  *
  * @example
- * await using jobs = new JobScheduler({ workers: 5 })
+ * await using jobs = new ClockJobScheduler({ workers: 5 })
  * jobs.schedule(() => report(), { intervalMs: 60_000, maxCount: 10, onError: 'log-and-continue' })
  */
-export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
-  readonly #clock: JobClock
+export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOptions, 'sync'> {
+  readonly #clock: WallClock
   readonly #loop: JobLoop
   readonly #hurry = Promise.withResolvers<void>()
-  #stopping: Promise<JobStopReport> | undefined
+  #stopping: Promise<ClockJobStopReport> | undefined
 
   /** @throws TaskError ARGUMENT_INVALID */
-  constructor(options: JobSchedulerOptions = {}) {
+  constructor(options: ClockJobSchedulerOptions = {}) {
     checkOptions('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
-    const { clock = systemJobClock, onLog = logToConsole, ...limits } = options
+    const { clock = systemWallClock, onLog = logToConsole, ...limits } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
     this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers: 5, waitingTimeMs: 5_000, ...limits }))
@@ -52,7 +52,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @example
    * jobs.schedule(({ signal }) => refresh({ signal }), { timer: cron('0 3 * * *'), whenLate: 'ignore' })
    */
-  schedule(work: JobFunction, { id = randomUUID(), ...options }: JobOptions): Job {
+  schedule(work: ClockJobFunction, { id = randomUUID(), ...options }: ClockJobOptions): ClockJob {
     if (this.#stopping) throw new TaskError('LIFECYCLE', 'The job scheduler was stopped: make a new one')
     if (typeof work !== 'function') throw invalid('work', work, 'must be a function')
     checkOptions<object>('a job', options, jobNames)
@@ -71,7 +71,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    * @example
    * jobs.scheduleOnce(() => remind(), new Date(Date.now() + 60_000))
    */
-  scheduleOnce(work: JobFunction, at: Date, options: JobOnceOptions = {}): Job {
+  scheduleOnce(work: ClockJobFunction, at: Date, options: ClockJobOnceOptions = {}): ClockJob {
     checkOptions('a job that runs once', options, { id: true, retry: true, whenLate: true })
     checkElapse('at', at)
     const now = this.#clock.now()
@@ -103,7 +103,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
     this.#loop.wake()
   }
 
-  running(): readonly Job[] {
+  running(): readonly ClockJob[] {
     return [...this.#loop.jobs.values()].map((job) => job.toJob())
   }
 
@@ -113,7 +113,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    *
    * @throws TaskError ARGUMENT_INVALID
    */
-  configure(limits: Partial<JobLimits>): void {
+  configure(limits: Partial<ClockJobLimits>): void {
     checkOptions('configure', limits, { workers: true, waitingTimeMs: true })
     this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
   }
@@ -124,7 +124,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
    *
    * @throws TaskError ARGUMENT_INVALID
    */
-  stop(options: JobStopOptions = {}): Promise<JobStopReport> {
+  stop(options: ClockJobStopOptions = {}): Promise<ClockJobStopReport> {
     checkOptions('stop', options, { graceMs: true, abortMs: true })
     const { graceMs = 10_000, abortMs = 2_000 } = options
     checkDuration('graceMs', graceMs)
@@ -146,7 +146,7 @@ export class JobScheduler implements Jobs<JobFunction, JobOptions, 'sync'> {
   }
 }
 
-function checkLimits(limits: JobLimits): JobLimits {
+function checkLimits(limits: ClockJobLimits): ClockJobLimits {
   const { workers, waitingTimeMs } = limits
   if (!Number.isSafeInteger(workers) || workers < 1) throw invalid('workers', workers, 'must be a whole number, at least 1')
   checkDuration('waitingTimeMs', waitingTimeMs)

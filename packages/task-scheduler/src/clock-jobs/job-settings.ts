@@ -4,7 +4,7 @@ import { every } from '@taskstream/task-timers'
 import { checkElapse } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
-import type { JobContext, JobErrorPolicy, JobLatePolicy, JobRetrying, JobTrigger } from './job.ts'
+import type { ClockJobContext, ClockJobErrorPolicy, ClockJobLatePolicy, ClockJobRetrying, ClockJobTrigger } from './job.ts'
 
 /** A job's options, checked, with their defaults. */
 export interface JobSettings {
@@ -13,13 +13,13 @@ export interface JobSettings {
   readonly firstMs: number
   readonly endMs: number
   readonly maxCount: number
-  readonly onError: JobErrorPolicy
-  readonly whenLate: JobLatePolicy
+  readonly onError: ClockJobErrorPolicy
+  readonly whenLate: ClockJobLatePolicy
   readonly overlap: boolean
-  readonly retry: RetryPolicy<JobContext> | undefined
+  readonly retry: RetryPolicy<ClockJobContext> | undefined
 }
 
-const names: Record<keyof (JobTrigger & JobRetrying), true> = {
+const names: Record<keyof (ClockJobTrigger & ClockJobRetrying), true> = {
   intervalMs: true,
   timer: true,
   start: true,
@@ -32,10 +32,10 @@ const names: Record<keyof (JobTrigger & JobRetrying), true> = {
 }
 
 /** Of a job's options: its id goes with what triggers it. */
-export const jobNames: Record<keyof (JobTrigger & JobRetrying) | 'id', true> = { ...names, id: true }
+export const jobNames: Record<keyof (ClockJobTrigger & ClockJobRetrying) | 'id', true> = { ...names, id: true }
 
 /** @throws TaskError ARGUMENT_INVALID */
-export function checkJob(trigger: JobTrigger & JobRetrying, now: Date): JobSettings {
+export function checkJob(trigger: ClockJobTrigger & ClockJobRetrying, now: Date): JobSettings {
   checkOptions('a job', trigger, names)
   const { start, end, maxCount = -1, retry } = trigger
   const { onError = 'log-and-terminate', whenLate = 'wait', overlap = 'forbid' } = trigger
@@ -73,7 +73,7 @@ function checkTimes(start: Date | undefined, end: Date | undefined, now: Date): 
 }
 
 /** An interval's grid begins at the first fire; a timer has its own. */
-function timesOf({ timer, intervalMs, start }: JobTrigger, now: Date): { timer: Timer; firstMs: number | undefined } {
+function timesOf({ timer, intervalMs, start }: ClockJobTrigger, now: Date): { timer: Timer; firstMs: number | undefined } {
   if (timer === undefined) {
     checkInteger('intervalMs', intervalMs, 1, taskLimits.durationMs)
     const from = start ?? now

@@ -1,19 +1,19 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Clock, StopOptions } from '@taskstream/task-processor'
-import type { JobFire } from './job.ts'
+import type { ClockJobFire } from './job.ts'
 import type { JobRun } from './job-run.ts'
 
 /** There is no database to be left. */
-export type JobStopOptions = Omit<StopOptions, 'leaveMs'>
+export type ClockJobStopOptions = Omit<StopOptions, 'leaveMs'>
 
 /** What became of the fires that were under way when a stop began. */
-export interface JobStopReport {
+export interface ClockJobStopReport {
   /** Ended, before their time was up. */
-  readonly finished: readonly JobFire[]
+  readonly finished: readonly ClockJobFire[]
   /** Ended when they were asked to. */
-  readonly aborted: readonly JobFire[]
+  readonly aborted: readonly ClockJobFire[]
   /** Neither: they do not listen to their signal. Their code goes on. */
-  readonly abandoned: readonly JobFire[]
+  readonly abandoned: readonly ClockJobFire[]
 }
 
 /**
@@ -24,15 +24,15 @@ export interface JobStopReport {
 export async function stopRuns(
   clock: Clock,
   runs: readonly JobRun[],
-  { graceMs, abortMs }: Required<JobStopOptions>,
+  { graceMs, abortMs }: Required<ClockJobStopOptions>,
   hurry: Promise<void>,
-): Promise<JobStopReport> {
+): Promise<ClockJobStopReport> {
   const ended = Promise.all(runs.map((run) => run.ended))
   if (graceMs > 0) await atMost(clock, graceMs, [ended, hurry])
   const reason = new TaskError('SHUTDOWN', 'The scheduler is stopping, and its grace is over', { graceMs })
   for (const run of runs) if (!run.isOver) run.abort(reason)
   await atMost(clock, abortMs, [ended])
-  const fires = (belongs: (run: JobRun) => boolean): JobFire[] => runs.filter(belongs).map(({ fire }) => fire)
+  const fires = (belongs: (run: JobRun) => boolean): ClockJobFire[] => runs.filter(belongs).map(({ fire }) => fire)
   return {
     finished: fires(({ isOver, wasAborted }) => isOver && !wasAborted),
     aborted: fires(({ isOver, wasAborted }) => isOver && wasAborted),

@@ -2,7 +2,7 @@ import type { RetryPolicy } from '@taskstream/task-processor'
 import type { Timer } from '@taskstream/task-timers'
 
 /** One time that a job was due. */
-export interface JobFire {
+export interface ClockJobFire {
   readonly id: string
   /** When it was due, by the wall clock; it may have begun later. */
   readonly scheduledFor: Date
@@ -11,7 +11,7 @@ export interface JobFire {
 }
 
 /** What a job is told each time that it runs. */
-export interface JobContext extends JobFire {
+export interface ClockJobContext extends ClockJobFire {
   /** How often this fire was tried, from 1. */
   readonly tries: number
   /** Aborted, with the reason SHUTDOWN, when the scheduler stops and the grace is over. */
@@ -19,10 +19,10 @@ export interface JobContext extends JobFire {
 }
 
 /** What runs. It failed if it throws, or if the promise that it returns is rejected; what else it returns is not looked at. */
-export type JobFunction = (context: JobContext) => unknown
+export type ClockJobFunction = (context: ClockJobContext) => unknown
 
 /** What becomes of a job that failed: whether that is logged, and whether the job is unscheduled. */
-export type JobErrorPolicy = (typeof jobErrorPolicies)[number]
+export type ClockJobErrorPolicy = (typeof jobErrorPolicies)[number]
 
 export const jobErrorPolicies = ['log-and-terminate', 'log-and-continue', 'terminate', 'continue'] as const
 
@@ -31,16 +31,16 @@ export const jobErrorPolicies = ['log-and-terminate', 'log-and-continue', 'termi
  * `'ignore'`: all that were missed are dropped, the count stays, and the job goes on with the next on its grid; `'log-and-ignore'`: that,
  * and it is logged. What is less late is simply late.
  */
-export type JobLatePolicy = (typeof jobLatePolicies)[number]
+export type ClockJobLatePolicy = (typeof jobLatePolicies)[number]
 
 export const jobLatePolicies = ['wait', 'ignore', 'log-and-ignore'] as const
 
-export type JobOverlap = (typeof jobOverlaps)[number]
+export type ClockJobOverlap = (typeof jobOverlaps)[number]
 
 export const jobOverlaps = ['forbid', 'allow'] as const
 
 /** The times of a job: either has a grid that does not move, however late a fire is. */
-export type JobTimes =
+export type ClockJobTimes =
   | {
       /** A fire at `start`, or at once, and then one after each so many milliseconds: 1 to a hundred years. */
       readonly intervalMs: number
@@ -53,7 +53,7 @@ export type JobTimes =
     }
 
 /** When a job runs, and what if it fails, is late or takes long: values, so that they can be stored. */
-export type JobTrigger = JobTimes & {
+export type ClockJobTrigger = ClockJobTimes & {
   /** No fire is due before. Not in the past. */
   readonly start?: Date
   /** No fire is due after, and no retry begins then or later; a fire that is late may. In the future, and not before `start`. */
@@ -61,20 +61,20 @@ export type JobTrigger = JobTimes & {
   /** How many fires there are in all: at least 1, or -1 for no limit, the default. */
   readonly maxCount?: number
   /** Default `'log-and-terminate'`. */
-  readonly onError?: JobErrorPolicy
+  readonly onError?: ClockJobErrorPolicy
   /** Default `'wait'`. */
-  readonly whenLate?: JobLatePolicy
+  readonly whenLate?: ClockJobLatePolicy
   /** Whether a fire begins while an earlier one of the same job is still under way. Default `'forbid'`: it is late. */
-  readonly overlap?: JobOverlap
+  readonly overlap?: ClockJobOverlap
 }
 
 /** How often and when a fire that failed is tried again. */
-export interface JobRetrying {
+export interface ClockJobRetrying {
   /**
    * A retry is no fire, and counts as none. None begins when the job's next fire is due, or would be, after the last one; nor when its `end` has
    * come: then, and when the policy has no further try, `onError` decides on the last error. Default: no retry.
    */
-  readonly retry?: RetryPolicy<JobContext>
+  readonly retry?: RetryPolicy<ClockJobContext>
 }
 
 interface Named {
@@ -82,15 +82,15 @@ interface Named {
   readonly id?: string
 }
 
-export type JobOptions = JobTrigger & JobRetrying & Named
+export type ClockJobOptions = ClockJobTrigger & ClockJobRetrying & Named
 
-export interface JobOnceOptions extends JobRetrying, Named {
+export interface ClockJobOnceOptions extends ClockJobRetrying, Named {
   /** Default `'wait'`. */
-  readonly whenLate?: JobLatePolicy
+  readonly whenLate?: ClockJobLatePolicy
 }
 
 /** A job, as it was when it was asked for. */
-export interface Job {
+export interface ClockJob {
   readonly id: string
   /** How many fires have begun. */
   readonly count: number

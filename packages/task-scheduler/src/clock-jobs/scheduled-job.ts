@@ -1,5 +1,5 @@
 import { invalid } from '@taskstream/task-api'
-import type { Job, JobFunction } from './job.ts'
+import type { ClockJob, ClockJobFunction } from './job.ts'
 import { JobRun } from './job-run.ts'
 import type { JobSettings } from './job-settings.ts'
 
@@ -9,7 +9,7 @@ const longestRepeatMs = 3 * 3_600_000
 /** What is known of one job: which fire is next, and what is under way. It reads no clock, and runs nothing. */
 export class ScheduledJob {
   readonly id: string
-  readonly work: JobFunction
+  readonly work: ClockJobFunction
   readonly settings: JobSettings
   /** What is under way: running, or waiting to be tried again. */
   readonly runs: Set<JobRun> = new Set()
@@ -17,7 +17,7 @@ export class ScheduledJob {
   #count = 0
   #nextMs: number | undefined
 
-  constructor(id: string, work: JobFunction, settings: JobSettings) {
+  constructor(id: string, work: ClockJobFunction, settings: JobSettings) {
     this.id = id
     this.work = work
     this.settings = settings
@@ -63,7 +63,7 @@ export class ScheduledJob {
     while (this.#nextMs !== undefined && this.#nextMs < nowMs) this.#nextMs = this.#after(this.#nextMs)
   }
 
-  toJob(): Job {
+  toJob(): ClockJob {
     const next = this.#nextMs === undefined ? undefined : new Date(this.#nextMs)
     return { id: this.id, count: this.#count, next, paused: this.paused }
   }

@@ -1,9 +1,9 @@
-import type { JobLatePolicy } from '../clock-jobs/job.ts'
+import type { ClockJobLatePolicy } from '../clock-jobs/job.ts'
 import type { Misfire } from '../periodic/periodic-task.ts'
 
 /** What jobs say of a fire that is late, in the words of timers. */
 export function misfireOf(
-  whenLate: JobLatePolicy,
+  whenLate: ClockJobLatePolicy,
   waitingTimeMs: number,
 ): { readonly misfire: Misfire; readonly lateMs?: number } {
   return whenLate === 'wait' ? { misfire: 'catch-up' } : { misfire: 'drop', lateMs: waitingTimeMs }

@@ -2,21 +2,21 @@ import { checkDuration, checkInteger, checkOptions, checkState, checkText, inval
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import type { ProcessOptions, RetryPolicy } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
-import type { JobContext } from '../clock-jobs/job.ts'
+import type { ClockJobContext } from '../clock-jobs/job.ts'
 import { logToConsole, safeLog } from '../clock-jobs/job-log.ts'
-import type { JobLog } from '../clock-jobs/job-log.ts'
+import type { ClockJobLog } from '../clock-jobs/job-log.ts'
 import { periodicLimits } from '../periodic/definition.ts'
 
 /** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
-export type PersistedJobContext = Omit<JobContext, 'count'>
+export type PersistedClockJobContext = Omit<ClockJobContext, 'count'>
 
-export type PersistedJobFunction = (context: PersistedJobContext) => unknown
+export type PersistedClockJobFunction = (context: PersistedClockJobContext) => unknown
 
-export interface PersistedJobsOptions<Transaction, E extends Execution> {
+export interface PersistedClockJobsOptions<Transaction, E extends Execution> {
   readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** By the names under which they are scheduled. Every process that may run a job has them all. */
-  readonly handlers: Readonly<Record<string, PersistedJobFunction>>
+  readonly handlers: Readonly<Record<string, PersistedClockJobFunction>>
   /** Where jobs are pushed when they are due; also whose timers they are. 1 to 200 characters. Default `jobs`. */
   readonly topic?: string
   /** How many run at a time in this process, 1 to 1000. Default 5. */
@@ -24,11 +24,11 @@ export interface PersistedJobsOptions<Transaction, E extends Execution> {
   /** Under `ignore`: a fire that is late by more is dropped, in milliseconds. Default 5 000. */
   readonly waitingTimeMs?: number
   /** When a fire that failed is tried again. None begins when the job's next fire is due. Default: no retry. */
-  readonly retry?: RetryPolicy<PersistedJobContext>
+  readonly retry?: RetryPolicy<PersistedClockJobContext>
   /** Wakes this process when another has scheduled something. */
   readonly notifier?: TaskNotifier
   /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
-  readonly onLog?: JobLog
+  readonly onLog?: ClockJobLog
   /**
    * How long fires that have ended are kept, by their state, in milliseconds: the node's maintenance purges what is older. Default: those that
    * failed for 30 days, others for one. With `{}` for ever.
@@ -38,16 +38,16 @@ export interface PersistedJobsOptions<Transaction, E extends Execution> {
 
 /** The same, with the defaults. */
 export type CheckedOptions<Transaction, E extends Execution> = Required<
-  Omit<PersistedJobsOptions<Transaction, E>, 'retry' | 'notifier' | 'retainMs'>
+  Omit<PersistedClockJobsOptions<Transaction, E>, 'retry' | 'notifier' | 'retainMs'>
 > &
-  Pick<PersistedJobsOptions<Transaction, E>, 'retry' | 'notifier'> & {
-    readonly retainMs: NonNullable<PersistedJobsOptions<Transaction, E>['retainMs']>
+  Pick<PersistedClockJobsOptions<Transaction, E>, 'retry' | 'notifier'> & {
+    readonly retainMs: NonNullable<PersistedClockJobsOptions<Transaction, E>['retainMs']>
   }
 
 const dayMs = 86_400_000
 const retainedMs = { succeeded: dayMs, filtered: dayMs, recreated: dayMs, redundant: dayMs, failed: 30 * dayMs }
 
-const names: Record<keyof PersistedJobsOptions<unknown, Execution>, true> = {
+const names: Record<keyof PersistedClockJobsOptions<unknown, Execution>, true> = {
   repository: true,
   transactions: true,
   handlers: true,
@@ -61,8 +61,8 @@ const names: Record<keyof PersistedJobsOptions<unknown, Execution>, true> = {
 }
 
 /** @throws TaskError ARGUMENT_INVALID, naming the option */
-export function checkPersistedJobsOptions<Transaction, E extends Execution>(
-  options: PersistedJobsOptions<Transaction, E>,
+export function checkPersistedClockJobsOptions<Transaction, E extends Execution>(
+  options: PersistedClockJobsOptions<Transaction, E>,
 ): CheckedOptions<Transaction, E> {
   checkOptions('persisted jobs', options, names)
   const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole, retainMs = retainedMs } = options

@@ -4,9 +4,9 @@ import type { Execution, HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { SingleHandler, TaskManager, TaskNode } from '@taskstream/task-processor'
 import { checkJob } from '../clock-jobs/job-settings.ts'
-import type { Job, JobErrorPolicy, JobLatePolicy, JobTrigger } from '../clock-jobs/job.ts'
+import type { ClockJob, ClockJobErrorPolicy, ClockJobLatePolicy, ClockJobTrigger } from '../clock-jobs/job.ts'
 import { missed } from '../clock-jobs/job-log.ts'
-import type { Jobs } from '../clock-jobs/jobs.ts'
+import type { ClockJobs } from '../clock-jobs/jobs.ts'
 import { once } from '@taskstream/task-timers'
 import type { FiredOccurrence } from '../periodic/fire-timer.ts'
 import { PeriodicScheduler } from '../periodic/periodic-scheduler.ts'
@@ -16,20 +16,20 @@ import { periodicTasks } from '../periodic/periodic-tasks.ts'
 import type { PeriodicTasks } from '../periodic/periodic-tasks.ts'
 import { nowOf } from '../periodic/look.ts'
 import { misfireOf } from './late-policy.ts'
-import { checkPersistedJobsOptions } from './options.ts'
-import type { CheckedOptions, PersistedJobsOptions } from './options.ts'
+import { checkPersistedClockJobsOptions } from './options.ts'
+import type { CheckedOptions, PersistedClockJobsOptions } from './options.ts'
 import { runJob } from './run-job.ts'
 
 /** A job's times and policies. Jobs do not run beside themselves. */
-export type PersistedJobOptions = Omit<JobTrigger, 'overlap'> & {
+export type PersistedClockJobOptions = Omit<ClockJobTrigger, 'overlap'> & {
   /** Names the job, 1 to 200 characters. Default: a random UUID. */
   readonly id?: string
 } & (
     | { readonly intervalMs: number; readonly timer?: never }
-    | { readonly timer: NonNullable<JobTrigger['timer']>; readonly intervalMs?: never }
+    | { readonly timer: NonNullable<ClockJobTrigger['timer']>; readonly intervalMs?: never }
   )
 
-const names: Record<keyof Omit<PersistedJobOptions, 'id'>, true> = {
+const names: Record<keyof Omit<PersistedClockJobOptions, 'id'>, true> = {
   intervalMs: true,
   timer: true,
   start: true,
@@ -48,12 +48,12 @@ const soonMs = 250
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
- * const jobs = new PersistedJobs({ repository: tasks, transactions, handlers: { report: ({ scheduledFor }) => report(scheduledFor) } })
+ * const jobs = new PersistedClockJobs({ repository: tasks, transactions, handlers: { report: ({ scheduledFor }) => report(scheduledFor) } })
  * await jobs.start(node)
  * await jobs.schedule('report', { id: 'daily report', timer: calendar('Mon..Fri 02:30 Europe/Oslo') })
  */
-export class PersistedJobs<Transaction, E extends Execution = Execution>
-  implements Jobs<string, PersistedJobOptions>, AsyncDisposable
+export class PersistedClockJobs<Transaction, E extends Execution = Execution>
+  implements ClockJobs<string, PersistedClockJobOptions>, AsyncDisposable
 {
   readonly #options: CheckedOptions<Transaction, E>
   /** Awaiting its answers is right, whatever the driver. */
@@ -67,8 +67,8 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   /** What was missed, as long as it is looked for whether that is logged. */
   readonly #missed = new Set<Promise<void>>()
 
-  constructor(options: PersistedJobsOptions<Transaction, E>) {
-    this.#options = checkPersistedJobsOptions(options)
+  constructor(options: PersistedClockJobsOptions<Transaction, E>) {
+    this.#options = checkPersistedClockJobsOptions(options)
     const { repository, transactions, notifier, topic } = this.#options
     this.#timers = periodicTasks(repository, { scope: topic }) as unknown as PeriodicTasks<Transaction>
     const listener: PeriodicListener = { onFired: (fired) => this.#fired(fired) }
@@ -114,7 +114,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
     }
   }
 
-  async schedule(handler: string, { id = randomUUID(), ...options }: PersistedJobOptions): Promise<Job> {
+  async schedule(handler: string, { id = randomUUID(), ...options }: PersistedClockJobOptions): Promise<ClockJob> {
     const { transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
     checkOptions('a persisted job', options, names)
@@ -122,7 +122,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
     const info = await transactions<PeriodicTaskInfo>(async (transaction) => {
       const now = Number(await this.#now(transaction))
       const first = start ?? (options.intervalMs === undefined ? undefined : new Date(now + soonMs))
-      const { timer } = checkJob({ ...options, ...(first && { start: first }) } as JobTrigger, new Date(now))
+      const { timer } = checkJob({ ...options, ...(first && { start: first }) } as ClockJobTrigger, new Date(now))
       await this.#timers.add(transaction, {
         id,
         timer,
@@ -145,9 +145,9 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   async scheduleOnce(
     handler: string,
     at: Date,
-    options: { readonly id?: string; readonly whenLate?: JobLatePolicy } = {},
-  ): Promise<Job> {
-    const onError: JobErrorPolicy = 'log-and-continue'
+    options: { readonly id?: string; readonly whenLate?: ClockJobLatePolicy } = {},
+  ): Promise<ClockJob> {
+    const onError: ClockJobErrorPolicy = 'log-and-continue'
     return this.schedule(handler, { ...options, timer: once(at), onError })
   }
 
@@ -173,7 +173,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   }
 
   /** The jobs of which a fire is still to come. */
-  async running(): Promise<readonly Job[]> {
+  async running(): Promise<readonly ClockJob[]> {
     const list = await this.#options.transactions<PeriodicTaskInfo[]>(async (transaction) => await this.#timers.list(transaction))
     return list.filter(({ status }) => status !== 'ended').map(toJob)
   }
@@ -222,7 +222,7 @@ export class PersistedJobs<Transaction, E extends Execution = Execution>
   }
 }
 
-function toJob({ id, fired, next, status }: PeriodicTaskInfo): Job {
+function toJob({ id, fired, next, status }: PeriodicTaskInfo): ClockJob {
   return { id, count: fired, next, paused: status === 'paused' }
 }
 

@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isPassing, isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe } from '../clock-jobs/job-log.ts'
-import type { JobLog } from '../clock-jobs/job-log.ts'
-import type { JobErrorPolicy } from '../clock-jobs/job.ts'
+import type { ClockJobLog } from '../clock-jobs/job-log.ts'
+import type { ClockJobErrorPolicy } from '../clock-jobs/job.ts'
 import { parseTimer } from '@taskstream/task-timers'
 import { occurrenceOf } from '../periodic/occurrence.ts'
 import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'
-import type { PersistedJobContext, PersistedJobFunction, PersistedJobsOptions } from './options.ts'
+import type { PersistedClockJobContext, PersistedClockJobFunction, PersistedClockJobsOptions } from './options.ts'
 
-interface Running extends Pick<PersistedJobsOptions<unknown, 'async'>, 'handlers' | 'retry'> {
-  readonly onLog: JobLog
+interface Running extends Pick<PersistedClockJobsOptions<unknown, 'async'>, 'handlers' | 'retry'> {
+  readonly onLog: ClockJobLog
   find(id: string): Promise<PeriodicTaskInfo | undefined>
   /** The database's clock, in epoch milliseconds. */
   now(): Promise<number>
@@ -24,11 +24,11 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
   const info = await find(id, signal, running)
   // Pushed before it was unscheduled.
   if (!info) return TaskDecision.filter('The job was unscheduled')
-  const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: JobErrorPolicy }
+  const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: ClockJobErrorPolicy }
   // None that was submitted by hand.
   const scheduledFor = occurrenceOf(task)?.at ?? new Date(await running.now())
-  const context: PersistedJobContext = { id, scheduledFor, tries: task.tries, signal }
-  const work: PersistedJobFunction | undefined = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined
+  const context: PersistedClockJobContext = { id, scheduledFor, tries: task.tries, signal }
+  const work: PersistedClockJobFunction | undefined = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined
   // A release that does not have it must not end the job for those that do.
   if (!work) return TaskDecision.retry({ afterMs: unknownHandlerMs }, `There is no handler "${handler}" in this process`)
   try {

@@ -1,5 +1,5 @@
 import { fixed } from '@taskstream/task-processor'
-import { calendar, JobListener, JobScheduler } from '@taskstream/task-scheduler'
+import { calendar, JobListener, ClockJobScheduler } from '@taskstream/task-scheduler'
 
 class Counter {
   #count = 0
@@ -21,7 +21,7 @@ const refresh = async ({ signal, tries }: { signal: AbortSignal; tries: number }
   console.log('refreshed')
 }
 
-const jobs = new JobScheduler({ workers: 5 })
+const jobs = new ClockJobScheduler({ workers: 5 })
 jobs.schedule(({ scheduledFor }) => writeReport(scheduledFor), { id: 'report', timer: calendar('Mon..Fri 02:30 Europe/Oslo') })
 jobs.schedule(refresh, {
   id: 'refresh',
