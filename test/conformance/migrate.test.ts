@@ -18,7 +18,8 @@ import type { AnyTransaction } from '../subject.ts'
 import { codeOf } from '@taskstream/task-testing/suite'
 
 /** A family of engines has its own steps. */
-const latest = (isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()).migrations.at(-1)?.version ?? 0
+const latest =
+  (isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()).schema.migrations.at(-1)?.version ?? 0
 
 describe.skipIf(!canRun)('migrate', () => {
   test('does nothing the second time', async () => {
@@ -86,7 +87,7 @@ describe.skipIf(!canRun)('migrate', () => {
       const dialect = sqlite()
       const later = sqlTaskRepository({ dialect, adapter: fromBetterSqlite3 })
       const first = sqlTaskRepository({
-        dialect: { ...dialect, migrations: dialect.migrations.slice(0, 1) },
+        dialect: { ...dialect, schema: { ...dialect.schema, migrations: dialect.schema.migrations.slice(0, 1) } },
         adapter: fromBetterSqlite3,
       })
       expect(await first.migrate(transactions)).toEqual({ from: 0, to: 1 })
@@ -189,7 +190,10 @@ describe.skipIf(!canRun)('migrate', () => {
     const dialect = postgres({ schema: 'first' })
     const adapter = fromPg
     const later = sqlTaskRepository({ dialect, adapter })
-    const first = sqlTaskRepository({ dialect: { ...dialect, migrations: dialect.migrations.slice(0, 1) }, adapter })
+    const first = sqlTaskRepository({
+      dialect: { ...dialect, schema: { ...dialect.schema, migrations: dialect.schema.migrations.slice(0, 1) } },
+      adapter,
+    })
     const transactions = subject.owner.transactions as TransactionSource<pg.PoolClient>
     expect(await first.migrate(transactions)).toEqual({ from: 0, to: 1 })
     await transactions(async (client) => {
@@ -229,8 +233,8 @@ describe.skipIf(!canRun)('migrate', () => {
   })
 
   test('released steps stay as they are: tables made by them are out there', () => {
-    const hash = (dialect: { readonly migrations: readonly MigrationStep[] }): string[] =>
-      dialect.migrations.map(
+    const hash = (dialect: { readonly schema: { readonly migrations: readonly MigrationStep[] } }): string[] =>
+      dialect.schema.migrations.map(
         ({ version, statements }) =>
           `${version} ${createHash('sha256')
             .update(JSON.stringify(statements.map(({ texts }) => texts)))

@@ -72,8 +72,11 @@ function startMigrator(location: Subject['location']): ChildProcess {
 async function migrateTo(version: number, location: Subject['location']): Promise<void> {
   await using subject = await reopenSubject(location)
   const { dialect, adapter } = releases[subject.engine]!
-  const migrations = dialect.migrations.filter((step) => step.version <= version)
-  const former = sqlTaskRepository<AnyTransaction, Execution>({ dialect: { ...dialect, migrations }, adapter })
+  const migrations = dialect.schema.migrations.filter((step) => step.version <= version)
+  const former = sqlTaskRepository<AnyTransaction, Execution>({
+    dialect: { ...dialect, schema: { ...dialect.schema, migrations } },
+    adapter,
+  })
   expect(await former.migrate(subject.transactions)).toEqual({ from: 0, to: version })
 }
 

@@ -61,7 +61,7 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
 
   test('keeps no timer waiting for the backlog of another, and submits each occurrence once', async () => {
     const behind = fixture.tasks.verb(function* ({ dialect }, id: string, seconds: number) {
-      const instant = dialect.instant(sql`${Math.floor(clock.now().getTime() / 1_000 - seconds) * 1_000}`)
+      const instant = dialect.expr.instant(sql`${Math.floor(clock.now().getTime() / 1_000 - seconds) * 1_000}`)
       yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant} where id = ${id}`
     })
     await fixture.commit(async (transaction) => {
@@ -91,7 +91,7 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
   test('tells of an occurrence that its own time zone data does not have, and submits it', async () => {
     const occurrence = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000 - 53_000)
     const elsewhere = fixture.tasks.verb(function* ({ dialect }) {
-      const instant = dialect.instant(sql`${occurrence.getTime()}`)
+      const instant = dialect.expr.instant(sql`${occurrence.getTime()}`)
       yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
     })
     await fixture.commit(async (transaction) => {

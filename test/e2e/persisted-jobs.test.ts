@@ -165,7 +165,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     const began = Date.now()
     const missed = new Date(Math.floor(began / 1_000) * 1_000 - 60_000)
     const setBack = fixture.tasks.verb(function* ({ dialect }) {
-      const instant = dialect.instant(sql`${missed.getTime()}`)
+      const instant = dialect.expr.instant(sql`${missed.getTime()}`)
       yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
     })
     await fixture.commit((transaction) => setBack(transaction) as unknown)

@@ -12,37 +12,37 @@ export interface Mutant {
 export const mutants: readonly Mutant[] = [
   {
     name: 'a note of the ledger is joined, and may stand there twice',
-    file: 'dialects/postgres-brief-claim.ts',
+    file: 'dialects/postgres/fast-path-claim.ts',
     from: 'and exists (select from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8)',
     to: 'and (select h.chunk from ${holding} h where h.topic = p.topic and h.owner = o.owner and h.chunk = ${known.chunk}::int8) is not null',
   },
   {
     name: 'a brief claim takes from a chunk that is not noted',
-    file: 'dialects/postgres-brief-claim.ts',
+    file: 'dialects/postgres/fast-path-claim.ts',
     from: 'if (chunkOf(floor + 1) !== known.chunk) return undefined',
     to: '',
   },
   {
     name: 'a look at the locks leaves out the own pushes',
-    file: 'dialects/postgres-settle.ts',
+    file: 'dialects/postgres/xid-horizon.ts',
     from: "and l.mode = 'RowExclusiveLock') as holders",
     to: "and l.mode = 'RowExclusiveLock' and l.pid is distinct from pg_backend_pid()) as holders",
   },
   {
     name: 'what is locked inside a savepoint is not known to be held',
-    file: 'dialects/postgres.ts',
+    file: 'dialects/postgres/dialect.ts',
     from: '- 1 and ${lockedHere}`',
     to: '- 1 and t.xmax = pg_current_xact_id_if_assigned()::xid`',
   },
   {
     name: 'what is locked inside a savepoint may be polled again',
-    file: 'dialects/postgres-claim-statement.ts',
+    file: 'dialects/postgres/claim-statement.ts',
     from: '${ready} and ((select clean from start) or not ${lockedHere})',
     to: "${ready} and t.xmax <> coalesce(pg_current_xact_id_if_assigned()::xid, '2'::xid)",
   },
   {
     name: 'a listed row that others have locked makes room for a fresh one',
-    file: 'dialects/postgres-claim-statement.ts',
+    file: 'dialects/postgres/claim-statement.ts',
     from: 'from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,',
     to: `from (select sequence
                 from (\${readyRows(tables, topic, window)}) ready
@@ -52,31 +52,31 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the floor rises without waiting for its pair to settle',
-    file: 'dialects/postgres-claim-statement.ts',
+    file: 'dialects/postgres/claim-statement.ts',
     from: 's.clean and s.low >= s.mark',
     to: 's.clean and s.mark is not null',
   },
   {
     name: 'a transaction that has written moves the floor',
-    file: 'dialects/postgres-claim-statement.ts',
+    file: 'dialects/postgres/claim-statement.ts',
     from: "pg_catalog.pg_current_xact_id_if_assigned() is null and pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean",
     to: "pg_catalog.current_setting('transaction_isolation') = 'read committed' as clean",
   },
   {
     name: 'what is handed back is not listed',
-    file: 'repository/hand-back.ts',
-    from: 'state = 1, listed = ${dialect.true}',
-    to: 'state = 1, listed = ${dialect.false}',
+    file: 'verbs/hand-back.ts',
+    from: 'state = 1, listed = ${dialect.expr.true}',
+    to: 'state = 1, listed = ${dialect.expr.false}',
   },
   {
     name: 'nothing is noted in the ledger',
-    file: 'dialects/postgres-claim-statement.ts',
+    file: 'dialects/postgres/claim-statement.ts',
     from: 'from claimed where not listed) passed',
     to: 'from claimed where not listed and listed) passed',
   },
   {
     name: 'the fence does not ask for the attempt',
-    file: 'dialects/postgres.ts',
+    file: 'dialects/postgres/dialect.ts',
     from: "sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`",
     to: "sql`t.state = 0 and t.owner = ${owner} and ${value('attempt')} > 0`",
   },

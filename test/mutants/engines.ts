@@ -33,7 +33,7 @@ const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts', 't
 export function engineOf(file: string): string | undefined {
   if (file.startsWith('packages/task-cli/')) return 'sqlite-file'
   if (/oracle|mysql|mariadb/.test(file)) return undefined
-  return /postgres|[/-]pg[-.]/.test(file) ? 'postgres-18' : 'sqlite-memory'
+  return /postgres|\/pg\//.test(file) ? 'postgres-18' : 'sqlite-memory'
 }
 
 /** As vitest's project of that engine says, and that of what needs no engine. Properties are short, and the same each time. */

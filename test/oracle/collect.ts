@@ -54,22 +54,38 @@ export async function collect(): Promise<Collection> {
       if (code !== fails) throw new Error(`${verb} ended with ${code ?? 'no error'}, and not with ${fails ?? 'none'}`)
     }
   }
-  const [{ dialect }] = variants as [{ dialect: Dialect }]
-  const functions = Object.keys(dialect).filter((name) => typeof dialect[name as keyof Dialect] === 'function')
-  return { recorded: recording.statements, called, functions, verbs }
+  const functions = variants[0]!.dialect
+  return { recorded: recording.statements, called, functions: namesOf(functions), verbs }
+}
+
+/** Functions of the dialect that is written, by group; what has a default is not its own. */
+function namesOf(dialect: Dialect): string[] {
+  return Object.entries(dialect).flatMap(([group, value]) =>
+    typeof value === 'function'
+      ? [group]
+      : Object.keys(value as object)
+          .filter((name) => typeof (value as never)[name] === 'function')
+          .map((name) => `${group}.${name}`),
+  )
 }
 
 /** The same dialect, which notes what it is asked. */
 function watched(dialect: Dialect, called: Set<string>): Dialect {
-  const entries = Object.entries(dialect).map(([name, value]) => {
-    if (typeof value !== 'function') return [name, value]
-    return [
-      name,
-      (...args: unknown[]): unknown => {
-        called.add(name)
-        return (value as (...args: unknown[]) => unknown)(...args)
-      },
-    ]
-  })
-  return Object.fromEntries(entries) as Dialect
+  const watch = (names: object, before = ''): object =>
+    Object.fromEntries(
+      Object.entries(names).map(([name, value]: [string, unknown]) => {
+        if (typeof value === 'object' && value !== null && groups.has(before + name)) return [name, watch(value, `${name}.`)]
+        if (typeof value !== 'function') return [name, value]
+        return [
+          name,
+          (...args: unknown[]): unknown => {
+            called.add(before + name)
+            return (value as (...args: unknown[]) => unknown)(...args)
+          },
+        ]
+      }),
+    )
+  return watch(dialect) as Dialect
 }
+
+const groups = new Set(['schema', 'expr', 'paths', 'writes', 'locks', 'claims', 'repair', 'topics', 'plans', 'session'])

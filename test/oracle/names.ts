@@ -249,6 +249,6 @@ function tableColumns(): ReadonlyMap<string, ReadonlySet<string>> {
 }
 
 function definitions(): string[] {
-  const { beginMigration, migrations } = oracle()
-  return [...beginMigration, ...migrations.flatMap(({ statements }) => statements)].map(({ texts }) => texts.join(''))
+  const { begin, migrations } = oracle().schema
+  return [...begin, ...migrations.flatMap(({ statements }) => statements)].map(({ texts }) => texts.join(''))
 }

@@ -39,7 +39,7 @@ export const product: Layout = {
   note: 'the statements of task-sql',
   schema: [
     'create table task_migration (version integer primary key, name text not null, applied text not null)',
-    ...dialect.migrations.flatMap(({ statements }) => statements.map(({ texts }) => texts.join(''))),
+    ...dialect.schema.migrations.flatMap(({ statements }) => statements.map(({ texts }) => texts.join(''))),
     // Harness owners have no name.
     `alter table task_owner alter name set default ''`,
   ],
@@ -85,5 +85,5 @@ export const product: Layout = {
     const count = await drive(client, reclaim(contextOf(dialect, owner), topic, []))
     return Array.from({ length: count }, () => 0)
   },
-  maintain: (client) => drive(client, dialect.tidy()),
+  maintain: (client) => drive(client, dialect.claims.tidy()),
 }

@@ -97,7 +97,7 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
 /** What a verb of one's own is given. */
 export interface VerbContext {
   readonly dialect: Dialect
-  /** Epoch milliseconds of a test clock, or null for the database's own: what `dialect.now` takes. */
+  /** Epoch milliseconds of a test clock, or null for the database's own: what `dialect.expr.now` takes. */
   now(): number | null
   /** Pushes, as the repository does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
   push(
@@ -138,7 +138,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   const rare: Running = { classify: dialect.classify, planOf: () => undefined }
   const frequent: Running = {
     classify: dialect.classify,
-    planOf: (statement) => (statement.anyScale ? 'any scale' : dialect.scale()),
+    planOf: (statement) => (statement.anyScale ? 'any scale' : dialect.plans.sizeClass()),
   }
   const bindTo =
     (running: Running) =>

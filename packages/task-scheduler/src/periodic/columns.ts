@@ -46,13 +46,13 @@ export type Values = Readonly<Partial<Record<Column, SqlValue>>>
 
 /** Columns of a whole row of `t`, and what time it is, as `toRow` reads them. */
 export function columnsOf(dialect: Dialect, now: number | null): Statement {
-  const instant = (name: string): Statement => sql`${dialect.epochMs(raw(`t.${name}`))} as ${raw(name)}`
+  const instant = (name: string): Statement => sql`${dialect.expr.epochMs(raw(`t.${name}`))} as ${raw(name)}`
   return join(
     [
       ...[...texts, ...numbers].map((name) => raw(`t.${name}`)),
-      sql`${dialect.text(raw('t.headers'))} as headers`,
+      sql`${dialect.expr.text(raw('t.headers'))} as headers`,
       ...instants.map(instant),
-      sql`${dialect.epochMs(dialect.now(now))} as now`,
+      sql`${dialect.expr.epochMs(dialect.expr.now(now))} as now`,
     ],
     ', ',
   )
@@ -62,8 +62,8 @@ export function columnsOf(dialect: Dialect, now: number | null): Statement {
 export function stored(dialect: Dialect, values: Values): Record<string, SqlValue | Statement> {
   const convert = ([name, value]: [string, SqlValue]): [string, SqlValue | Statement] => {
     if (value === null) return [name, value]
-    if ((instants as readonly string[]).includes(name)) return [name, dialect.instant(sql`${value}`)]
-    return [name, name === 'headers' ? dialect.json(sql`${value}`) : value]
+    if ((instants as readonly string[]).includes(name)) return [name, dialect.expr.instant(sql`${value}`)]
+    return [name, name === 'headers' ? dialect.expr.json(sql`${value}`) : value]
   }
   return Object.fromEntries(Object.entries(values).map(convert))
 }

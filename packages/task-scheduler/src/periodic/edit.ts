@@ -64,7 +64,8 @@ function* insert(context: VerbContext, { scope, application }: Place, { id, paus
     created: now,
     changed: now,
   })
-  if ((yield* dialect.touched(dialect.insertUnlessThere(dialect.tables.periodic, row, 'scope, id'))) === 0) return false
+  if ((yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.periodic, row, 'scope, id'))) === 0)
+    return false
   yield* tell(context)
   return true
 }

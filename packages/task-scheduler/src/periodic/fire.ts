@@ -34,13 +34,13 @@ export function* fireNext(
   most: number,
 ): Verb<FiredSeveral> {
   const { dialect } = context
-  const now = dialect.now(context.now())
+  const now = dialect.expr.now(context.now())
   const due = yield sql`
-    select t.scope, t.id, ${dialect.epochMs(sql`t.due`)} as due, ${dialect.epochMs(now)} as now
+    select t.scope, t.id, ${dialect.expr.epochMs(sql`t.due`)} as due, ${dialect.expr.epochMs(now)} as now
       from ${dialect.tables.periodic} t
      where t.due is not null
      order by t.due
-     ${dialect.limit(sql`${candidates + without.size}`)}`
+     ${dialect.expr.limit(sql`${candidates + without.size}`)}`
   const wanted = due
     .map((row) => ({ scope: String(row['scope']), id: String(row['id']), afterMs: Number(row['due']) - Number(row['now']) }))
     .filter((timer) => !without.has(keyOf(timer)))

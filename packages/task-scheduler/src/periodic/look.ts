@@ -55,7 +55,7 @@ export function* find(context: VerbContext, scope: string, id: string): Verb<Tim
 /** The time by the database's clock, in epoch milliseconds. @throws TaskError TOPIC_UNKNOWN */
 export function* nowOf({ dialect, now }: VerbContext, topic: string): Verb<number> {
   const [row] = yield sql`
-    select ${dialect.epochMs(dialect.now(now()))} as now from ${dialect.tables.topic} where topic = ${topic}`
+    select ${dialect.expr.epochMs(dialect.expr.now(now()))} as now from ${dialect.tables.topic} where topic = ${topic}`
   if (row) return Number(row['now'])
   throw new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
     topic,
@@ -64,7 +64,7 @@ export function* nowOf({ dialect, now }: VerbContext, topic: string): Verb<numbe
 
 /** Locks rows `t` until the transaction ends: waits for others, or passes over what they have locked. */
 export function* lock({ dialect, now }: VerbContext, which: Statement, locked: 'wait' | 'skip'): Verb<TimerRow[]> {
-  return (yield* dialect.lockPeriodic(which, locked, columnsOf(dialect, now()))).map(toRow)
+  return (yield* dialect.locks.periodic(which, locked, columnsOf(dialect, now()))).map(toRow)
 }
 
 function select({ dialect, now }: VerbContext, which: Statement): Statement {

@@ -43,9 +43,9 @@ export function* unfinished({ dialect }: VerbContext, row: TimerRow): Verb<numbe
                 from ${dialect.tables.task} t
                where t.topic = ${topic} and t.external_id > ${`${reference}@`} and t.external_id < ${`${reference}@~`}
                order by t.external_id desc
-               ${dialect.limit(sql`${latest}`)}) o
+               ${dialect.expr.limit(sql`${latest}`)}) o
        where o.reference = ${reference} and o.state in (${open})
-       ${dialect.limit(sql`${1}`)}`
+       ${dialect.expr.limit(sql`${1}`)}`
     if (task) return Number(task['sequence'])
   }
   return undefined

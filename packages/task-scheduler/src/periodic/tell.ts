@@ -5,5 +5,5 @@ export const timersName = 'taskstream:timers'
 
 /** Wakes schedulers, at commit, where the database can. */
 export function* tell({ dialect }: VerbContext): Verb<void> {
-  for (const statement of dialect.tellChange(timersName)) yield statement
+  for (const statement of dialect.topics.notify(timersName)) yield statement
 }

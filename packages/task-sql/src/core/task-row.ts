@@ -29,8 +29,9 @@ function writeHeldColumns(dialect: Dialect, now: number | null): Statement {
   return sql`sequence, identifier, attempt, tries, input,
     case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
            or headers is not null or deadline is not null
-         then ${dialect.jsonArray(sql`priority, max_tries, reference, external_id, ${dialect.text(raw('headers'))}, ${dialect.epochMs(raw('deadline'))},
-           case when deadline <= ${dialect.now(now)} then 1 end`)} end as extras`
+         then ${dialect.expr
+           .jsonArray(sql`priority, max_tries, reference, external_id, ${dialect.expr.text(raw('headers'))}, ${dialect.expr.epochMs(raw('deadline'))},
+           case when deadline <= ${dialect.expr.now(now)} then 1 end`)} end as extras`
 }
 
 /** The optional columns of a claimed row, by their names in a whole one. */
@@ -49,8 +50,8 @@ export function isLate({ extras }: Row): boolean {
 
 /** Columns of a whole row. */
 export function infoColumns(dialect: Dialect): Statement {
-  const instant = (name: string): Statement => sql`${dialect.epochMs(raw(name))} as ${raw(name)}`
-  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, ${dialect.text(raw('headers'))} as headers, input,
+  const instant = (name: string): Statement => sql`${dialect.expr.epochMs(raw(name))} as ${raw(name)}`
+  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, ${dialect.expr.text(raw('headers'))} as headers, input,
     state, descent, reason, owner, output,
     ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }

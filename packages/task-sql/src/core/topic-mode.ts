@@ -39,16 +39,16 @@ export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, own
 
 /** What a claim that took nothing has to say for itself. */
 export function* claimStatus(
-  { tables, extent, learnExtent }: Pick<Dialect, 'tables' | 'extent' | 'learnExtent'>,
+  { tables, plans }: Pick<Dialect, 'tables' | 'plans'>,
   topic: string,
   owner: string,
 ): Verb<{ polling?: Polling; ownerKnown: boolean }> {
   const [row] = yield sql`
-    select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered, ${extent} as extent
+    select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered, ${plans.tableBytes} as extent
       from ${tables.topic} p
      where p.topic = ${topic}`
   if (!row) return { ownerKnown: false }
-  learnExtent(Number(row['extent']))
+  plans.learn(Number(row['extent']))
   return toStatus(row)
 }
 

@@ -28,7 +28,7 @@ export interface Context {
 
 /** @throws TaskError PERMISSION_DENIED where the topic's row may be there and is not seen */
 export function* topicUnknown(dialect: Dialect, topic: string): Verb<TaskError> {
-  if (dialect.checkSeen) yield* dialect.checkSeen()
+  if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
     topic,
   })

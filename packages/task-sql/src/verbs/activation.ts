@@ -16,7 +16,7 @@ export function deactivate(context: Context, topic: string): Verb<boolean> {
 
 export function* activations({ dialect }: Context): Verb<ReadonlyMap<string, Activation>> {
   const rows = yield sql`
-    select topic, case when active = ${dialect.true} then 1 else 0 end as active, ${dialect.epochMs(raw('changed'))} as changed
+    select topic, case when active = ${dialect.expr.true} then 1 else 0 end as active, ${dialect.expr.epochMs(raw('changed'))} as changed
       from ${dialect.tables.activation}
      order by topic`
   return new Map(
@@ -34,13 +34,13 @@ function* store({ dialect, now }: Context, topic: string, active: boolean): Verb
   const [known] = yield sql`
     select a.active from ${topics} p left join ${activation} a on a.topic = p.topic where p.topic = ${topic}`
   if (!known) throw yield* topicUnknown(dialect, topic)
-  const value = active ? dialect.true : dialect.false
-  const changed = dialect.now(now())
+  const value = active ? dialect.expr.true : dialect.expr.false
+  const changed = dialect.expr.now(now())
   const added =
     known['active'] === null &&
-    (yield* dialect.touched(dialect.insertUnlessThere(activation, { topic, active: value, changed }, 'topic')))
+    (yield* dialect.writes.touched(dialect.writes.insertIfAbsent(activation, { topic, active: value, changed }, 'topic')))
   const update = sql`update ${activation} set active = ${value}, changed = ${changed} where topic = ${topic} and active <> ${value}`
-  if (!added && (yield* dialect.touched(update)) === 0) return false
-  for (const statement of dialect.tellChange(topic)) yield statement
+  if (!added && (yield* dialect.writes.touched(update)) === 0) return false
+  for (const statement of dialect.topics.notify(topic)) yield statement
   return true
 }

@@ -1,4 +1,5 @@
-import type { Claim, ClaimRequest, Dialect } from '../core/dialect.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -8,28 +9,28 @@ import { toNumber } from '../core/task-row.ts'
 
 /** What a listed ready row `t` is, for an index of them in the topic's order; goes with what says which topic it is. */
 export function isListed(dialect: Dialect, { order }: Polling): Statement {
-  const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.true}` : raw('')
-  return sql`t.listed = ${dialect.true} and ${dialect.ready}${ranked}`
+  const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.expr.true}` : raw('')
+  return sql`t.listed = ${dialect.expr.true} and ${dialect.paths.ready}${ranked}`
 }
 
 /** What taking a task assigns. */
 export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
-  return sql`state = 0, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.now(now)}`
+  return sql`state = 0, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */
 export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
   const { topic, owner, size, columns } = request
-  const rows = yield* dialect.change({
+  const rows = yield* dialect.writes.change({
     topic,
-    read: { from: dialect.taskListed(polling.order), topic: dialect.inTopic(topic) },
+    read: { from: dialect.paths.inReadyList(polling.order), topic: dialect.paths.inTopic(topic) },
     which: sql`${isListed(dialect, polling)} and ${mayClaim(dialect, topic, owner, polling)}`,
-    first: { orderBy: dialect.orderBy(polling.order), limit: size },
+    first: { orderBy: dialect.paths.orderBy(polling.order), limit: size },
     locked: 'skip',
     set: taken(dialect, request),
     returning: columns,
   })
-  yield* dialect.noteHeld(
+  yield* dialect.claims.note(
     topic,
     owner,
     rows.map(({ sequence }) => toNumber(sequence)),

@@ -12,7 +12,8 @@
  * Lanes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
  */
 import type { PollCondition } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect } from '../core/dialect.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -50,11 +51,11 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
-        from ${dialect.taskListed(polling.order)}
+        from ${dialect.paths.inReadyList(polling.order)}
        where t.topic = ${topic} and ${isListed(dialect, polling)}
-       order by ${dialect.orderBy(polling.order)}
-       ${dialect.limit(sql`${limit}`)}`
-    const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
+       order by ${dialect.paths.orderBy(polling.order)}
+       ${dialect.expr.limit(sql`${limit}`)}`
+    const lanes = yield* dialect.locks.lanes(topic, first, round === 0 ? room : room + spareLanes)
     if (!lanes) break
     const rows = yield sql`
       select c.sequence, ${blocked(dialect, topic, polling)} as blocked
@@ -62,7 +63,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
                 from (${first}) c
                where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
                order by c.place
-               ${dialect.limit(sql`${most}`)}) c
+               ${dialect.expr.limit(sql`${most}`)}) c
        order by c.place`
     if (rows.length === 0) break
     const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
@@ -74,7 +75,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     // What is left is of lanes that others have locked, or blocked.
     if (claimed.length > 0 && lanes.all && rows.length < most) break
   }
-  yield* dialect.noteHeld(topic, owner, claimed.map(toSequence))
+  yield* dialect.claims.note(topic, owner, claimed.map(toSequence))
   return { rows: claimed, polling, ownerKnown: true }
 }
 
@@ -82,10 +83,10 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
 function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boolean> {
   const some = yield sql`
     select 1 as found
-      from ${dialect.taskListed(polling.order)}
+      from ${dialect.paths.inReadyList(polling.order)}
      where t.topic = ${topic} and ${isListed(dialect, polling)}
-     order by ${dialect.orderBy(polling.order)}
-     ${dialect.limit(raw('1'))}`
+     order by ${dialect.paths.orderBy(polling.order)}
+     ${dialect.expr.limit(raw('1'))}`
   return some.length > 0
 }
 
@@ -98,8 +99,8 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
       from ${turn} n
      where n.topic = ${topic}
      order by n.turn
-     ${dialect.limit(sql`${limit}`)}`
-  const lanes = yield* dialect.lockLanes(topic, first, limit)
+     ${dialect.expr.limit(sql`${limit}`)}`
+  const lanes = yield* dialect.locks.lanes(topic, first, limit)
   if (!lanes) return false
   const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
   if (notes.length === 0) return false
@@ -107,18 +108,18 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
   const heads = yield sql`
     select r.identifier,
            (select t.sequence
-              from ${dialect.taskIdentified('t')}
+              from ${dialect.paths.identified('t')}
              where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
              order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
-             ${dialect.limit(raw('1'))}) as sequence
-      from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
+             ${dialect.expr.limit(raw('1'))}) as sequence
+      from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
   // Others are working on these: their notes stay.
   const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
-  if (done.length > 0) yield* dialect.remove({ table: turn, key: 'turn', topic, keys: done })
+  if (done.length > 0) yield* dialect.writes.remove({ table: turn, key: 'turn', topic, keys: done })
   return listed.length > 0
 }
 
@@ -126,7 +127,7 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
 function* notListed(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
   const rows = yield sql`
     select t.identifier
-      from ${dialect.tasksAt(topic, sequences)} and t.state = 1 and t.listed = ${dialect.false}`
+      from ${dialect.paths.byKeys(topic, sequences)} and t.state = 1 and t.listed = ${dialect.expr.false}`
   return new Set(rows.map(({ identifier }) => identifier))
 }
 
@@ -135,8 +136,8 @@ export function unblocked(dialect: Dialect, topic: string, polling: Polling): St
   return sql`
     select c.identifier
       from (select t.sequence, t.identifier
-              from ${dialect.taskInOrder}
-             where ${dialect.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.false}) c
+              from ${dialect.paths.inOrder}
+             where ${dialect.paths.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.expr.false}) c
      where ${blocked(dialect, topic, polling)} is null`
 }
 
@@ -158,12 +159,12 @@ function obstacleStages(condition: PollCondition): number[] {
 }
 
 /** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
-function stands({ taskIdentified, limit }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
-  return sql`(select 1 from ${taskIdentified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
+function stands({ paths, expr }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
+  return sql`(select 1 from ${paths.identified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${expr.limit(raw('1'))})`
 }
 
 function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {
-  return dialect.change({
+  return dialect.writes.change({
     topic: request.topic,
     sequences,
     which: raw('t.state = 1'),
@@ -174,9 +175,9 @@ function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly numb
 }
 
 function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Verb<readonly Row[]> {
-  const set = sql`listed = ${listed ? dialect.true : dialect.false}`
-  const which = sql`t.state = 1 and t.listed = ${listed ? dialect.false : dialect.true}`
-  return dialect.change({ topic, sequences, which, locked: 'skip', set })
+  const set = sql`listed = ${listed ? dialect.expr.true : dialect.expr.false}`
+  const which = sql`t.state = 1 and t.listed = ${listed ? dialect.expr.false : dialect.expr.true}`
+  return dialect.writes.change({ topic, sequences, which, locked: 'skip', set })
 }
 
 function toSequence(row: Row): number {

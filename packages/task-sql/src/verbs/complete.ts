@@ -9,7 +9,7 @@ import {
   verbOptions,
 } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
-import type { HeldValues, RowColumn } from '../core/dialect.ts'
+import type { HeldValues, RowColumn } from '../core/requests.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -39,7 +39,7 @@ export function* complete(
   for (const request of heldRequests(context, topic, tasks, columnsOf)) {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
     const reasons = request.tasks.some((task) => hasReason(decisions.get(task)!))
-    const touched = yield* context.dialect.changeHeld(request, (values) =>
+    const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
       outcomeOf(context, request.tasks, values, { retries, reasons }),
     )
     sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
@@ -82,15 +82,15 @@ function outcomeOf(
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
            reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} else ${reason} end,
-           due = case when ${delay} is not null and not ${exhausted} then ${dialect.plusMs(dialect.now(now()), delay)} end`
+           due = case when ${delay} is not null and not ${exhausted} then ${dialect.expr.plusMs(dialect.expr.now(now()), delay)} end`
     : sql`
            state = ${rows.value('state')},
            reason = ${reason}`
   const staged = tasks.some(isStaged)
   const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
-           listed = ${dialect.false},
-           completed = ${dialect.now(now())},
+           listed = ${dialect.expr.false},
+           completed = ${dialect.expr.now(now())},
            output = ${rows.value('output')},${outcome}${stage}${rows.take}`
 }
 

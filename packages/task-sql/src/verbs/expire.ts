@@ -16,16 +16,16 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   checkDuration('olderThanMs', olderThanMs)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
-  const deadline = dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)
+  const deadline = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)
   const dead = (holder: Statement): Statement => sql`
     ${holder} <> ${owner}
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
-  if (dialect.checkSeen) yield* dialect.checkSeen()
+  if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
-  const found = byTopic(yield dialect.heldBy(dead, limit))
+  const found = byTopic(yield dialect.claims.heldBy(dead, limit))
   const rows: Row[] = []
   for (const [topic, sequences] of found) {
-    const expired = yield* dialect.change({
+    const expired = yield* dialect.writes.change({
       topic,
       sequences,
       which: sql`t.state = 0 and ${dead(raw('t.owner'))}`,
@@ -36,7 +36,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     yield* noteTurns(context, topic, expired)
     rows.push(...expired)
   }
-  yield* dialect.tidy()
+  yield* dialect.claims.tidy()
   const states = rows.map((row) => toState(row['state']))
   return {
     expired: states.filter((state) => state === 'expired').length,
@@ -52,25 +52,25 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
  */
 function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Verb<void> {
   const { owner } = dialect.tables
-  const future = sql`heartbeat > ${dialect.plusMs(dialect.now(now()), sql`${olderThanMs}`)}`
+  const future = sql`heartbeat > ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${olderThanMs}`)}`
   // mutants: equivalent sql-number `limit(raw('1'))`, it asks whether there is any
-  const some = yield sql`select owner from ${owner} where ${future} ${dialect.limit(raw('1'))}`
+  const some = yield sql`select owner from ${owner} where ${future} ${dialect.expr.limit(raw('1'))}`
   // mutants: equivalent boundary condition:true, without any nothing is updated
-  if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.now(now())} where ${future}`
+  if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.expr.now(now())} where ${future}`
 }
 
 /** Requirement 04 §36: the owner stays recorded. */
 function markExpired({ dialect }: Context): Statement {
-  return sql`state = 2, listed = ${dialect.false}, reason = ${reason('lease')}, ${setStage('failed')}`
+  return sql`state = 2, listed = ${dialect.expr.false}, reason = ${reason('lease')}, ${setStage('failed')}`
 }
 
 function makeReady({ dialect, now }: Context): Statement {
   const exhausted = raw('(t.max_tries is not null and t.tries >= t.max_tries)')
   return sql`
            state = case when ${exhausted} then 3 else 1 end,
-           listed = case when ${exhausted} then ${dialect.false} else ${dialect.true} end,
+           listed = case when ${exhausted} then ${dialect.expr.false} else ${dialect.expr.true} end,
            reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
-           completed = case when ${exhausted} then ${dialect.now(now())} end,
+           completed = case when ${exhausted} then ${dialect.expr.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
            ${setStage(sql`case when ${exhausted} then ${raw(String(stages.failed))} else ${raw(String(stages.open))} end`)}`
 }

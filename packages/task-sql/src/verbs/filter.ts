@@ -9,7 +9,7 @@ import { isInOneOf } from './filter-state.ts'
 export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   checkFilter(filter)
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
-  const instant = (date: Date): Statement => dialect.instant(sql`${date.getTime()}`)
+  const instant = (date: Date): Statement => dialect.expr.instant(sql`${date.getTime()}`)
   const conditions = [
     states && isInOneOf(states),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
@@ -31,5 +31,5 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
 /** The rows of a topic from one sequence to another, both included. */
 export function inRange(dialect: Dialect, topic: string, from = 0, to?: number): Statement {
   const before = to === undefined || to === Number.MAX_SAFE_INTEGER ? undefined : to + 1
-  return dialect.inTopic(topic, from - 1, before)
+  return dialect.paths.inTopic(topic, from - 1, before)
 }

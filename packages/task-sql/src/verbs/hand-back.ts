@@ -15,9 +15,9 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
   const asked = given.filter((task) => !isLocked(task))
   const [request] = heldRequests(context, topic, asked)
   if (!request) return { completed: locked.held, lost: locked.lost }
-  const sequences = yield* dialect.changeHeld(
+  const sequences = yield* dialect.writes.changeHeld(
     request,
-    () => sql`state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    () => sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
   )
   const { found, lost } = split(asked, sequences)
   yield* noteTurnsOf(context, topic, found)

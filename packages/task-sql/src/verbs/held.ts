@@ -1,6 +1,6 @@
 import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import type { HeldRequest, RowColumn } from '../core/dialect.ts'
+import type { HeldRequest, RowColumn } from '../core/requests.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isLocked, isStaged } from '../core/lease.ts'

@@ -10,7 +10,7 @@ export function* hold(context: Context, topic: string, tasks: Iterable<HeldTask>
   const sequences = new Set<number>()
   for (const request of heldRequests(context, topic, asked)) {
     // Waits for whoever holds a row's lock: it may be taking the task from us, and then it is not held.
-    for (const sequence of yield* dialect.lockHeld(request)) sequences.add(sequence)
+    for (const sequence of yield* dialect.locks.held(request)) sequences.add(sequence)
   }
   const { found, lost } = split(asked, sequences)
   return { held: found, lost }

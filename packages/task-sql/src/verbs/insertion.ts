@@ -30,19 +30,19 @@ export function* removeOlder(
   const { dialect } = context
   // The sum keeps the planner from reading all that is older instead of looking up each identifier.
   const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
-  const sequences = yield* dialect.lockIdentified(topic, [...new Set(identifiers)], which, 'skip')
+  const sequences = yield* dialect.locks.identified(topic, [...new Set(identifiers)], which, 'skip')
   if (sequences.length === 0) return new Map()
   const rows =
     insertion === 'delete'
       ? yield* removeRows(dialect, topic, sequences)
-      : yield* dialect.change({
+      : yield* dialect.writes.change({
           topic,
           sequences,
           locked: 'wait',
           set: sql`
             descent = case when t.state > t.descent then t.state else t.descent end,
             state = 8,
-            listed = ${dialect.false},
+            listed = ${dialect.expr.false},
             due = null,
             ${setStage('ended')}`,
           returning: raw('identifier, stage'),

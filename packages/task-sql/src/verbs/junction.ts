@@ -20,23 +20,23 @@ export function* junction(
   yield* checkKeyed(context, topic, 'junction')
   const identifiers = [...new Set(asked.flat())]
   if (identifiers.length === 0) return new Set()
-  yield* dialect.meet(topic, identifiers)
+  yield* dialect.locks.junction(topic, identifiers)
   // Requirement 04 §33: suspended for itself, not until a due time; or in any state but redundant.
   const arrived = yield sql`
     select distinct t.identifier
-      from ${dialect.identified(topic, identifiers)}
+      from ${dialect.paths.byIdentifiers(topic, identifiers)}
        and ${kind === 'singular' ? isIn('suspended') : raw('t.state between 0 and 7')}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
   // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
-  const found = yield* dialect.lockIdentified(topic, [...complete], isIn('suspended'), 'wait')
+  const found = yield* dialect.locks.identified(topic, [...complete], isIn('suspended'), 'wait')
   if (found.length === 0) return new Set()
-  const started = yield* dialect.change({
+  const started = yield* dialect.writes.change({
     topic,
     sequences: found,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.true}, completed = null, ${setStage('open')}`,
+    set: sql`state = 1, listed = ${dialect.expr.true}, completed = null, ${setStage('open')}`,
     returning: raw('identifier'),
   })
   return new Set(started.map(({ identifier }) => String(identifier)))

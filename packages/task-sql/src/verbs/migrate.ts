@@ -34,7 +34,7 @@ export function* migrate(dialect: Dialect): Verb<Migration> {
   // Where nothing is to be done no lock is taken, and no right to create anything is needed.
   const before = yield* schemaStatus(dialect)
   if (before.found >= before.known) return unchanged(before)
-  for (const statement of dialect.beginMigration) yield statement
+  for (const statement of dialect.schema.begin) yield statement
   const status = yield* schemaStatus(dialect)
   const { found, known } = status
   if (found > known) return unchanged(status)
@@ -52,14 +52,14 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
   const { found, known, works } = yield* schemaStatus(dialect)
   if (found > known && !works) throw newer(found, known)
   if (found >= known) return { from: found, to: found, text: '' }
-  const statements = [...dialect.beginMigration, ...stepsFrom(dialect, found)]
-  return { from: found, to: known, text: dialect.script(statements.map(toText)) }
+  const statements = [...dialect.schema.begin, ...stepsFrom(dialect, found)]
+  return { from: found, to: known, text: dialect.schema.script(statements.map(toText)) }
 }
 
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
-  const known = dialect.migrations.at(-1)?.version ?? 0
-  const there = yield* dialect.findTables()
-  if (there && dialect.checkSeen) yield* dialect.checkSeen()
+  const known = dialect.schema.migrations.at(-1)?.version ?? 0
+  const there = yield* dialect.schema.find()
+  if (there && dialect.session.checkSeen) yield* dialect.session.checkSeen()
   // Every column: which there are depends on the version.
   const rows = !there ? [] : yield sql`select * from ${dialect.tables.migration}`
   const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
@@ -88,13 +88,15 @@ export function* checkSchema(dialect: Dialect): Verb<void> {
 }
 
 function stepsFrom(dialect: Dialect, from: number): Statement[] {
-  return dialect.migrations.filter(({ version }) => version > from).flatMap((step) => [...step.statements, note(dialect, step)])
+  return dialect.schema.migrations
+    .filter(({ version }) => version > from)
+    .flatMap((step) => [...step.statements, note(dialect, step)])
 }
 
 /** The first step had no word yet on what works with it: with that step, only what knows it. */
-function note({ tables, text, insertUnlessThere }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
-  const first = { version, name, applied: text(raw('current_timestamp')) }
-  return insertUnlessThere(tables.migration, version === 1 ? first : { ...first, works_from: worksFrom }, 'version')
+function note({ tables, expr, writes }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
+  const first = { version, name, applied: expr.text(raw('current_timestamp')) }
+  return writes.insertIfAbsent(tables.migration, version === 1 ? first : { ...first, works_from: worksFrom }, 'version')
 }
 
 /** For reading and running by hand. The values are this file's and the dialect's own. */

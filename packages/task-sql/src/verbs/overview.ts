@@ -12,10 +12,10 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
   checkInteger('limit', limit, 1, 1_000_000)
   const rows = yield sql`
     select p.topic, p.ordering, p.condition, p.stage,
-           ${dialect.countOpen('ready', limit)} as ready,
-           ${dialect.countOpen('active', limit)} as active,
-           ${dialect.countOpen('delayed', limit)} as delayed_tasks,
-           ${dialect.epochMs(dialect.now(now()))} - ${dialect.epochMs(dialect.oldestReady)} as oldest
+           ${dialect.claims.countOpen('ready', limit)} as ready,
+           ${dialect.claims.countOpen('active', limit)} as active,
+           ${dialect.claims.countOpen('delayed', limit)} as delayed_tasks,
+           ${dialect.expr.epochMs(dialect.expr.now(now()))} - ${dialect.expr.epochMs(dialect.claims.oldestReady)} as oldest
       from ${dialect.tables.topic} p
      order by p.topic`
   return rows.map((row) => ({

@@ -14,32 +14,34 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
     // An owner without a row counts as dead: what it holds can be expired at once.
     yield sql`delete from ${dialect.tables.owner} where name = ${ownerName} and owner <> ${owner}`
   }
-  const row = { owner, name: ownerName, heartbeat: dialect.now(now()) }
-  return (yield* dialect.touched(dialect.insertUnlessThere(dialect.tables.owner, row, 'owner'))) > 0
+  const row = { owner, name: ownerName, heartbeat: dialect.expr.now(now()) }
+  return (yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.owner, row, 'owner'))) > 0
 }
 
 export function* heartbeat({ dialect, owner, now }: Context): Verb<void> {
-  const beat = sql`update ${dialect.tables.owner} set heartbeat = ${dialect.now(now())} where owner = ${owner}`
-  if ((yield* dialect.touched(beat)) === 0) throw ownerUnknown(owner)
+  const beat = sql`update ${dialect.tables.owner} set heartbeat = ${dialect.expr.now(now())} where owner = ${owner}`
+  if ((yield* dialect.writes.touched(beat)) === 0) throw ownerUnknown(owner)
 }
 
 export function* unregister({ dialect, owner }: Context): Verb<boolean> {
-  return (yield* dialect.touched(sql`delete from ${dialect.tables.owner} where owner = ${owner}`)) > 0
+  return (yield* dialect.writes.touched(sql`delete from ${dialect.tables.owner} where owner = ${owner}`)) > 0
 }
 
 export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {
   checkDuration('olderThanMs', olderThanMs)
-  const deadline = dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)
-  return yield* dialect.touched(sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline}`)
+  const deadline = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)
+  return yield* dialect.writes.touched(
+    sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline}`,
+  )
 }
 
 export function* owners({ dialect, owner, now }: Context, withinMs: number): Verb<TaskOwner[]> {
   checkDuration('withinMs', withinMs)
   const rows = yield sql`
-    select owner, ${dialect.epochMs(raw('heartbeat'))} as heartbeat
+    select owner, ${dialect.expr.epochMs(raw('heartbeat'))} as heartbeat
       from ${dialect.tables.owner}
      where owner <> ${owner}
-       and heartbeat >= ${dialect.plusMs(dialect.now(now()), sql`${-withinMs}`)}
+       and heartbeat >= ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${-withinMs}`)}
      order by owner`
   return rows.map((row) => ({ owner: String(row['owner']), heartbeat: new Date(toNumber(row['heartbeat'])) }))
 }

@@ -19,7 +19,7 @@ export function* task(
   const which =
     typeof task === 'object'
       ? sql`t.topic = ${topic} and t.external_id = ${task.externalId}`
-      : dialect.at(sql`${topic}`, sql`${task}`)
+      : dialect.paths.byKey(sql`${topic}`, sql`${task}`)
   const [row] = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.tables.task} t
@@ -39,10 +39,10 @@ export function* page(context: Context, topic: string, options: PageOptions = {}
   if (size === 0) return []
   const rows = yield sql`
     select ${infoColumns(dialect)}
-      from ${dialect.taskInOrder}
-     where ${before === undefined ? dialect.inTopic(topic, after ?? 0) : dialect.inTopic(topic, 0, before)}${meets(dialect, filter)}
-     order by ${dialect.orderBy(before === undefined ? 'fifo' : 'lifo')}
-     ${dialect.limit(sql`${size}`)}`
+      from ${dialect.paths.inOrder}
+     where ${before === undefined ? dialect.paths.inTopic(topic, after ?? 0) : dialect.paths.inTopic(topic, 0, before)}${meets(dialect, filter)}
+     order by ${dialect.paths.orderBy(before === undefined ? 'fifo' : 'lifo')}
+     ${dialect.expr.limit(sql`${size}`)}`
   if (rows.length === 0) yield* checkKnown(context, topic)
   return rows.map((row) => toTaskInfo(topic, row))
 }

@@ -11,7 +11,7 @@ import {
   verbOptions,
 } from '@taskstream/task-api'
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
-import type { Claim, ClaimRequest } from '../core/dialect.ts'
+import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
@@ -59,7 +59,7 @@ function* claimSome(
   asked: PollOptions,
 ): Verb<Claim & { readonly polling: Polling }> {
   const mayLock = asked.hold === 'transaction'
-  if (mayLock && dialect.checkLocks) yield* dialect.checkLocks()
+  if (mayLock && dialect.locks.check) yield* dialect.locks.check()
   const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
   const known = pollings.get(topic) ?? plainPolling
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a guess that does not hold claims nothing, and is made again
@@ -78,7 +78,7 @@ function* claimSome(
 
   function claimAs(request: ClaimRequest, { order, condition }: Polling): Verb<Claim> {
     if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
-    return order === 'fifo' ? dialect.claimPlain(request) : claimOrdered(dialect, request, { order, condition })
+    return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
   }
 }
 
@@ -86,13 +86,13 @@ function* claimSome(
 function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const { dialect, now } = context
   for (const request of heldRequests(context, topic, tasks)) {
-    yield* dialect.changeHeld(
+    yield* dialect.writes.changeHeld(
       request,
       ({ take }) => sql`
            state = 5,
-           listed = ${dialect.false},
+           listed = ${dialect.expr.false},
            reason = ${raw(String(taskReasons.indexOf('deadline')))},
-           completed = ${dialect.now(now())},
+           completed = ${dialect.expr.now(now())},
            ${setStage('ended')}${take}`,
     )
   }

@@ -18,12 +18,12 @@ export function* release({ dialect, now }: Context, topic: string, options: Rele
   if (before === undefined) return { released: 0 }
   if (before > 0) return { released: 0, nextDueMs: before }
   // The longest overdue first, and what others are releasing is passed over.
-  const released = yield* dialect.change({
+  const released = yield* dialect.writes.change({
     topic,
-    which: sql`t.due <= ${dialect.now(clock)} and t.state = 4`,
+    which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = 4`,
     first: { orderBy: raw('t.due'), limit },
     locked: 'skip',
-    set: sql`state = 1, listed = ${dialect.true}, due = null, completed = null`,
+    set: sql`state = 1, listed = ${dialect.expr.true}, due = null, completed = null`,
   })
   const after = yield* nextDueMs(dialect, topic, clock)
   return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
@@ -31,12 +31,12 @@ export function* release({ dialect, now }: Context, topic: string, options: Rele
 
 function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {
   const [next] = yield sql`
-    select (select ${dialect.epochMs(raw('t.due'))}
+    select (select ${dialect.expr.epochMs(raw('t.due'))}
               from ${dialect.tables.task} t
              where t.topic = ${topic} and t.due is not null
              order by t.due
-             ${dialect.limit(raw('1'))}) as due,
-           ${dialect.epochMs(dialect.now(clock))} as now
+             ${dialect.expr.limit(raw('1'))}) as due,
+           ${dialect.expr.epochMs(dialect.expr.now(clock))} as now
       from ${dialect.tables.topic} p
      where p.topic = ${topic}`
   if (!next) throw yield* topicUnknown(dialect, topic)

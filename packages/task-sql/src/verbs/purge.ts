@@ -18,15 +18,15 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
-  const before = dialect.plusMs(dialect.now(now()), sql`${-(olderThanMs ?? 0)}`)
+  const before = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-(olderThanMs ?? 0)}`)
   const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
   const { from = 0, to } = filter
-  const found = yield* dialect.lockTasks(
+  const found = yield* dialect.locks.tasks(
     {
       topic,
-      read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, from, to) },
+      read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, from, to) },
       which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
-      first: { orderBy: dialect.orderBy('fifo'), limit },
+      first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
     },
     raw('t.sequence'),

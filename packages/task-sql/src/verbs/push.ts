@@ -1,6 +1,7 @@
 import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
-import type { Dialect, RowColumn, TaskInsertion } from '../core/dialect.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { RowColumn, TaskInsertion } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -62,12 +63,12 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
   // mutants: equivalent condition:false, the other statement inserts the same rows, in more time
   if (checked.every(({ plain }) => plain)) {
     const insertion = insertPlain(context, topic, checked, heads)
-    const sequences = yield* context.dialect.inserted(insertion, topic, checked.length)
+    const sequences = yield* context.dialect.writes.inserted(insertion, topic, checked.length)
     if (sequences.length === 0) throw yield* topicUnknown(context.dialect, topic)
     // Sequences ascend in the order of the rows given.
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
-  const inserted = yield* context.dialect.insertNew(anyInsertion(context, topic, checked, heads))
+  const inserted = yield* context.dialect.writes.insertNew(anyInsertion(context, topic, checked, heads))
   // The same, whatever order the rows come back in.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
@@ -100,12 +101,12 @@ function writePlain(
     { name: 'input', type: 'text', values: creations.map(({ input }) => input) },
     ...headColumn(heads),
   ]
-  return dialect.insertion({
+  return dialect.writes.insertion({
     topic,
     wake: true,
     columns: raw('topic, identifier, input, created, listed, ranked, stage'),
-    values: sql`p.topic, r.identifier, r.input, ${dialect.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage`,
-    from: dialect.rows(columns),
+    values: sql`p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage`,
+    from: dialect.expr.rows(columns),
     count: creations.length,
   })
 }
@@ -145,8 +146,8 @@ function anyInsertion(
     ...headColumn(heads),
   ]
   const instant = (at: string, delay: string): Statement =>
-    sql`case when ${raw(at)} is not null then ${dialect.instant(raw(at))}
-             when ${raw(delay)} is not null then ${dialect.plusMs(dialect.now(now()), raw(delay))} end`
+    sql`case when ${raw(at)} is not null then ${dialect.expr.instant(raw(at))}
+             when ${raw(delay)} is not null then ${dialect.expr.plusMs(dialect.expr.now(now()), raw(delay))} end`
   return {
     topic,
     // A task that is due later wakes listeners too: they must not sleep past it.
@@ -154,11 +155,11 @@ function anyInsertion(
     columns: raw(`topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
                   due, deadline, listed, ranked, stage`),
     values: sql`
-           p.topic, r.identifier, r.input, ${dialect.now(now())}, r.reference, r.external_id, ${dialect.json(raw('r.headers'))},
+           p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, r.reference, r.external_id, ${dialect.expr.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
-           case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.false} end, p.ranking,
+           case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
            case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end`,
-    from: dialect.rows(columns),
+    from: dialect.expr.rows(columns),
     count: creations.length,
   }
 }
@@ -168,7 +169,7 @@ const headOf = { first: 1, last: 2 } as const
 
 /**
  * Of several creations of an identifier in one push only one can be its head: the first, or where the last comes first the last. The others
- * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-singular.ts). Not where one
+ * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-serialized.ts). Not where one
  * may turn out to be there already, by its external id: then nobody knows who is first.
  */
 function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {
@@ -193,11 +194,11 @@ function listing(dialect: Dialect, values: readonly number[] | undefined): State
   if (!values) return listedAtOnce(dialect)
   const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
   const isHead = raw(`(p.condition = ${conditionNumber('none')} or r.head in (${head}, ${headOf.first | headOf.last}))`)
-  return sql`case when ${listedAtOnce(dialect)} = ${dialect.true} and ${isHead} then ${dialect.true} else ${dialect.false} end`
+  return sql`case when ${listedAtOnce(dialect)} = ${dialect.expr.true} and ${isHead} then ${dialect.expr.true} else ${dialect.expr.false} end`
 }
 
 /** Whether rows of the topic `p` are listed when they come to be ready, but for those that stand behind another from the start. */
-export function listedAtOnce({ mustList }: Dialect): Statement {
+export function listedAtOnce({ writes: { mustList } }: Dialect): Statement {
   return mustList ? sql`(p.listing or ${mustList})` : raw('p.listing')
 }
 
@@ -228,10 +229,10 @@ function* findDuplicates(
       : // A statement of its own, so that it sees what a rival has committed since the insert began.
         yield sql`
           select t.sequence, t.identifier, t.external_id
-            from ${dialect.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
+            from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
             join ${dialect.tables.task} t on t.external_id = r.external_id
            where t.topic = ${topic} and t.external_id is not null
-           ${dialect.latest}`
+           ${dialect.expr.latest}`
   if (inserted.length === 0 && rows.length === 0) throw yield* topicUnknown(dialect, topic)
   return new Map(rows.map((row) => [String(row['external_id']), row]))
 }

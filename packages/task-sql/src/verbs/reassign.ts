@@ -9,7 +9,7 @@ import {
   verbOptions,
 } from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
-import type { Change } from '../core/dialect.ts'
+import type { Change } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -46,7 +46,7 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
 
 function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {
   const state = stateNumber(stateOf(result))
-  const rows = yield* context.dialect.change({
+  const rows = yield* context.dialect.writes.change({
     topic,
     ...which,
     locked: 'wait',

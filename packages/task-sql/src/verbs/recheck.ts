@@ -2,7 +2,7 @@
  * What singular conditions are kept with. A topic with a condition has, for each row, a stage: an index finds what stands in the
  * way of an identifier's next task without reading its history. Whatever changes a stage notes the identifier in the table of
  * turns, in the same transaction and without waiting for anybody; polls look into noted identifiers and list their heads
- * (claim-singular.ts).
+ * (claim-serialized.ts).
  */
 import type { Dialect } from '../core/dialect.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -55,7 +55,7 @@ export function noteDeleted(context: Context, topic: string, rows: readonly Row[
 
 /** Deletes rows that were found and locked before. @returns what `noteDeleted` asks for */
 export function removeRows(dialect: Dialect, topic: string, keys: readonly number[]): Verb<readonly Row[]> {
-  return dialect.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
+  return dialect.writes.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
 }
 
 export function* noteIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
@@ -63,12 +63,11 @@ export function* noteIdentifiers({ dialect }: Context, topic: string, identifier
 }
 
 function noteStatement(dialect: Dialect, topic: string, identifiers: readonly string[]): Statement {
-  const start = dialect.beginPush(topic, true)
-  return sql`
-    ${start.with}
-    insert into ${dialect.tables.turn} (topic, identifier)
-    select p.topic, r.identifier
-      from ${start.from} ${dialect.tables.topic} p,
-           ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
-     where p.topic = ${topic}`
+  return dialect.writes.insertAndWake({
+    table: dialect.tables.turn,
+    topic,
+    columns: raw('topic, identifier'),
+    values: raw('p.topic, r.identifier'),
+    from: dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }]),
+  })
 }

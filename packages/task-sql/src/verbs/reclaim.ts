@@ -12,18 +12,18 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   const sequences = [...known].map(({ sequence }) => sequence)
   checkInteger('the number of tasks', sequences.length, 0, taskLimits.batchSize)
   const kept = new Set(sequences)
-  const held = yield dialect.heldBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
+  const held = yield dialect.claims.heldBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])
     return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []
   })
   if (lost.length === 0) return 0
-  const rows = yield* dialect.change({
+  const rows = yield* dialect.writes.change({
     topic,
     sequences: lost,
     which: sql`t.state = 0 and t.owner = ${owner}`,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    set: sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
     returning: raw('sequence, identifier, stage'),
   })
   yield* noteTurns(context, topic, rows)

@@ -72,10 +72,10 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const rows = dryRun
     ? yield sql`
         select t.sequence
-          from ${dialect.taskInOrder}
+          from ${dialect.paths.inOrder}
          where ${range}${matching}
-         order by ${dialect.orderBy('fifo')}
-         ${dialect.limit(sql`${limit}`)}`
+         order by ${dialect.paths.orderBy('fifo')}
+         ${dialect.expr.limit(sql`${limit}`)}`
     : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
   const sequences = rows.map(toSequence)
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
@@ -100,7 +100,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     bySequence.set(task.sequence, task)
   }
   if (given.length === 0) return []
-  const rows = yield* dialect.lockTasks(
+  const rows = yield* dialect.locks.tasks(
     { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
     givenColumns,
   )
@@ -139,12 +139,12 @@ function lockFirst(
   limit: number,
   columns: Statement,
 ): Verb<readonly Row[]> {
-  return dialect.lockTasks(
+  return dialect.locks.tasks(
     {
       topic,
-      read: { from: dialect.taskInOrder, topic: range },
+      read: { from: dialect.paths.inOrder, topic: range },
       which: sql`1 = 1${matching}`,
-      first: { orderBy: dialect.orderBy('fifo'), limit },
+      first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
     },
     columns,
@@ -155,13 +155,13 @@ function lockFirst(
 function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
   const { dialect } = context
   // Nothing is noted: what the row was in the way of, it still is; and itself it is listed.
-  yield* dialect.change({
+  yield* dialect.writes.change({
     topic,
     sequences,
     locked: 'wait',
     set: sql`
       state = 1,
-      listed = ${dialect.true},
+      listed = ${dialect.expr.true},
       tries = 0,
       owner = null,
       reason = null,
@@ -189,33 +189,33 @@ function* copy(
   const last = new Map(rows.map((row) => [row['identifier'], row]))
   const counts = (row: Row): boolean => revivification === 'append' || last.get(row['identifier']) === row
   const sequences = rows.map(toSequence)
-  const left = yield* dialect.change({
+  const left = yield* dialect.writes.change({
     topic,
     sequences,
     locked: 'wait',
     set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setStage('ended')}`,
     returning: raw('identifier, stage'),
   })
-  const values = dialect.rows([
+  const values = dialect.expr.rows([
     { name: 'old_sequence', type: 'integer', values: sequences },
     { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
     { name: 'new_state', type: 'integer', values: rows.map((row) => (counts(row) ? 1 : 8)) },
   ])
-  const insertion = dialect.insertion({
+  const insertion = dialect.writes.insertion({
     topic,
     wake: true,
     columns: raw(
       'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-                ${dialect.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.false} end, p.ranking,
+                ${dialect.expr.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
                 case when r.new_state = 8 and p.stage < ${raw(String(stages.unstaged))} then ${raw(String(stages.ended))} else p.stage end`,
     from: sql`${values}, ${dialect.tables.task} t`,
-    where: sql`${dialect.at(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.among(raw('t.sequence'), sequences)}`,
+    where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),
     count: rows.length,
   })
-  const created = yield* dialect.inserted(insertion, topic, rows.length)
+  const created = yield* dialect.writes.inserted(insertion, topic, rows.length)
   yield* noteTurns(context, topic, left)
   return created
 }

@@ -37,21 +37,21 @@ export function* repair(context: Context, topic?: string): Verb<Repair> {
     for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name]
   }
   // Last: it is not undone where something fails.
-  return { topics: topics.length, ...total, sequence: yield* dialect.advanceSequence() }
+  return { topics: topics.length, ...total, sequence: yield* dialect.repair.advanceSequence() }
 }
 
 function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const { dialect } = context
   const topic = String(row['topic'])
-  const held = yield* dialect.renewTopic(topic, row['stage'] !== null)
+  const held = yield* dialect.repair.renewTopic(topic, row['stage'] !== null)
   const polling = toPolling(row['ordering'], row['condition'])
   const conditional = polling.condition !== 'none'
   const plain = !conditional && polling.order === 'fifo'
   const corrected = yield* correct(context, topic, {
     stage: row['stage'] === null ? undefined : conditional ? stageOf : raw(String(stages.unstaged)),
-    ranked: polling.order === 'priority' ? dialect.true : dialect.false,
+    ranked: polling.order === 'priority' ? dialect.expr.true : dialect.expr.false,
     // Under a condition polls list what they are told to look at.
-    missed: conditional ? never : plain ? dialect.passed(topic) : always,
+    missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
     conditional,
   })
   const noted = conditional ? yield* noteMissed(context, topic, polling) : 0
@@ -82,14 +82,14 @@ const stageOf = raw(
 function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<Counts, 'held'>> {
   const { dialect } = context
   const { stage, ranked, missed } = derived
-  const unlisted = sql`t.state = 1 and t.listed = ${dialect.false} and ${missed}`
+  const unlisted = sql`t.state = 1 and t.listed = ${dialect.expr.false} and ${missed}`
   const wrong = sql`(
     ${stage ? sql`t.stage is null or t.stage <> ${stage}` : raw('t.stage is not null')}
     or t.ranked <> ${ranked}
-    or t.state > 1 and t.listed = ${dialect.true}
+    or t.state > 1 and t.listed = ${dialect.expr.true}
     or ${unlisted})`
   const set = sql`
-    listed = case when t.state > 1 then ${dialect.false} when ${unlisted} then ${dialect.true} else t.listed end,
+    listed = case when t.state > 1 then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
     ranked = ${ranked},
     stage = ${stage ?? raw('null')}`
   const counts = { corrected: 0, listed: 0, noted: 0, left: 0 }
@@ -98,16 +98,16 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
   for (let after = 0, more = true; more;) {
     const found = yield sql`
       select t.sequence, case when ${unlisted} then 1 else 0 end as unlisted
-        from ${dialect.taskInOrder}
-       where ${dialect.inTopic(topic, after)} and ${wrong}
-       order by ${dialect.orderBy('fifo')}
-       ${dialect.limit(sql`${portion}`)}`
+        from ${dialect.paths.inOrder}
+       where ${dialect.paths.inTopic(topic, after)} and ${wrong}
+       order by ${dialect.paths.orderBy('fifo')}
+       ${dialect.expr.limit(sql`${portion}`)}`
     if (found.length === 0) break
     more = found.length === portion
     const sequences = found.map(({ sequence }) => toNumber(sequence))
     after = sequences.at(-1)!
     const returning = raw('sequence, identifier, stage')
-    const rows = yield* dialect.change({ topic, sequences, which: wrong, locked: 'skip', set, returning })
+    const rows = yield* dialect.writes.change({ topic, sequences, which: wrong, locked: 'skip', set, returning })
     const changed = new Set(rows.map(({ sequence }) => toNumber(sequence)))
     counts.corrected += changed.size
     counts.listed += found.filter(({ unlisted: was }, index) => Number(was) === 1 && changed.has(sequences[index]!)).length
@@ -120,7 +120,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
   }
   counts.noted = noted.size
   if (passedOver.length > 0) {
-    const [row] = yield sql`select count(*) as count from ${dialect.tasksAt(topic, passedOver)} and ${wrong}`
+    const [row] = yield sql`select count(*) as count from ${dialect.paths.byKeys(topic, passedOver)} and ${wrong}`
     counts.left = toNumber(row?.['count'])
   }
   return counts

@@ -51,10 +51,10 @@ export function* resolve({ dialect }: Context, instant: Date, options: ResolveOp
 
 /** At or after an instant. */
 function since(dialect: Dialect, column: string, instant: Date): Statement {
-  return sql`${raw(column)} >= ${dialect.instant(sql`${instant.getTime()}`)}`
+  return sql`${raw(column)} >= ${dialect.expr.instant(sql`${instant.getTime()}`)}`
 }
 
 /** At or before an instant: in its millisecond, which is all that is ever told of an instant that is kept more exactly. */
 function until(dialect: Dialect, column: string, instant: Date): Statement {
-  return sql`${raw(column)} < ${dialect.instant(sql`${instant.getTime() + 1}`)}`
+  return sql`${raw(column)} < ${dialect.expr.instant(sql`${instant.getTime() + 1}`)}`
 }

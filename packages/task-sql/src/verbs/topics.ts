@@ -17,22 +17,22 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
   if (condition !== 'none' && !keyed) throw invalid('keyed', keyed, 'must not be false under a condition')
   yield* checkSchema(dialect)
-  const boolean = (value: boolean): typeof dialect.true => (value ? dialect.true : dialect.false)
+  const boolean = (value: boolean): typeof dialect.expr.true => (value ? dialect.expr.true : dialect.expr.false)
   const stage = condition === 'none' ? stages.unstaged : stages.open
-  const inserted = dialect.insertUnlessThere(
+  const inserted = dialect.writes.insertIfAbsent(
     topics,
     {
       topic,
       ordering: orderNumber(order),
-      [dialect.condition]: conditionNumber(condition),
+      [dialect.expr.conditionColumn]: conditionNumber(condition),
       listing: boolean(order !== 'fifo' || condition !== 'none'),
       ranking: boolean(order === 'priority'),
       stage: keyed ? stage : null,
     },
     'topic',
   )
-  if ((yield* dialect.touched(inserted)) > 0) {
-    for (const statement of dialect.openTopic(topic, keyed)) yield statement
+  if ((yield* dialect.writes.touched(inserted)) > 0) {
+    for (const statement of dialect.topics.open(topic, keyed)) yield statement
     // What a push in flight left behind when a former topic of this name was destroyed.
     yield sql`delete from ${task} where topic = ${topic}`
     return true
@@ -54,21 +54,21 @@ export function* topics({ dialect }: Context): Verb<string[]> {
 export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
   const { task, topic: topics, turn, activation } = dialect.tables
   checkTopic(topic)
-  const removed = yield* dialect.touched(sql`delete from ${topics} where topic = ${topic}`)
+  const removed = yield* dialect.writes.touched(sql`delete from ${topics} where topic = ${topic}`)
   yield sql`delete from ${task} where topic = ${topic}`
   yield sql`delete from ${turn} where topic = ${topic}`
   yield sql`delete from ${activation} where topic = ${topic}`
-  for (const statement of dialect.closeTopic(topic)) yield statement
+  for (const statement of dialect.topics.close(topic)) yield statement
   return removed > 0
 }
 
 export function* refresh({ dialect }: Context): Verb<void> {
-  for (const statement of dialect.analyze) yield statement
+  for (const statement of dialect.session.analyze) yield statement
 }
 
 export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<void> {
   checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
-  for (const statement of dialect.limitStatements(timeoutMs)) yield statement
+  for (const statement of dialect.session.limitStatements(timeoutMs)) yield statement
 }
 
 /** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */

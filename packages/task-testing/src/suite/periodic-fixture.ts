@@ -55,7 +55,7 @@ async function openPeriodicFixture(engine: Engine): Promise<PeriodicFixture> {
     yield sql`delete from ${dialect.tables.periodic}`
   })
   const set = tasks.verb(function* ({ dialect }, occurrence: Date) {
-    const instant = dialect.instant(sql`${occurrence.getTime()}`)
+    const instant = dialect.expr.instant(sql`${occurrence.getTime()}`)
     yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
   })
   const periodic: PeriodicFixture = {

@@ -1,4 +1,6 @@
 import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
+import { defineDialect } from '../../core/define-dialect.ts'
+import { limit } from '../shared/row-locks.ts'
 import type { Dialect } from '../../core/dialect.ts'
 import { mysqlMigrations, mysqlTables } from './schema.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
@@ -6,7 +8,6 @@ import { transactionScript } from '../shared/script.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
-import { anyScale } from '../shared/stable-plan.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyMysqlError } from './errors.ts'
@@ -14,7 +15,6 @@ import { mysqlLanes, openMysqlLanes } from './lock-stripes.ts'
 import { keysOf, rows, table } from './values.ts'
 import { advanceMysqlSequence } from './repair.ts'
 import { mysqlWrites } from './writes.ts'
-import { nothingRemembered } from '../shared/defaults.ts'
 
 export interface MysqlOptions {
   /** The database that our tables live in, which must exist. Default: that of the connection. */
@@ -53,70 +53,83 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
   const { database } = options
   const tables = mysqlTables(database)
   const schema = database === undefined ? raw('database()') : sql`${database}`
-  const { update, ...writes } = mysqlWrites(tables, flavor)
-  return {
+  const { writes, locks, paths, latest, update } = mysqlWrites(tables, flavor)
+  return defineDialect({
     name: flavor.name,
     tables,
-    migrations: mysqlMigrations(tables, flavor),
-    // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
-    beginMigration: [
-      sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
-    ],
-    script: transactionScript,
-    findTables: () => findTables(schema),
-    now,
-    instant: (epochMs) => epochMs,
-    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-    epochMs: (column) => column,
-    json: (text) => text,
-    text: (value) => value,
-    condition: '`condition`',
-    jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
-    true: raw('1'),
-    false: raw('0'),
-    // MySQL cuts a value that stands for itself to 64 kB.
-    rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
-    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
-    ...writes,
-    ready: raw('t.state = 1'),
-    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
-    // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
-    orderBy: (order) => orders[order],
-    taskInOrder: sql`${tables.task} t force index (primary)`,
-    taskListed: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
-    // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
-    taskIdentified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
-    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
-    claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
-    ...mysqlLanes(tables, flavor),
-    openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
-    closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
-    tellChange: () => [],
-    countOpen: (state, limit) => countOpen(tables, state, limit),
-    oldestReady: sql`
-      (select t.created
-         from ${tables.task} t force index (task_open)
-        where t.topic = p.topic and t.state = 1
-        order by t.sequence
-        limit 1)`,
-    // It would end the caller's transaction; InnoDB keeps statistics by itself.
-    analyze: [],
-    limitStatements: () => [],
-    // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
-    heldBy: (condition, limit) => sql`
-      select t.topic, t.sequence
-        from ${tables.topic} p
-        straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
-       where ${condition(raw('t.owner'))}
-       limit ${limit}`,
-    ...nothingRemembered,
-    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
-    advanceSequence: () => advanceMysqlSequence(tables, flavor),
-    ...(flavor.name === 'mariadb' && { checkLocks: checkGalera() }),
-    ...anyScale,
+    schema: {
+      migrations: mysqlMigrations(tables, flavor),
+      // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+      begin: [
+        sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
+      ],
+      script: transactionScript,
+      find: () => findTables(schema),
+    },
+    expr: {
+      now,
+      instant: (epochMs) => epochMs,
+      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+      epochMs: (column) => column,
+      json: (text) => text,
+      text: (value) => value,
+      jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
+      true: raw('1'),
+      false: raw('0'),
+      // MySQL cuts a value that stands for itself to 64 kB.
+      rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
+      conditionColumn: '`condition`',
+      limit,
+      latest,
+    },
+    paths: {
+      byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+      ...paths,
+      ready: raw('t.state = 1'),
+      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+      // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
+      orderBy: (order) => orders[order],
+      inOrder: sql`${tables.task} t force index (primary)`,
+      inReadyList: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
+      // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
+      identified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
+      among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+    },
+    writes,
+    locks: {
+      ...locks,
+      ...mysqlLanes(tables, flavor),
+      ...(flavor.name === 'mariadb' && { check: checkGalera() }),
+    },
+    claims: {
+      plain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, lockTasks: locks.tasks }),
+      countOpen: (state, limit) => countOpen(tables, state, limit),
+      oldestReady: sql`
+        (select t.created
+           from ${tables.task} t force index (task_open)
+          where t.topic = p.topic and t.state = 1
+          order by t.sequence
+          limit 1)`,
+      // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+      heldBy: (condition, limit) => sql`
+        select t.topic, t.sequence
+          from ${tables.topic} p
+          straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
+         where ${condition(raw('t.owner'))}
+         limit ${limit}`,
+    },
+    repair: {
+      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
+      advanceSequence: () => advanceMysqlSequence(tables, flavor),
+    },
+    topics: {
+      open: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
+      close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+    },
+    // No statistics are renewed: it would end the caller's transaction, and InnoDB keeps them by itself.
     classify: classifyMysqlError,
-  }
+  })
 }
 
 function* findTables(schema: Statement): Verb<boolean> {

@@ -1,5 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Dialect } from '../../core/dialect.ts'
+import type { Locks } from '../../core/dialect.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
@@ -11,7 +11,7 @@ import { keysOf, lockOn, textsOf } from './values.ts'
  * At REPEATABLE READ, the default of this server, a transaction's plain reads may be older than its locks, and the count that it reads then is not
  * the one that it has locked.
  */
-export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): Pick<Dialect, 'lockLanes' | 'meet'> {
+export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): Pick<Locks, 'lanes' | 'junction'> {
   const lock = lockOn(flavor)
   const at = (topic: string, keys: readonly number[]): Statement =>
     sql`${keysOf(keys)} straight_join ${lanes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`

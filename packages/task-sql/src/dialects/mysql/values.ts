@@ -1,5 +1,5 @@
 /** Values that travel as one text of JSON, and locks, as MariaDB and MySQL say them. */
-import type { RowColumn, Selection } from '../../core/dialect.ts'
+import type { RowColumn, Selection } from '../../core/requests.ts'
 import type { MysqlFlavor } from './schema.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
-import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/dialect.ts'
+import type { AccessPaths, Locks, Writes } from '../../core/dialect.ts'
+import type { HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/requests.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
@@ -13,26 +14,13 @@ import { limitedLocks } from '../shared/row-locks.ts'
 import { keysOf, lockOn, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
-type Writes = Pick<
-  Dialect,
-  | 'beginPush'
-  | 'identified'
-  | 'lockIdentified'
-  | 'lockPeriodic'
-  | 'lockTasks'
-  | 'change'
-  | 'changeHeld'
-  | 'inserted'
-  | 'insertion'
-  | 'insertNew'
-  | 'insertUnlessThere'
-  | 'latest'
-  | 'limit'
-  | 'lockHeld'
-  | 'remove'
-  | 'tasksAt'
-  | 'touched'
-> & { update(topic: string, keys: readonly number[], set: Statement): Statement }
+interface MysqlStatements {
+  readonly writes: Omit<Writes, 'insertAndWake'>
+  readonly locks: Omit<Locks, 'lanes' | 'junction'>
+  readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
+  readonly latest: Statement
+  update(topic: string, keys: readonly number[], set: Statement): Statement
+}
 
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
@@ -49,7 +37,7 @@ const mark = [raw('mark'), raw('connection_id()')] as const
 /** Names which statement has written a row, where it must be told apart from what others have written. */
 const markBelow = 2 ** 47
 
-export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
+export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStatements {
   const { task } = tables
   const { name } = flavor
   const lock = lockOn(flavor)
@@ -110,8 +98,10 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     sql`update ${rowsOf(topic, keys)} set ${set}`
   // A locking read is a current one.
   const latest = raw(name === 'mysql' ? 'for share of t' : 'lock in share mode')
+  const at = (topic: string, keys: readonly number[], from?: Statement, key?: string): Statement =>
+    sql`${byKey(topic, keys, from, key)} where ${everyRow}`
   const writes = keyedWrites({
-    at: (topic, keys, from, key) => sql`${byKey(topic, keys, from, key)} where ${everyRow}`,
+    at,
     lockRows: function* ({ topic, sequences, read, which = everyRow, first, locked }) {
       const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
       const from = read?.from ?? sql`${task} t`
@@ -126,12 +116,8 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
     remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)}`,
     latest,
   })
-  return {
+  const ownWrites: MysqlStatements['writes'] = {
     ...writes,
-    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
-    latest,
-    update,
-    beginPush: () => ({ with: nothing, from: nothing }),
     insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
     inserted: function* (insertion, topic) {
       const rows = yield* insertedRows(yield insertion, topic, 'sequence')
@@ -143,11 +129,6 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       if (name === 'mariadb' && told.length < insertion.count) yield* checkNumbers()
       return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
     },
-    identified,
-    lockIdentified: function* (topic, identifiers, which, locked) {
-      const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
-      return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
-    },
     changeHeld: function* (request, set) {
       const { from, fence } = held(request)
       const own = randomInt(markBelow)
@@ -157,13 +138,27 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): Writes {
       const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${own}`
       return new Set(touched.map(toSequence))
     },
-    lockHeld: function* (request) {
-      const { from, fence } = held(request)
-      const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
-      return new Set(rows.map(toSequence))
-    },
-    insertUnlessThere: (into, row) => sql`
+    insertIfAbsent: (into, row) => sql`
       insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
+  }
+  const byKeys = (topic: string, sequences: readonly number[]): Statement => at(topic, sequences)
+  return {
+    writes: ownWrites,
+    latest,
+    update,
+    paths: { byKeys, byIdentifiers: identified },
+    locks: {
+      ...limitedLocks({ tables, byKeys, lock }),
+      identified: function* (topic, identifiers, which, locked) {
+        const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
+        return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
+      },
+      held: function* (request) {
+        const { from, fence } = held(request)
+        const rows = yield sql`select t.sequence from ${from} where ${fence} ${lock('t', 'wait')}`
+        return new Set(rows.map(toSequence))
+      },
+    },
   }
 }
 

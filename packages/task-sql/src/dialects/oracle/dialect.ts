@@ -1,17 +1,16 @@
 import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
+import { defineDialect } from '../../core/define-dialect.ts'
 import type { Dialect } from '../../core/dialect.ts'
 import { oracleMigrations, oracleMigrationTable, oracleTables } from './schema.ts'
 import type { OracleTables } from './schema.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
-import { anyScale } from '../shared/stable-plan.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyOracleError } from './errors.ts'
 import { openOracleLanes, oracleLanes } from './lock-stripes.ts'
 import { keysOf, table } from './values.ts'
-import { nothingRemembered } from '../shared/defaults.ts'
 import { advanceOracleSequence } from './repair.ts'
 import { oracleWrites } from './writes.ts'
 
@@ -39,67 +38,77 @@ export function oracle(options: OracleOptions = {}): Dialect {
   const { schema, partitioned = false } = options
   const tables = oracleTables(schema)
   const now = (clock: number | null): Statement => (clock === null ? sql`(select k.ms from ${tables.clock} k)` : sql`${clock}`)
-  const { update, ...writes } = oracleWrites(tables)
-  return {
+  const { writes, locks, paths, update } = oracleWrites(tables)
+  return defineDialect({
     name: 'oracle',
     tables,
-    migrations: oracleMigrations(tables, partitioned),
-    // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
-    beginMigration: [oracleMigrationTable(tables)],
-    // A slash runs what stands before it, whether it is a statement or a block.
-    script: (statements) => [...statements, 'commit'].map((statement) => `${statement}\n/\n`).join('\n'),
-    findTables: () => findTables(schema === undefined ? raw(`sys_context('userenv', 'current_schema')`) : sql`upper(${schema})`),
-    now,
-    instant: (epochMs) => epochMs,
-    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-    epochMs: (column) => column,
-    json: (text) => text,
-    text: (value) => value,
-    condition: 'condition',
-    jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,
-    true: raw('1'),
-    false: raw('0'),
-    rows: (columns) => table('r', columns),
-    at: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
-    limit: (count) => sql`fetch first ${count} rows only`,
-    ...writes,
-    ready: raw('t.state = 1'),
-    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
-    orderBy: (order) => orders[order],
-    taskInOrder: sql`${tables.task} t`,
-    taskListed: () => sql`${tables.task} t`,
-    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
-    // A list of more than a thousand is refused (ORA-01795).
-    among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
-    claimPlain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, ...writes }),
-    ...oracleLanes(tables),
-    openTopic: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
-    closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
-    tellChange: () => [],
-    countOpen: (state, limit) => countOpen(tables, state, limit),
-    oldestReady: sql`
-      (select t.created
-         from ${tables.task} t
-        where t.topic = p.topic and t.state = 1
-        order by t.sequence
-        fetch first 1 rows only)`,
-    // DBMS_STATS would commit the caller's transaction; Oracle gathers statistics by itself.
-    analyze: [],
-    limitStatements: () => [],
-    // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
-    heldBy: (condition, limit) => sql`
-      select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
-        from ${tables.topic} p
-        join ${tables.task} t on t.topic = p.topic and t.state = 0
-       where ${condition(raw('t.owner'))}
-       fetch first ${limit} rows only`,
-    ...nothingRemembered,
-    renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
-    advanceSequence: () => advanceOracleSequence(tables),
-    ...anyScale,
+    schema: {
+      migrations: oracleMigrations(tables, partitioned),
+      // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+      begin: [oracleMigrationTable(tables)],
+      // A slash runs what stands before it, whether it is a statement or a block.
+      script: (statements) => [...statements, 'commit'].map((statement) => `${statement}\n/\n`).join('\n'),
+      find: () => findTables(schema === undefined ? raw(`sys_context('userenv', 'current_schema')`) : sql`upper(${schema})`),
+    },
+    expr: {
+      now,
+      instant: (epochMs) => epochMs,
+      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+      epochMs: (column) => column,
+      json: (text) => text,
+      text: (value) => value,
+      jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,
+      true: raw('1'),
+      false: raw('0'),
+      rows: (columns) => table('r', columns),
+      limit: (count) => sql`fetch first ${count} rows only`,
+    },
+    paths: {
+      byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+      ...paths,
+      ready: raw('t.state = 1'),
+      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+      orderBy: (order) => orders[order],
+      inOrder: sql`${tables.task} t`,
+      inReadyList: () => sql`${tables.task} t`,
+      identified: (name) => sql`${tables.task} ${raw(name)}`,
+      // A list of more than a thousand is refused (ORA-01795).
+      among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+    },
+    writes,
+    locks: {
+      ...locks,
+      ...oracleLanes(tables),
+    },
+    claims: {
+      plain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, lockTasks: locks.tasks }),
+      countOpen: (state, limit) => countOpen(tables, state, limit),
+      oldestReady: sql`
+        (select t.created
+           from ${tables.task} t
+          where t.topic = p.topic and t.state = 1
+          order by t.sequence
+          fetch first 1 rows only)`,
+      // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+      heldBy: (condition, limit) => sql`
+        select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+          from ${tables.topic} p
+          join ${tables.task} t on t.topic = p.topic and t.state = 0
+         where ${condition(raw('t.owner'))}
+         fetch first ${limit} rows only`,
+    },
+    repair: {
+      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
+      advanceSequence: () => advanceOracleSequence(tables),
+    },
+    topics: {
+      open: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
+      close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+    },
+    // No statistics are renewed: DBMS_STATS would commit the caller's transaction, and Oracle gathers them by itself.
     classify: classifyOracleError,
-  }
+  })
 }
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }

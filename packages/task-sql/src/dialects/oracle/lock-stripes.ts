@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Locks } from '../../core/dialect.ts'
 import type { OracleTables } from './schema.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -14,7 +14,7 @@ const noPlace = '-'.repeat(digits)
  * At READ COMMITTED each statement sees what was committed before it. At SERIALIZABLE it does not, and a lane that was counted since the
  * transaction began cannot be locked (ORA-08177).
  */
-export function oracleLanes({ lane: lanes }: OracleTables): Pick<Dialect, 'lockLanes' | 'meet'> {
+export function oracleLanes({ lane: lanes }: OracleTables): Pick<Locks, 'lanes' | 'junction'> {
   return countedLanes({
     laneOf: (identifier) => sql`ora_hash(${identifier}, ${raw(String(laneCount - 1))})`,
     textsOf,

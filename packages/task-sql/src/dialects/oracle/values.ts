@@ -1,5 +1,5 @@
 /** Values that travel as one text of JSON, as Oracle takes them apart. An error is one: by itself JSON_TABLE says null instead. */
-import type { RowColumn } from '../../core/dialect.ts'
+import type { RowColumn } from '../../core/requests.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 

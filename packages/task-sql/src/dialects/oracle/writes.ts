@@ -1,5 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Dialect, HeldRequest, HeldValues, RowColumn, TaskInsertion } from '../../core/dialect.ts'
+import type { AccessPaths, Locks, Writes } from '../../core/dialect.ts'
+import type { HeldRequest, HeldValues, RowColumn, TaskInsertion } from '../../core/requests.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import type { OracleTables } from './schema.ts'
@@ -11,29 +12,16 @@ import { byKeyHint, lockOf, oracleLocks } from './row-locks.ts'
 import { keysOf, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
-type Writes = Pick<
-  Dialect,
-  | 'beginPush'
-  | 'change'
-  | 'changeHeld'
-  | 'inserted'
-  | 'insertion'
-  | 'insertNew'
-  | 'insertUnlessThere'
-  | 'latest'
-  | 'lockHeld'
-  | 'identified'
-  | 'lockIdentified'
-  | 'lockPeriodic'
-  | 'lockTasks'
-  | 'remove'
-  | 'tasksAt'
-  | 'touched'
-> & { update(topic: string, keys: readonly number[], set: Statement): Statement }
+interface OracleStatements {
+  readonly writes: Omit<Writes, 'insertAndWake'>
+  readonly locks: Omit<Locks, 'lanes' | 'junction'>
+  readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
+  update(topic: string, keys: readonly number[], set: Statement): Statement
+}
 
-export function oracleWrites(tables: OracleTables): Writes {
+export function oracleWrites(tables: OracleTables): OracleStatements {
   const { task } = tables
-  const { at, keyed, lockPeriodic, lockTasks } = oracleLocks(tables)
+  const { at, keyed, periodic, tasks: lockTasks } = oracleLocks(tables)
   const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
     sql`update /*+ ${raw(byKeyHint)} */ ${task} t set ${set} where ${keyed(topic, keys)}`
   const writes = keyedWrites({
@@ -78,13 +66,8 @@ export function oracleWrites(tables: OracleTables): Writes {
   const selectHeld = (request: HeldRequest): Statement =>
     sql`select /*+ ${raw(byKeyHint)} */ t.sequence from ${task} t where ${areHeld(request)}`
 
-  return {
+  const ownWrites: OracleStatements['writes'] = {
     ...writes,
-    lockPeriodic,
-    lockTasks,
-    update,
-    latest: nothing,
-    beginPush: () => ({ with: nothing, from: nothing }),
     insertion: (insertion) => insert(insertion, nothing),
     inserted: function* (insertion, _topic, count) {
       const numbers = yield* drawn(count)
@@ -97,15 +80,6 @@ export function oracleWrites(tables: OracleTables): Writes {
       if (count === numbers.length) return numbers.map((sequence) => ({ sequence }))
       if (count === 0) return []
       return yield sql`select t.sequence, t.external_id from ${at(insertion.topic, numbers)}`
-    },
-    identified: (topic, identifiers) => sql`${task} t where t.topic = ${topic} and ${ofIdentifiers(identifiers)}`,
-    lockIdentified: function* (topic, identifiers, which, locked) {
-      const asked = { topic, which: sql`${ofIdentifiers(identifiers)} and ${which}`, locked }
-      return sequencesOf(yield* lockTasks(asked, raw('t.sequence')))
-    },
-    lockHeld: function* (request) {
-      const locked = yield sql`${selectHeld(request)} ${lockOf('wait')}`
-      return new Set(locked.length === 0 ? [] : sequencesOf(yield selectHeld(request)))
     },
     // A merge does not look again at what it was asked for when another was ahead of it: it goes by rows that are locked.
     // https://blog.sqlora.com/en/merge-and-ora-30926-part-2-or-differences-in-write-consistency-between-update-and-merge/
@@ -132,12 +106,32 @@ export function oracleWrites(tables: OracleTables): Writes {
       if (count !== locked.size) throw wasChanged(topic)
       return locked
     },
-    insertUnlessThere: (into, row, key) => {
+    insertIfAbsent: (into, row, key) => {
       const name = (into.texts[0] ?? '').replace(/^.*\./, '')
       return sql`
         insert /*+ ignore_row_on_dupkey_index(${raw(name)} (${raw(key)})) */
           into ${into} (${raw(Object.keys(row).join(', '))})
         values (${valuesOf(row)})`
+    },
+  }
+  return {
+    writes: ownWrites,
+    update,
+    paths: {
+      byKeys: (topic, sequences) => at(topic, sequences),
+      byIdentifiers: (topic, identifiers) => sql`${task} t where t.topic = ${topic} and ${ofIdentifiers(identifiers)}`,
+    },
+    locks: {
+      periodic,
+      tasks: lockTasks,
+      identified: function* (topic, identifiers, which, locked) {
+        const asked = { topic, which: sql`${ofIdentifiers(identifiers)} and ${which}`, locked }
+        return sequencesOf(yield* lockTasks(asked, raw('t.sequence')))
+      },
+      held: function* (request) {
+        const locked = yield sql`${selectHeld(request)} ${lockOf('wait')}`
+        return new Set(locked.length === 0 ? [] : sequencesOf(yield selectHeld(request)))
+      },
     },
   }
 }

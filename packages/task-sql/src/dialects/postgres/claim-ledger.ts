@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Claims } from '../../core/dialect.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { inTopic } from './topic.ts'
@@ -24,7 +24,7 @@ const tidySize = 64
  * Finding what an owner holds, without an index on owner or state: through the chunks that its polls noted, and among the
  * listed rows.
  */
-export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy' | 'noteHeld' | 'tidy'> {
+export function postgresHoldings(tables: PostgresTables): Pick<Claims, 'heldBy' | 'note' | 'tidy'> {
   return {
     // A topic whose rows are listed from the start has all that is held in the ledger; elsewhere listed rows are few.
     heldBy: (condition, limit) => sql`
@@ -55,7 +55,7 @@ export function postgresHoldings(tables: PostgresTables): Pick<Dialect, 'heldBy'
                                  for update skip locked) t
                where not p.listing) held
        limit ${limit}::int8`,
-    noteHeld: (topic, owner, sequences) => noteHeld(tables, topic, owner, sequences),
+    note: (topic, owner, sequences) => noteHeld(tables, topic, owner, sequences),
     tidy: function* () {
       yield* tidyPassed(tables)
       yield* tidyListing(tables)

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../core/dialect.ts'
+import type { ClaimRequest } from '../../core/requests.ts'
 import { heldNames, noHeld } from '../../core/task-row.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
@@ -259,7 +259,7 @@ function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: S
                 limit ${limit})`
 }
 
-/** Makes active what is locked, and notes where that is (postgres-holdings.ts). */
+/** Makes active what is locked, and notes where that is (claim-ledger.ts). */
 function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known): Statement {
   const { holding } = tables
   const own = topicOf(tables, topic)

@@ -1,5 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Claim, ClaimRequest, Dialect } from '../../core/dialect.ts'
+import type { Claims, Plans } from '../../core/dialect.ts'
+import type { Claim, ClaimRequest } from '../../core/requests.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
@@ -47,12 +48,12 @@ const manyHistories = 5
  * lies below the persisted floor. Each sequence is drawn when its task is pushed, unless sessions draw them in advance: then nothing is taken. To
  * look for that once in each history is enough: what alters a sequence gives it another storage.
  */
-export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'extent' | 'learnExtent'>): Dialect['claimPlain'] {
+export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['plain'] {
   const floors = new Map<string, TopicFloor>()
   /** Topics that had listed rows when they were last polled. */
   const relisting = new Set<string>()
   const brief = new BriefClaims(tables)
-  const statementOf = claimStatements(tables, scale.extent)
+  const statementOf = claimStatements(tables, plans.tableBytes)
   return claim
 
   function* claim(request: ClaimRequest): Verb<Claim> {
@@ -83,7 +84,7 @@ export function postgresClaim(tables: PostgresTables, scale: Pick<Dialect, 'exte
     const report = toReport(String(status['status']))
     const { relisted, clean } = report
     if (report.bound < lastDrawn(known)) floors.delete(request.topic)
-    scale.learnExtent(report.extent)
+    plans.learn(report.extent)
     if (report.history !== known.history) {
       if (histories >= manyHistories) throw unsteady()
       yield* checkSequence(tables)

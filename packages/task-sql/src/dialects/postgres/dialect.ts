@@ -1,5 +1,7 @@
 import { checkNames, optionNames } from '@taskstream/task-api'
-import type { Dialect, HeldRequest, RowColumn, Selection } from '../../core/dialect.ts'
+import { defineDialect } from '../../core/define-dialect.ts'
+import type { Dialect } from '../../core/dialect.ts'
+import type { HeldRequest, RowColumn, Selection } from '../../core/requests.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { postgresMigrations } from './schema.ts'
 import { quote, tablesOf } from './tables.ts'
@@ -10,7 +12,7 @@ import type { Verb } from '../../core/verb.ts'
 import { classifyPostgresError } from './errors.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
-import { limitedLocks } from '../shared/row-locks.ts'
+import { limit, limitedLocks } from '../shared/row-locks.ts'
 import { openTopic, postgresLanes } from './lock-stripes.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
@@ -52,99 +54,112 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const schema = options.schema ?? 'taskstream'
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
-  const scale = postgresScale(tables)
-  const beginPush = (topic: string, wake: boolean): ReturnType<Dialect['beginPush']> => ({
-    // The transaction has its id before its sequences: the floor of a poll relies on it (postgres-claim.ts). Materialised, as a column that
+  const plans = postgresScale(tables)
+  const begin = (topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement } => ({
+    // The transaction has its id before its sequences: the floor of a poll relies on it (claim.ts). Materialised, as a column that
     // nobody reads is left out of any other subquery, and the id is such a one.
     with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
-  const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
-  return {
+  const { writes, locks, paths } = returningWrites({ tables, among, byKey, lock, begin, held, affected })
+  return defineDialect({
     name: 'postgres',
     tables,
-    migrations: postgresMigrations(tables),
-    beginMigration: [
-      // What another role has put in the way of a name of PostgreSQL's own is not called by whoever may make everything.
-      raw('set local search_path = pg_catalog, pg_temp'),
-      sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
-      // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
-      // takes the schema to be missing that was committed meanwhile. It is there then.
-      // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
-      raw(`do $$ begin
-             if pg_catalog.to_regnamespace('${quote(schema)}') is null then
-               create schema if not exists ${quote(schema)};
-             end if;
-           exception when unique_violation then null;
-           end $$`),
-      migrationTable(tables.migration),
-    ],
-    script: transactionScript,
-    findTables: function* () {
-      const there =
-        yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
-      return there.length > 0
+    schema: {
+      migrations: postgresMigrations(tables),
+      begin: [
+        // What another role has put in the way of a name of PostgreSQL's own is not called by whoever may make everything.
+        raw('set local search_path = pg_catalog, pg_temp'),
+        sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
+        // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
+        // takes the schema to be missing that was committed meanwhile. It is there then.
+        // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
+        raw(`do $$ begin
+               if pg_catalog.to_regnamespace('${quote(schema)}') is null then
+                 create schema if not exists ${quote(schema)};
+               end if;
+             exception when unique_violation then null;
+             end $$`),
+        migrationTable(tables.migration),
+      ],
+      script: transactionScript,
+      find: function* () {
+        const there =
+          yield sql`select 1 as there from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'task_migration'`
+        return there.length > 0
+      },
     },
-    // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
-    now: (clock) =>
-      clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
-    instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
-    plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
-    epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
-    json: (text) => sql`${text}::json`,
-    text: (value) => sql`cast(${value} as text)`,
-    condition: 'condition',
-    jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
-    true: raw('true'),
-    false: raw('false'),
-    rows: unnest,
-    at,
-    beginPush,
-    ...writes,
-    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
-    identified: (topic, identifiers) =>
-      sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
-    lockIdentified: function* (topic, identifiers, which, locked) {
-      // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
-      const rows = yield sql`
-        select t.sequence
-          from pg_catalog.unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
-               lateral (select t.sequence
-                          from ${tables.task} t
-                         where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
-                        offset 0
-                           for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
-      return sequencesOf(rows)
+    expr: {
+      // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
+      now: (clock) =>
+        clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
+      instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
+      plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
+      epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
+      json: (text) => sql`${text}::json`,
+      text: (value) => sql`cast(${value} as text)`,
+      jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
+      true: raw('true'),
+      false: raw('false'),
+      rows: unnest,
+      limit,
     },
-    inserted: (insertion, _topic, count) => inserted(insertion, count),
-    // Somebody has set the sequence back: polls read what is fresh from the floor on.
-    mustList: raw('started.drawn < p.floor'),
-    ready,
-    inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
-    taskInOrder: sql`${tables.task} t`,
-    taskListed: () => sql`${tables.task} t`,
-    taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
-    orderBy: orderByTopic,
-    among,
-    ...scale,
-    claimPlain: postgresClaim(tables, scale),
-    ...postgresLanes(tables),
-    ...postgresOverview(tables),
-    openTopic: (topic, keyed) => openTopic(tables, topic, keyed),
-    closeTopic: (topic) => [
-      sql`delete from ${tables.holding} where topic = ${topic}`,
-      sql`delete from ${tables.lane} where topic = ${topic}`,
-    ],
-    tellChange: (name) =>
-      options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
-    ...postgresRights(tables),
-    limitStatements: (timeoutMs) => [
-      sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
-    ],
-    ...postgresHoldings(tables),
-    ...postgresRepair(tables),
+    paths: {
+      byKey,
+      ...paths,
+      byIdentifiers: (topic, identifiers) =>
+        sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
+      inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
+      orderBy: orderByTopic,
+      ready,
+      inOrder: sql`${tables.task} t`,
+      inReadyList: () => sql`${tables.task} t`,
+      identified: (name) => sql`${tables.task} ${raw(name)}`,
+      among,
+    },
+    writes: {
+      ...writes,
+      inserted: (insertion, _topic, count) => inserted(insertion, count),
+      // Somebody has set the sequence back: polls read what is fresh from the floor on.
+      mustList: raw('started.drawn < p.floor'),
+    },
+    locks: {
+      ...locks,
+      ...limitedLocks({ tables, ...paths, lock }),
+      identified: function* (topic, identifiers, which, locked) {
+        // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
+        const rows = yield sql`
+          select t.sequence
+            from pg_catalog.unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
+                 lateral (select t.sequence
+                            from ${tables.task} t
+                           where t.topic = ${topic} and t.identifier = r.identifier and t.stage is not null and ${which}
+                          offset 0
+                             for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
+        return sequencesOf(rows)
+      },
+      ...postgresLanes(tables),
+    },
+    claims: { plain: postgresClaim(tables, plans), ...postgresOverview(tables), ...postgresHoldings(tables) },
+    repair: postgresRepair(tables),
+    topics: {
+      open: (topic, keyed) => openTopic(tables, topic, keyed),
+      close: (topic) => [
+        sql`delete from ${tables.holding} where topic = ${topic}`,
+        sql`delete from ${tables.lane} where topic = ${topic}`,
+      ],
+      notify: (name) =>
+        options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
+    },
+    plans,
+    session: {
+      ...postgresRights(tables),
+      limitStatements: (timeoutMs) => [
+        sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
+      ],
+    },
     classify: (error) => classifyPostgresError(error, schema),
-  }
+  })
 }
 
 /** The channel on which a schema's pushes notify. */
@@ -157,7 +172,7 @@ export function activationChannel(channel: string): string {
   return `${channel}.activation`
 }
 
-function at(topic: Statement, sequence: Statement): Statement {
+function byKey(topic: Statement, sequence: Statement): Statement {
   return sql`t.topic = ${topic} and t.sequence = ${sequence}`
 }
 

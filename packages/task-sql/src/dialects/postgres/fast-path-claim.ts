@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../core/dialect.ts'
+import type { ClaimRequest } from '../../core/requests.ts'
 import { heldNames } from '../../core/task-row.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'

@@ -1,5 +1,5 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Dialect } from '../../core/dialect.ts'
+import type { Locks } from '../../core/dialect.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
@@ -8,9 +8,9 @@ import type { PostgresTables } from './tables.ts'
 const laneCount = 1024
 
 /** Lanes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
-export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'lockLanes' | 'meet'> {
+export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Locks, 'lanes' | 'junction'> {
   return {
-    lockLanes: function* (topic, candidates, limit) {
+    lanes: function* (topic, candidates, limit) {
       // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
       const rows = yield sql`
         select wanted.lane, wanted.place, pg_catalog.current_setting('transaction_isolation') as isolation
@@ -34,7 +34,7 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Dialect, 'l
       }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
-    meet: function* (topic, identifiers) {
+    junction: function* (topic, identifiers) {
       const rows = yield sql`
         select l.lane, pg_catalog.current_setting('transaction_isolation') as isolation
           from ${lanes} l

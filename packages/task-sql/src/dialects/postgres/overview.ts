@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Claims } from '../../core/dialect.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
@@ -10,7 +10,7 @@ import { chunkBits } from './claim-ledger.ts'
  * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
  * start, so that the other branches are never run.
  */
-export function postgresOverview(tables: PostgresTables): Pick<Dialect, 'countOpen' | 'oldestReady'> {
+export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpen' | 'oldestReady'> {
   const { task, holding } = tables
   const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
   const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from 1`

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Plans } from '../../core/dialect.ts'
 import { sql } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
@@ -9,17 +9,17 @@ const knownFor = 100
  * How large the task table is, as polls see it. A plan that was made for an empty table reads all of it, and PostgreSQL keeps such a plan
  * until the table is analysed, which may be a million tasks later.
  */
-export function postgresScale(tables: PostgresTables): Pick<Dialect, 'extent' | 'learnExtent' | 'scale'> {
+export function postgresScale(tables: PostgresTables): Plans {
   let scale = ''
   let left = 0
   return {
-    extent: sql`pg_catalog.pg_relation_size(${tables.taskClass})`,
-    learnExtent: (bytes) => {
+    tableBytes: sql`pg_catalog.pg_relation_size(${tables.taskClass})`,
+    learn: (bytes) => {
       scale = `scale ${stepOf(bytes)}`
       left = knownFor
     },
     // Without its topic a plan reads, and locks, every topic's partition.
-    scale: () => (tables.partitioned || left-- <= 0 ? undefined : scale),
+    sizeClass: () => (tables.partitioned || left-- <= 0 ? undefined : scale),
   }
 }
 

@@ -1,6 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Repair } from '@taskstream/task-api'
-import type { Dialect } from '../../core/dialect.ts'
+import type { Repairs } from '../../core/dialect.ts'
 import { toNumber } from '../../core/task-row.ts'
 import type { PostgresTables } from './tables.ts'
 import { raw, sql } from '../../core/statement.ts'
@@ -15,7 +15,7 @@ import { inTopic } from './topic.ts'
  */
 const leap = 2 ** 17
 
-export function postgresRepair(tables: PostgresTables): Pick<Dialect, 'advanceSequence' | 'passed' | 'renewTopic'> {
+export function postgresRepair(tables: PostgresTables): Repairs {
   const { task, topic: topics, holding } = tables
   return {
     // The row is locked from here on: whoever would persist a floor passes it over.

@@ -1,6 +1,6 @@
 /** What a user may do with our tables on PostgreSQL, and how it is told what it may not. */
 import { TaskError } from '@taskstream/task-api'
-import type { Dialect } from '../../core/dialect.ts'
+import type { SessionStatements } from '../../core/dialect.ts'
 import type { PostgresTables } from './tables.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -89,7 +89,7 @@ function hidden(tables: readonly string[], because: ErrorOptions = {}): TaskErro
  * A policy that shows and takes every row hides nothing. Of a user who may not write it is enough that it shows them. What a narrower one
  * would show this user does not help: polls that pass over rows let others pass over them too.
  */
-export function postgresRights(tables: PostgresTables): Pick<Dialect, 'checkSeen' | 'analyze'> {
+export function postgresRights(tables: PostgresTables): Pick<SessionStatements, 'checkSeen' | 'analyze'> {
   const { schema, taskName } = tables
   const name = schema.replaceAll('"', '')
   const applies = raw(

@@ -2,7 +2,8 @@
  * Lanes as rows of a table. Whoever has locked a lane counts it: where a transaction's plain reads may be older than its locks, the count tells
  * that others have been there since.
  */
-import type { Dialect, Selection } from '../../core/dialect.ts'
+import type { Locks } from '../../core/dialect.ts'
+import type { Selection } from '../../core/requests.ts'
 import { toNumber } from '../../core/task-row.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -23,9 +24,9 @@ interface Parts {
   lock(topic: string, lanes: readonly number[], locked: Selection['locked'], limit?: number): Verb<readonly number[]>
 }
 
-export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Dialect, 'lockLanes' | 'meet'> {
+export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Locks, 'lanes' | 'junction'> {
   return {
-    lockLanes: function* (topic, candidates, limit) {
+    lanes: function* (topic, candidates, limit) {
       const wanted = yield sql`
         select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as nearest
           from (${candidates}) c
@@ -44,7 +45,7 @@ export function countedLanes({ laneOf, textsOf, lock }: Parts): Pick<Dialect, 'l
       }
     },
     // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
-    meet: function* (topic, identifiers) {
+    junction: function* (topic, identifiers) {
       const hashes = yield sql`select distinct ${laneOf(raw('w.wanted'))} as lane from ${textsOf(identifiers)}`
       const lanes = hashes.map((row) => laneCount + toLane(row)).toSorted((left, right) => left - right)
       yield* lock(topic, lanes, 'wait')

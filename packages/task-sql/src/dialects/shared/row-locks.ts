@@ -1,20 +1,22 @@
 /** Locking where a select may be limited and locks what it returns, as that is then: one statement does. */
-import type { Dialect, Selection } from '../../core/dialect.ts'
+import type { AccessPaths, Dialect, Locks } from '../../core/dialect.ts'
+import type { Selection } from '../../core/requests.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
-interface Parts extends Pick<Dialect, 'tables' | 'tasksAt'> {
+interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'byKeys'> {
   /** Ends a select whose rows are to be locked until the transaction ends. */
   lock(table: string, mode: Selection['locked']): Statement
 }
 
-export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'limit' | 'lockPeriodic' | 'lockTasks'> {
-  const limit = (count: Statement): Statement => sql`limit ${count}`
+/** Ends a select of which so many rows are wanted. */
+export const limit = (count: Statement): Statement => sql`limit ${count}`
+
+export function limitedLocks({ tables, byKeys, lock }: Parts): Pick<Locks, 'periodic' | 'tasks'> {
   return {
-    limit,
-    lockTasks: function* ({ topic, sequences, read, which, first, locked }, columns) {
+    tasks: function* ({ topic, sequences, read, which, first, locked }, columns) {
       const rows = sequences
-        ? tasksAt(topic, sequences)
+        ? byKeys(topic, sequences)
         : sql`${read?.from ?? sql`${tables.task} t`} where ${read?.topic ?? sql`t.topic = ${topic}`}`
       return yield sql`
         select ${columns}
@@ -23,7 +25,7 @@ export function limitedLocks({ tables, tasksAt, lock }: Parts): Pick<Dialect, 'l
          ${first ? limit(sql`${first.limit}`) : nothing}
          ${lock('t', locked)}`
     },
-    lockPeriodic: function* (which, locked, columns) {
+    periodic: function* (which, locked, columns) {
       return yield sql`
         select ${columns}
           from ${tables.periodic} t

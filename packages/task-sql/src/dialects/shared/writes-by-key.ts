@@ -1,10 +1,11 @@
 /** Writing where statements tell only how many rows they have touched: rows are locked first, and then changed by their keys. */
-import type { Dialect, Selection } from '../../core/dialect.ts'
+import type { Expressions, Writes } from '../../core/dialect.ts'
+import type { Selection } from '../../core/requests.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 
-interface Parts extends Pick<Dialect, 'latest'> {
+interface Parts extends Pick<Expressions, 'latest'> {
   /** Rows `t` of a table, the task table if none is named, looked up one by one: what stands between `from` and the rest of a condition. */
   at(topic: string, keys: readonly number[], table?: Statement, key?: string): Statement
   /** Locks the rows that are to be changed, and looks at them as they are then. @returns their sequences */
@@ -13,11 +14,8 @@ interface Parts extends Pick<Dialect, 'latest'> {
   remove(topic: string, keys: readonly number[], table: Statement, key: string): Statement
 }
 
-type Writes = Pick<Dialect, 'change' | 'remove' | 'tasksAt' | 'touched'>
-
-export function keyedWrites({ at, lockRows, update, remove, latest }: Parts): Writes {
+export function keyedWrites({ at, lockRows, update, remove, latest }: Parts): Pick<Writes, 'change' | 'remove' | 'touched'> {
   return {
-    tasksAt: (topic, sequences) => at(topic, sequences),
     change: function* ({ set, returning: told, ...selection }) {
       const { topic } = selection
       const found = yield* lockRows(selection)

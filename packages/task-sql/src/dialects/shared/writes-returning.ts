@@ -1,6 +1,7 @@
 /** Writing where statements return the rows that they have touched: one statement does, whatever it is to tell. */
 import type { PollOrder } from '@taskstream/task-api'
-import type { Dialect, HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/dialect.ts'
+import type { AccessPaths, Dialect, Locks, Writes } from '../../core/dialect.ts'
+import type { HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/requests.ts'
 import { join, nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -15,7 +16,9 @@ export interface HeldRows extends HeldValues {
   readonly where: Statement
 }
 
-interface Parts extends Pick<Dialect, 'tables' | 'among' | 'at' | 'beginPush'> {
+interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'byKey'> {
+  /** Begins a statement that inserts rows, and wakes whoever waits for the topic where it is told to; nothing by default. */
+  begin?(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Ends a select whose rows are to be locked until the transaction ends. */
   lock(table: string, mode: Selection['locked']): Statement
   /** Found one by one by their keys, whatever the statistics say. */
@@ -24,44 +27,36 @@ interface Parts extends Pick<Dialect, 'tables' | 'among' | 'at' | 'beginPush'> {
   affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
 }
 
-type Writes = Pick<
-  Dialect,
-  | 'tasksAt'
-  | 'insertion'
-  | 'insertNew'
-  | 'change'
-  | 'changeHeld'
-  | 'lockHeld'
-  | 'remove'
-  | 'insertUnlessThere'
-  | 'touched'
-  | 'latest'
->
+interface Returning {
+  readonly writes: Omit<Writes, 'inserted'>
+  readonly locks: Pick<Locks, 'held'>
+  readonly paths: Pick<AccessPaths, 'byKeys'>
+}
 
-export function returningWrites({ tables, among, at, lock, beginPush, held, affected }: Parts): Writes {
+export function returningWrites({ tables, among, byKey, lock, begin = plain, held, affected }: Parts): Returning {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
     sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
-  const insert = ({ topic, wake, columns, values, from, where, orderBy }: TaskInsertion): Statement => {
-    const start = beginPush(topic, wake)
+  const insert = (table: Statement, { topic, wake, columns, values, from, where, orderBy }: Insertion): Statement => {
+    const start = begin(topic, wake)
     return sql`
       ${start.with}
-      insert into ${tables.task} (${columns})
+      insert into ${table} (${columns})
       select ${values}
         from ${start.from} ${tables.topic} p, ${from}
        where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
   }
-  return {
-    tasksAt: (topic, sequences) => sql`${tables.task} t where ${keyed(topic, sequences)}`,
-    insertion: (insertion) => ({ ...sql`${insert(insertion)} returning sequence`, anyScale: true }),
+  const writes: Returning['writes'] = {
+    insertion: (insertion) => ({ ...sql`${insert(tables.task, insertion)} returning sequence`, anyScale: true }),
     insertNew: function* (insertion) {
       return yield {
         ...sql`
-          ${insert(insertion)}
+          ${insert(tables.task, insertion)}
               on conflict (topic, external_id) where external_id is not null do nothing
           returning sequence, external_id`,
         anyScale: true,
       }
     },
+    insertAndWake: ({ table, ...insertion }) => insert(table, { ...insertion, wake: true }),
     change: function* ({ topic, sequences, read, which, first, locked, set, returning = raw('sequence') }) {
       const asked = sql`${sequences ? keyed(topic, sequences) : (read?.topic ?? sql`t.topic = ${topic}`)}${which ? sql` and ${which}` : nothing}`
       if (locked === 'wait' && !first)
@@ -74,7 +69,7 @@ export function returningWrites({ tables, among, at, lock, beginPush, held, affe
         update ${tables.task} as t
            set ${set}
           from free
-         where ${at(raw('free.free_topic'), raw('free.free_sequence'))}
+         where ${byKey(raw('free.free_topic'), raw('free.free_sequence'))}
         returning ${returning}`
     },
     changeHeld: (request, set) => {
@@ -85,32 +80,41 @@ export function returningWrites({ tables, among, at, lock, beginPush, held, affe
         request.tasks.map(({ sequence }) => sequence),
       )
     },
-    lockHeld: function* (request) {
-      const { selectFrom, where } = held(request)
-      const rows = yield sql`
-        select t.sequence
-          from ${tables.task} t ${selectFrom}
-         where ${where}
-         order by t.sequence
-         ${lock('t', 'wait')}`
-      return new Set(rows.map(({ sequence }) => Number(sequence)))
-    },
     remove: function* ({ table, key, topic, keys, returning = raw(key) }) {
       return yield sql`
         delete from ${table} as t
          where t.topic = ${topic} and ${among(raw(`t.${key}`), keys)}
         returning ${returning}`
     },
-    insertUnlessThere: (table, row, key) => sql`
+    insertIfAbsent: (table, row, key) => sql`
       insert into ${table} (${raw(Object.keys(row).join(', '))})
       values (${valuesOf(row)})
           on conflict (${raw(key)}) do nothing`,
     touched: function* (write) {
       return (yield sql`${write} returning 1 as touched`).length
     },
-    latest: nothing,
+  }
+  return {
+    writes,
+    paths: { byKeys: (topic, sequences) => sql`${tables.task} t where ${keyed(topic, sequences)}` },
+    locks: {
+      held: function* (request) {
+        const { selectFrom, where } = held(request)
+        const rows = yield sql`
+          select t.sequence
+            from ${tables.task} t ${selectFrom}
+           where ${where}
+           order by t.sequence
+           ${lock('t', 'wait')}`
+        return new Set(rows.map(({ sequence }) => Number(sequence)))
+      },
+    },
   }
 }
+
+type Insertion = Omit<TaskInsertion, 'count'>
+
+const plain = (): ReturnType<NonNullable<Parts['begin']>> => ({ with: nothing, from: nothing })
 
 /** With the topic, as the indexes have it: a topic is asked for by a range of rows. */
 export function orderByTopic(order: PollOrder): Statement {

@@ -1,12 +1,12 @@
-import type { Claim, ClaimRequest, Dialect, HeldRequest, RowColumn, Tables } from '../../core/dialect.ts'
-import { anyScale } from '../shared/stable-plan.ts'
+import type { Dialect, Tables } from '../../core/dialect.ts'
+import type { Claim, ClaimRequest, HeldRequest, RowColumn } from '../../core/requests.ts'
+import { anyPlan, defineDialect } from '../../core/define-dialect.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { claimStatus, mayClaim, plainPolling } from '../../core/topic-mode.ts'
 import { sequencesOf } from '../../core/task-row.ts'
 import { orderByTopic, returningWrites } from '../shared/writes-returning.ts'
 import type { HeldRows } from '../shared/writes-returning.ts'
-import { limitedLocks } from '../shared/row-locks.ts'
-import { nothingRemembered } from '../shared/defaults.ts'
+import { limit, limitedLocks } from '../shared/row-locks.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
 import { sqliteMigrations } from './schema.ts'
@@ -25,7 +25,7 @@ const tables: Tables = {
   periodic: raw('task_periodic'),
 }
 
-const writes = returningWrites({ tables, among, at, lock, beginPush, held, affected })
+const returning = returningWrites({ tables, among, byKey, lock, held, affected })
 
 /**
  * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
@@ -35,103 +35,98 @@ const writes = returningWrites({ tables, among, at, lock, beginPush, held, affec
  * const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
  */
 export function sqlite(): Dialect {
-  return {
+  const { writes, locks, paths } = returning
+  return defineDialect({
     name: 'sqlite',
     tables,
-    migrations: sqliteMigrations,
-    // The transaction is immediate: it has the only write lock already.
-    beginMigration: [migrationTable(tables.migration)],
-    script: transactionScript,
-    findTables: function* () {
-      return (yield raw(`select 1 as there from sqlite_master where name = 'task_migration'`)).length > 0
+    schema: {
+      migrations: sqliteMigrations,
+      // The transaction is immediate: it has the only write lock already.
+      begin: [migrationTable(tables.migration)],
+      script: transactionScript,
+      find: function* () {
+        return (yield raw(`select 1 as there from sqlite_master where name = 'task_migration'`)).length > 0
+      },
     },
-    now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
-    instant: (epochMs) => epochMs,
-    plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-    epochMs: (column) => column,
-    json: (text) => text,
-    text: (value) => sql`cast(${value} as text)`,
-    condition: 'condition',
-    jsonArray: (values) => sql`json_array(${values})`,
-    true: raw('1'),
-    false: raw('0'),
-    rows,
-    at,
-    beginPush,
-    ...writes,
-    ...limitedLocks({ tables, tasksAt: writes.tasksAt, lock }),
-    identified: (topic, identifiers) =>
-      sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
-    lockIdentified: function* (topic, identifiers, which) {
-      const rows = yield sql`
+    expr: {
+      now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
+      instant: (epochMs) => epochMs,
+      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+      epochMs: (column) => column,
+      json: (text) => text,
+      text: (value) => sql`cast(${value} as text)`,
+      jsonArray: (values) => sql`json_array(${values})`,
+      true: raw('1'),
+      false: raw('0'),
+      rows,
+      limit,
+    },
+    paths: {
+      byKey,
+      ...paths,
+      byIdentifiers: (topic, identifiers) =>
+        sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
+      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+      orderBy: orderByTopic,
+      // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
+      ready: raw('t.state = 1'),
+      // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
+      inOrder: raw('task t indexed by task_topic_sequence'),
+      inReadyList: () => raw('task t'),
+      identified: (name) => raw(`task ${name}`),
+      among,
+    },
+    writes: {
+      ...writes,
+      inserted: function* (insert) {
+        return sequencesOf(yield insert)
+      },
+    },
+    locks: {
+      ...locks,
+      ...limitedLocks({ tables, ...paths, lock }),
+      identified: function* (topic, identifiers, which) {
+        const rows = yield sql`
         select t.sequence
           from ${tables.task} t indexed by task_identifier
          where t.topic = ${topic}
            and t.stage is not null
            and t.identifier in (select value from json_each(${JSON.stringify(identifiers)}))
            and ${which}`
-      return sequencesOf(rows)
+        return sequencesOf(rows)
+      },
+      // One transaction writes at a time: whoever polls has every lane.
+      // oxlint-disable-next-line require-yield -- there is nothing to ask the database
+      lanes: function* () {
+        return { holds: () => raw('true'), reaches: () => raw('true'), all: true }
+      },
+      junction: function* () {
+        // Nor can two transactions complete a group at the same time.
+      },
     },
-    inserted: function* (insert) {
-      return sequencesOf(yield insert)
-    },
-    // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
-    ready: raw('t.state = 1'),
-    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
-    // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
-    taskInOrder: raw('task t indexed by task_topic_sequence'),
-    taskListed: () => raw('task t'),
-    taskIdentified: (name) => raw(`task ${name}`),
-    orderBy: orderByTopic,
-    among,
-    claimPlain,
-    // One transaction writes at a time: whoever polls has every lane.
-    // oxlint-disable-next-line require-yield -- there is nothing to ask the database
-    lockLanes: function* () {
-      return { holds: () => raw('true'), reaches: () => raw('true'), all: true }
-    },
-    meet: function* () {
-      // Nor can two transactions complete a group at the same time.
-    },
-    openTopic: () => [],
-    closeTopic: () => [],
-    tellChange: () => [],
-    analyze: [raw('analyze')],
-    limitStatements: () => [],
-    countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
-    oldestReady: raw(
-      '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',
-    ),
-    heldBy: (condition, limit) => sql`
+    claims: {
+      plain: claimPlain,
+      countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
+      oldestReady: raw(
+        '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',
+      ),
+      heldBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
         join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = 0 and t.state <= 1
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
-    ...nothingRemembered,
-    // oxlint-disable-next-line require-yield -- nor is there anything else
-    renewTopic: function* () {
-      return 0
     },
-    // A rowid is larger than all that are there, whatever its sequence says.
-    // oxlint-disable-next-line require-yield -- there is nothing to ask the database
-    advanceSequence: function* () {
-      return 'ahead'
-    },
-    ...anyScale,
+    session: { analyze: [raw('analyze')] },
     classify: classifySqliteError,
-  }
+  })
 }
 
 const openRows = {
   ready: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1'),
   active: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 0 and t.state <= 1'),
   delayed: raw('select 1 from task t where t.topic = p.topic and t.due is not null and t.state = 4'),
-}
-
-function beginPush(): ReturnType<Dialect['beginPush']> {
-  return { with: nothing, from: nothing }
 }
 
 function lock(): Statement {
@@ -143,7 +138,7 @@ function among(column: Statement, values: readonly (string | number)[]): Stateme
 }
 
 /** The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence. */
-function at(topic: Statement, sequence: Statement): Statement {
+function byKey(topic: Statement, sequence: Statement): Statement {
   return sql`t.sequence = ${sequence} and +t.topic = ${topic}`
 }
 
@@ -164,7 +159,7 @@ function held({ topic, owner, tasks, columns }: HeldRequest): HeldRows {
   return {
     updateFrom: sql`from ${values}`,
     selectFrom: sql`, ${values}`,
-    where: sql`${at(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`,
+    where: sql`${byKey(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`,
     take: nothing,
     tries: raw('t.tries'),
     value: (column) => raw(`r.${column}`),
@@ -193,5 +188,5 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
             limit ${size})
     returning ${columns}`
   if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
-  return { rows: [], ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
+  return { rows: [], ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
 }
