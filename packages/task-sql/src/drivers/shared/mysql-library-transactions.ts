@@ -1,5 +1,6 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
+import { madeDefinitions } from '../../core/definitions.ts'
 import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
 
@@ -7,8 +8,6 @@ type Work<Transaction> = (transaction: Transaction) => Promise<void>
 
 /** ER_SP_DOES_NOT_EXIST. https://mariadb.com/kb/en/savepoint/ */
 const noSuchSavepoint = 1305
-
-const defined = new WeakSet<object>()
 
 /**
  * A library's transactions on MariaDB and MySQL. A deadlock ends one on the server, and its savepoints with it: where `work` has caught the error and
@@ -36,7 +35,7 @@ export function mysqlLibraryTransactions<Transaction extends object>(
         })
       } catch (error) {
         if (!done || !isGone(error)) throw error
-        if (!defined.has(done)) throw closed(error)
+        if (!madeDefinitions(done)) throw closed(error)
       }
     },
     named,
@@ -59,11 +58,6 @@ export async function inSavepoint<Transaction>(
   await run('savepoint taskstream')
   await work(transaction)
   await run('release savepoint taskstream')
-}
-
-/** Notes that definitions are made in a transaction, which each commit it on MariaDB and MySQL: it need not be whole. */
-export function noteDefinitions(transaction: object): void {
-  defined.add(transaction)
 }
 
 /** A library may have wrapped the driver's error. */
