@@ -11,8 +11,8 @@ import { addRedrive } from './commands/redrive.ts'
 import { addRepair } from './commands/repair.ts'
 import { addTimer } from './commands/timer.ts'
 import { addTopics } from './commands/topics.ts'
-import { explain } from './explain.ts'
-import { withoutSecrets } from './secrets.ts'
+import { explain } from './core/explain.ts'
+import { withoutSecrets } from './core/secrets.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 

@@ -1,8 +1,8 @@
 import { checkInteger, checkOptions, taskLimits } from '@taskstream/task-api'
-import { formatDuration, parseDuration } from './duration.ts'
-import { checkAfter, checkElapse, lastElapse } from './instant.ts'
-import { Misreading, unreadable } from './timer-error.ts'
-import type { Timer } from './timer.ts'
+import { formatDuration, parseDuration } from './core/duration.ts'
+import { checkAfter, checkElapse, lastElapse } from './core/instant.ts'
+import { Misreading, unreadable } from './core/timer-error.ts'
+import type { Timer } from './core/timer.ts'
 
 export const everyPrefix = 'every:'
 

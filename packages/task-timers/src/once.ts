@@ -1,6 +1,6 @@
 import { calendar } from './calendar-event/calendar-event.ts'
 import type { CalendarEvent } from './calendar-event/calendar-event.ts'
-import { checkElapse } from './instant.ts'
+import { checkElapse } from './core/instant.ts'
 
 /**
  * Elapses at an instant, and never again: the calendar event of that date and time in UTC.

@@ -1,8 +1,8 @@
 import { invalid } from '@taskstream/task-api'
 import { calendar } from './calendar-event/calendar-event.ts'
-import { cronPrefix, readCron } from './cron.ts'
+import { cronPrefix, readCron } from './cron/cron.ts'
 import { everyPrefix, readEvery } from './every.ts'
-import type { Timer } from './timer.ts'
+import type { Timer } from './core/timer.ts'
 
 /**
  * Reads a timer from the text it is kept as: `cron:…`, `every:…`, and a calendar event without a prefix.

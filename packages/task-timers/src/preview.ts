@@ -1,5 +1,5 @@
 import { checkInteger, checkOptions } from '@taskstream/task-api'
-import type { Timer } from './timer.ts'
+import type { Timer } from './core/timer.ts'
 import { abbreviationAt } from './zones/abbreviation.ts'
 import { checkZone, zoneOf } from './zones/zone.ts'
 import type { Transition, Zone } from './zones/zone.ts'

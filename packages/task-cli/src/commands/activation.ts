@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { printJson } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printJson } from '../core/output.ts'
 
 /** What an operator says, and what it is in the repository. */
 const commands = [

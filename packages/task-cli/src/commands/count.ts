@@ -1,9 +1,9 @@
 import type { FilterState, TaskCount } from '@taskstream/task-api'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { toFilter, withCommon, withFilter } from '../options.ts'
-import type { CommonOptions, FilterOptions } from '../options.ts'
-import { printJson, printTable } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { toFilter, withCommon, withFilter } from '../core/options.ts'
+import type { CommonOptions, FilterOptions } from '../core/options.ts'
+import { printJson, printTable } from '../core/output.ts'
 
 interface CountOptions extends CommonOptions, FilterOptions {
   readonly recent?: boolean

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { connect } from '../database.ts'
-import { withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { printJson } from '../output.ts'
+import { connect } from '../core/database.ts'
+import { withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printJson } from '../core/output.ts'
 
 export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description('the tables of taskstream in a database')

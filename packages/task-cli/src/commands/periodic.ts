@@ -3,11 +3,11 @@ import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
 import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import type { Database } from '../database.ts'
-import { integer, withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { printJson, printLine, printTable } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import type { Database } from '../core/database.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printJson, printLine, printTable } from '../core/output.ts'
 
 interface ScopeOptions extends CommonOptions {
   readonly scope?: string

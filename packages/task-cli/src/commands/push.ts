@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline'
 import { invalid } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { integer, withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { printLine } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printLine } from '../core/output.ts'
 
 interface PushOptions extends CommonOptions {
   readonly input?: string

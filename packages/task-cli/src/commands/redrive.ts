@@ -1,9 +1,9 @@
 import type { Redrive, RevivableState } from '@taskstream/task-api'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { integer, toFilter, withCommon, withFilter } from '../options.ts'
-import type { CommonOptions, FilterOptions } from '../options.ts'
-import { printJson } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { integer, toFilter, withCommon, withFilter } from '../core/options.ts'
+import type { CommonOptions, FilterOptions } from '../core/options.ts'
+import { printJson } from '../core/output.ts'
 
 interface RedriveOptions extends CommonOptions, FilterOptions {
   readonly dryRun?: boolean

@@ -1,9 +1,9 @@
 import type { Repair } from '@taskstream/task-api'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { printJson, printTable } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printJson, printTable } from '../core/output.ts'
 
 const sequences = {
   ahead: 'new tasks are numbered after those that are there',

@@ -1,9 +1,9 @@
 import type { CalendarEvent, Timer } from '@taskstream/task-timers'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { formatInstant, parseInstant } from '../instant.ts'
-import { integer } from '../options.ts'
-import { duration, printJson, printLine, printTable } from '../output.ts'
+import { formatInstant, parseInstant } from '../core/instant.ts'
+import { integer } from '../core/options.ts'
+import { duration, printJson, printLine, printTable } from '../core/output.ts'
 
 interface NextOptions {
   readonly base?: number

@@ -2,10 +2,10 @@ import { pollConditions, pollOrders } from '@taskstream/task-api'
 import type { Activation, TopicOptions, TopicOverview } from '@taskstream/task-api'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { openDatabase } from '../database.ts'
-import { integer, withCommon } from '../options.ts'
-import type { CommonOptions } from '../options.ts'
-import { duration, printJson, printTable } from '../output.ts'
+import { openDatabase } from '../core/database.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { duration, printJson, printTable } from '../core/output.ts'
 
 interface AddOptions extends CommonOptions, TopicOptions {}
 

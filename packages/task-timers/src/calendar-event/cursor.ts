@@ -1,4 +1,4 @@
-import { Misreading } from '../timer-error.ts'
+import { Misreading } from '../core/timer-error.ts'
 
 /** A place in a text, and the text from there on. */
 export class Cursor {

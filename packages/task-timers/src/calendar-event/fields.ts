@@ -1,4 +1,4 @@
-import { timerLimits } from '../timer.ts'
+import { timerLimits } from '../core/timer.ts'
 
 /** `start`, or from `start` to `stop`, each `step` apart; without a stop up to the field's end. A step of 0: a single value. */
 export interface Component {

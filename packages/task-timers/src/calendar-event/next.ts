@@ -1,4 +1,4 @@
-import { timerLimits } from '../timer.ts'
+import { timerLimits } from '../core/timer.ts'
 import type { Zone } from '../zones/zone.ts'
 import { second } from './fields.ts'
 import type { CalendarFields, Component, Components } from './fields.ts'

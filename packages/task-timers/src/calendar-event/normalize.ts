@@ -1,4 +1,4 @@
-import { Misreading } from '../timer-error.ts'
+import { Misreading } from '../core/timer-error.ts'
 import { fieldNames, fields, second } from './fields.ts'
 import type { CalendarFields, Component, Components, FieldName } from './fields.ts'
 import { formatWeekdays } from './weekdays.ts'

@@ -1,4 +1,4 @@
-import { timerLimits } from '../timer.ts'
+import { timerLimits } from '../core/timer.ts'
 import type { Cursor } from './cursor.ts'
 import { greatest, second } from './fields.ts'
 import type { Component, Components } from './fields.ts'

@@ -1,5 +1,5 @@
-import { Misreading } from '../timer-error.ts'
-import { timerLimits } from '../timer.ts'
+import { Misreading } from '../core/timer-error.ts'
+import { timerLimits } from '../core/timer.ts'
 import { zoneName } from '../zones/zone-name.ts'
 import { Cursor } from './cursor.ts'
 import { second } from './fields.ts'

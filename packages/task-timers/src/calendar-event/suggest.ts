@@ -1,6 +1,6 @@
 import { nearest } from '@taskstream/task-api'
-import { cronPrefix, readCron } from '../cron.ts'
-import { timerLimits } from '../timer.ts'
+import { cronPrefix, readCron } from '../cron/cron.ts'
+import { timerLimits } from '../core/timer.ts'
 import { zoneName } from '../zones/zone-name.ts'
 import { normalize } from './normalize.ts'
 import { parse, shorthands } from './parse.ts'

@@ -1,11 +1,11 @@
 import { checkOptions } from '@taskstream/task-api'
 import { Cron } from 'croner'
-import { checkAfter, lastElapse } from './instant.ts'
-import { Misreading, unreadable } from './timer-error.ts'
-import { timerLimits } from './timer.ts'
-import type { Timer } from './timer.ts'
-import { zoneName } from './zones/zone-name.ts'
-import { checkZone } from './zones/zone.ts'
+import { checkAfter, lastElapse } from '../core/instant.ts'
+import { Misreading, unreadable } from '../core/timer-error.ts'
+import { timerLimits } from '../core/timer.ts'
+import type { Timer } from '../core/timer.ts'
+import { zoneName } from '../zones/zone-name.ts'
+import { checkZone } from '../zones/zone.ts'
 
 export const cronPrefix = 'cron:'
 
