@@ -17,7 +17,7 @@ import type { Layout } from './layout.ts'
 const options = { schema: 'public', notify: false }
 
 function contextOf(dialect: Dialect, owner: string): Context {
-  return { dialect, owner, ownerName: owner, now: () => null, pollings: new Map(), single: new Templates() }
+  return { dialect, owner, ownerName: owner, now: () => null, modes: new Map(), single: new Templates() }
 }
 
 async function drive<Result>(client: ClientBase, verb: Verb<Result>): Promise<Result> {

@@ -1,5 +1,5 @@
 export type { Dialect, MigrationStep, Tables } from './core/dialect.ts'
-export type { Claim, ClaimRequest, Lanes, RowColumn } from './core/requests.ts'
+export type { Claim, ClaimRequest, LockStripes as Lanes, RowColumn } from './core/requests.ts'
 export { sqlTaskRepository } from './repository.ts'
 export type { SqlTaskRepository, SqlTaskRepositoryOptions, VerbContext } from './repository.ts'
 export { checkSchema } from './verbs/migrate.ts'

@@ -12,7 +12,7 @@ import type {
 } from '@taskstream/task-api'
 import { Templates } from './core/template.ts'
 import type { Dialect } from './core/dialect.ts'
-import { run } from './core/run-verb.ts'
+import { runVerb } from './core/run-verb.ts'
 import type { Running } from './core/run-verb.ts'
 import { migrate, plan, schemaStatus } from './verbs/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
@@ -35,7 +35,7 @@ import { push } from './verbs/push.ts'
 import { reassign, reassignAll } from './verbs/reassign.ts'
 import { reclaim } from './verbs/reclaim.ts'
 import { recreate, redrive } from './verbs/recreate.ts'
-import { release } from './verbs/promote-due.ts'
+import { promoteDue } from './verbs/promote-due.ts'
 import { repair } from './verbs/repair.ts'
 import { resolve, results } from './verbs/results.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './verbs/topics.ts'
@@ -130,7 +130,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     // The incarnation: a process that starts again under its old name must not be taken for its former self.
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
-    pollings: new Map(),
+    modes: new Map(),
     single: new Templates(),
   }
   // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
@@ -138,13 +138,13 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   const rare: Running = { classify: dialect.classify, planOf: () => undefined }
   const frequent: Running = {
     classify: dialect.classify,
-    planOf: (statement) => (statement.anyScale ? 'any scale' : dialect.plans.sizeClass()),
+    planOf: (statement) => (statement.stablePlan ? 'any scale' : dialect.plans.sizeClass()),
   }
   const bindTo =
     (running: Running) =>
     <Arguments extends readonly unknown[], Result>(verb: (context: Context, ...args: Arguments) => Verb<Result>) =>
     (transaction: Transaction, ...args: Arguments): Outcome<E, Result> =>
-      run(adapter, transaction, verb(context, ...args), running)
+      runVerb(adapter, transaction, verb(context, ...args), running)
   const often = bindTo(frequent)
   const bind = bindTo(rare)
   const verbContext: VerbContext = {
@@ -161,7 +161,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     complete: often(complete),
     handBack: often(handBack),
     reclaim: bind(reclaim),
-    release: often(release),
+    release: often(promoteDue),
     recreate: bind(recreate),
     redrive: bind(redrive),
     reassign: bind(reassign),
@@ -193,15 +193,17 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => {
         noteDefinitions(transaction as object)
-        return await run(adapter, transaction, migrate(dialect), rare)
+        return await runVerb(adapter, transaction, migrate(dialect), rare)
       }),
     plan: (transactions) =>
-      transactions(async (transaction): Promise<MigrationPlan> => await run(adapter, transaction, plan(dialect), rare)),
+      transactions(async (transaction): Promise<MigrationPlan> => await runVerb(adapter, transaction, plan(dialect), rare)),
     schemaStatus: (transactions) =>
-      transactions(async (transaction): Promise<SchemaStatus> => await run(adapter, transaction, schemaStatus(dialect), rare)),
+      transactions(
+        async (transaction): Promise<SchemaStatus> => await runVerb(adapter, transaction, schemaStatus(dialect), rare),
+      ),
     verb:
       (verb) =>
       (transaction, ...args) =>
-        run(adapter, transaction, verb(verbContext, ...args), rare),
+        runVerb(adapter, transaction, verb(verbContext, ...args), rare),
   }
 }

@@ -5,7 +5,7 @@ import { nothing, raw, sql } from './statement.ts'
 export interface DialectParts extends Pick<Dialect, 'name' | 'tables' | 'schema' | 'paths' | 'locks' | 'classify'> {
   readonly expr: Optional<Expressions, 'latest' | 'conditionColumn'>
   readonly writes: Optional<Writes, 'insertAndWake'>
-  readonly claims: Optional<Claims, 'note' | 'tidy'>
+  readonly claims: Optional<Claims, 'record' | 'tidy'>
   readonly repair?: Partial<Repairs>
   readonly topics?: Partial<TopicStatements>
   readonly plans?: Plans
@@ -26,7 +26,7 @@ export function defineDialect({ expr, writes, claims, repair, topics, plans, ses
     ...parts,
     expr: { latest: nothing, conditionColumn: 'condition', ...expr },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
-    claims: { note: none, tidy: none, ...claims },
+    claims: { record: none, tidy: none, ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
     topics: { open: () => [], close: () => [], notify: () => [], ...topics },
     plans: plans ?? anyPlan,

@@ -5,7 +5,7 @@ import type {
   ClaimRequest,
   HeldRequest,
   HeldValues,
-  Lanes,
+  LockStripes,
   Removal,
   RowColumn,
   Selection,
@@ -169,10 +169,10 @@ export interface Locks {
   /** Locks those of the tasks that are held, waiting for whoever has locked them. @returns their sequences */
   held(request: HeldRequest): Verb<ReadonlySet<number>>
   /**
-   * Locks the lanes of the first candidates (`identifier`, and `place` to order them by), passing over those that others have locked: at
-   * most so many lanes. Returns nothing if there was none to lock.
+   * Locks the stripes of the first candidates (`identifier`, and `place` to order them by), passing over those that others have locked: at
+   * most so many stripes. Returns nothing if there was none to lock.
    */
-  lanes(topic: string, candidates: Statement, limit: number): Verb<Lanes | undefined>
+  stripes(topic: string, candidates: Statement, limit: number): Verb<LockStripes | undefined>
   /** Makes transactions that junction the same identifiers wait for each other, until they end. */
   junction(topic: string, identifiers: readonly string[]): Verb<void>
   /**
@@ -191,13 +191,13 @@ export interface Claims {
    */
   plain(request: ClaimRequest): Verb<Claim>
   /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. May lock them. */
-  heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
+  claimedBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** How many tasks of the topic `p` are ready, active or delayed, counted up to a limit and without reading history. */
   countOpen(state: 'ready' | 'active' | 'delayed', limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
   /** Notes which rows of a topic this owner has taken, where the claim itself does not, for `heldBy` to find. Default: nothing. */
-  note(topic: string, owner: string, sequences: readonly number[]): Verb<void>
+  record(topic: string, owner: string, sequences: readonly number[]): Verb<void>
   /** Tidies what claims left for `heldBy` to find. Runs after every expiry. Default: nothing. */
   tidy(): Verb<void>
 }

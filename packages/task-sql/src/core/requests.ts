@@ -1,7 +1,7 @@
 /** What verbs ask of a dialect, and what it answers. */
 import type { HeldTask } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
-import type { Polling } from './topic-mode.ts'
+import type { TopicMode } from './topic-mode.ts'
 import type { Row } from './verb.ts'
 
 /** One column of rows that travel as values: `select … from ${dialect.expr.rows(columns)}`. */
@@ -101,18 +101,18 @@ export interface ClaimRequest {
 export interface Claim {
   readonly rows: readonly Row[]
   /** How the topic is polled; none if it is unknown. Where that is not what was expected, nothing was taken. */
-  readonly polling?: Polling
+  readonly mode?: TopicMode
   readonly ownerKnown: boolean
   /** The rows are locked, and nothing is written yet. */
   readonly locked?: boolean
 }
 
-/** Lanes that a transaction has locked. */
-export interface Lanes {
+/** Stripes that a transaction has locked. */
+export interface LockStripes {
   /** True for an identifier in one of them. */
   holds(identifier: Statement): Statement
-  /** True for a place before which every lane was locked, by this transaction or by another. */
+  /** True for a place before which every stripe was locked, by this transaction or by another. */
   reaches(place: Statement): Statement
-  /** Whether every candidate's lane was locked, by this transaction or by another. */
+  /** Whether every candidate's stripe was locked, by this transaction or by another. */
   readonly all: boolean
 }

@@ -10,7 +10,7 @@ export interface Running extends Pick<Dialect, 'classify'> {
 }
 
 /** Drives a verb's statements through a transaction: at once on a synchronous adapter, awaiting each on an asynchronous one. */
-export function run<Transaction, E extends Execution, Result>(
+export function runVerb<Transaction, E extends Execution, Result>(
   adapter: SqlAdapter<Transaction, E>,
   transaction: Transaction,
   verb: Verb<Result>,

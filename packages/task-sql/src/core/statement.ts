@@ -7,7 +7,7 @@ export interface Statement {
   readonly texts: readonly string[]
   readonly values: readonly SqlValue[]
   /** Its plan is good whatever the tables hold. */
-  readonly anyScale?: boolean
+  readonly stablePlan?: boolean
   /** Its texts are the same array every time: what is made of them may be kept. */
   readonly reused?: boolean
   /** At most so many of its rows are wanted, and none beyond may be fetched: to fetch a row is what locks it. */

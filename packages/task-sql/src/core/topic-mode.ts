@@ -8,32 +8,32 @@ import { keepsOptions } from './verb-context.ts'
 import { toNumber } from './task-row.ts'
 
 /** How a topic is polled. Fixed for as long as the topic lives: a claim takes nothing where it expected something else. */
-export interface Polling {
+export interface TopicMode {
   readonly order: PollOrder
   readonly condition: PollCondition
 }
 
-export const plainPolling: Polling = { order: 'fifo', condition: 'none' }
+export const plainMode: TopicMode = { order: 'fifo', condition: 'none' }
 
 export const orderNumber = (order: PollOrder): number => pollOrders.indexOf(order)
 export const conditionNumber = (condition: PollCondition): number => pollConditions.indexOf(condition)
 
-export function isSamePolling(left: Polling, right: Polling): boolean {
+export function isSameMode(left: TopicMode, right: TopicMode): boolean {
   return left.order === right.order && left.condition === right.condition
 }
 
 /** The columns `ordering` and `condition` of a topic's row. */
-export function toPolling(ordering: unknown, condition: unknown): Polling {
+export function toTopicMode(ordering: unknown, condition: unknown): TopicMode {
   return { order: pollOrders[toNumber(ordering)] ?? 'fifo', condition: pollConditions[toNumber(condition)] ?? 'none' }
 }
 
 /** True where the topic is polled so and the owner is registered: what a claim asks for before it takes anything. */
-export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, owner: string, polling: Polling): Statement {
+export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, owner: string, mode: TopicMode): Statement {
   return sql`exists (select 1
                        from ${tables.topic} p
                       where p.topic = ${topic}
-                        and p.ordering = ${orderNumber(polling.order)}
-                        and p.condition = ${conditionNumber(polling.condition)})
+                        and p.ordering = ${orderNumber(mode.order)}
+                        and p.condition = ${conditionNumber(mode.condition)})
          and exists (select 1 from ${tables.owner} o where o.owner = ${owner})`
 }
 
@@ -42,7 +42,7 @@ export function* claimStatus(
   { tables, plans }: Pick<Dialect, 'tables' | 'plans'>,
   topic: string,
   owner: string,
-): Verb<{ polling?: Polling; ownerKnown: boolean }> {
+): Verb<{ mode?: TopicMode; ownerKnown: boolean }> {
   const [row] = yield sql`
     select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered, ${plans.tableBytes} as extent
       from ${tables.topic} p
@@ -52,12 +52,12 @@ export function* claimStatus(
   return toStatus(row)
 }
 
-function toStatus(row: Row): { polling: Polling; ownerKnown: boolean } {
-  return { polling: toPolling(row['ordering'], row['condition']), ownerKnown: row['registered'] !== null }
+function toStatus(row: Row): { mode: TopicMode; ownerKnown: boolean } {
+  return { mode: toTopicMode(row['ordering'], row['condition']), ownerKnown: row['registered'] !== null }
 }
 
-export function topicDifferent(topic: string, expected: Partial<Polling>, found: Polling): TaskError {
-  const say = ({ order, condition }: Partial<Polling>): string =>
+export function topicDifferent(topic: string, expected: Partial<TopicMode>, found: TopicMode): TaskError {
+  const say = ({ order, condition }: Partial<TopicMode>): string =>
     [order && `order ${order}`, condition && `condition ${condition}`].filter(Boolean).join(' and ')
   return new TaskError(
     'TOPIC_DIFFERENT',

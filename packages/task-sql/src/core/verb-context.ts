@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 import type { SqlValue } from './statement.ts'
 import type { Templates } from './template.ts'
 import type { Verb } from './verb.ts'
-import type { Polling } from './topic-mode.ts'
+import type { TopicMode } from './topic-mode.ts'
 
 /** A task that is no more than that. */
 interface SingleTask extends Record<string, SqlValue> {
@@ -21,7 +21,7 @@ export interface Context {
   /** Epoch milliseconds of a test clock, or null for the database's own. */
   readonly now: () => number | null
   /** What polls have learned of topics; each claim checks that it is still so. */
-  readonly pollings: Map<string, Polling>
+  readonly modes: Map<string, TopicMode>
   /** Pushes of a single task. */
   readonly single: Templates<SingleTask>
 }

@@ -4,11 +4,11 @@ import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimStatus, mayClaim } from '../core/topic-mode.ts'
-import type { Polling } from '../core/topic-mode.ts'
+import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 
 /** What a listed ready row `t` is, for an index of them in the topic's order; goes with what says which topic it is. */
-export function isListed(dialect: Dialect, { order }: Polling): Statement {
+export function isInReadyList(dialect: Dialect, { order }: TopicMode): Statement {
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.expr.true}` : raw('')
   return sql`t.listed = ${dialect.expr.true} and ${dialect.paths.ready}${ranked}`
 }
@@ -19,22 +19,22 @@ export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */
-export function* claimOrdered(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
+export function* claimOrdered(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size, columns } = request
   const rows = yield* dialect.writes.change({
     topic,
-    read: { from: dialect.paths.inReadyList(polling.order), topic: dialect.paths.inTopic(topic) },
-    which: sql`${isListed(dialect, polling)} and ${mayClaim(dialect, topic, owner, polling)}`,
-    first: { orderBy: dialect.paths.orderBy(polling.order), limit: size },
+    read: { from: dialect.paths.inReadyList(mode.order), topic: dialect.paths.inTopic(topic) },
+    which: sql`${isInReadyList(dialect, mode)} and ${mayClaim(dialect, topic, owner, mode)}`,
+    first: { orderBy: dialect.paths.orderBy(mode.order), limit: size },
     locked: 'skip',
     set: taken(dialect, request),
     returning: columns,
   })
-  yield* dialect.claims.note(
+  yield* dialect.claims.record(
     topic,
     owner,
     rows.map(({ sequence }) => toNumber(sequence)),
   )
-  if (rows.length > 0) return { rows, polling, ownerKnown: true }
+  if (rows.length > 0) return { rows, mode, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus(dialect, topic, owner)) }
 }

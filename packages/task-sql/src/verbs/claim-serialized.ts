@@ -5,11 +5,11 @@
  *   push one is listed. A poll that finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
  * - Whatever unblocks a row (completion, expiry, reset, purge …) notes its identifier. A poll looks first into what is noted,
  *   lists the heads it finds there, and only then takes listed rows, in the topic's order.
- * - All of this happens while the identifier's *lane* is locked by the poll: taking, listing and unlisting never meet. What is
- *   decided is decided by a statement that begins after the lane was locked, and so sees whatever was done in the lane before.
+ * - All of this happens while the identifier's *stripe* is locked by the poll: taking, listing and unlisting never meet. What is
+ *   decided is decided by a statement that begins after the stripe was locked, and so sees whatever was done in the stripe before.
  *   An event that such a statement does not see yet leaves a note that a later one will.
  *
- * Lanes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ * Stripes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
  */
 import type { PollCondition } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
@@ -17,14 +17,14 @@ import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
-import { isListed, taken } from './claim-ordered.ts'
-import { claimStatus, isSamePolling } from '../core/topic-mode.ts'
-import type { Polling } from '../core/topic-mode.ts'
+import { isInReadyList, taken } from './claim-ordered.ts'
+import { claimStatus, isSameMode } from '../core/topic-mode.ts'
+import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { stages } from './recheck.ts'
+import { blockingClasses } from './recheck.ts'
 
-/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
-const spareLanes = 16
+/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
+const spareStripes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
 /** Each takes rows or takes them off the list; what is left then is left for the next poll. */
@@ -37,12 +37,12 @@ const placeIn = {
   priority: `t.sequence - t.priority * ${2 ** 47}`,
 } as const
 
-export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling: Polling): Verb<Claim> {
+export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size } = request
   const status = yield* claimStatus(dialect, topic, owner)
-  if (!status.polling || !status.ownerKnown || !isSamePolling(status.polling, polling)) return { rows: [], ...status }
-  const some = (yield* takeUpNotes(dialect, topic, polling, size)) || (yield* hasListed(dialect, topic, polling))
-  if (!some) return { rows: [], polling, ownerKnown: true }
+  if (!status.mode || !status.ownerKnown || !isSameMode(status.mode, mode)) return { rows: [], ...status }
+  const some = (yield* processRechecks(dialect, topic, mode, size)) || (yield* hasListed(dialect, topic, mode))
+  if (!some) return { rows: [], mode, ownerKnown: true }
   const claimed: Row[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
@@ -50,18 +50,18 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
     const first = sql`
-      select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
-        from ${dialect.paths.inReadyList(polling.order)}
-       where t.topic = ${topic} and ${isListed(dialect, polling)}
-       order by ${dialect.paths.orderBy(polling.order)}
+      select t.sequence, t.identifier, ${raw(placeIn[mode.order])} as place
+        from ${dialect.paths.inReadyList(mode.order)}
+       where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
+       order by ${dialect.paths.orderBy(mode.order)}
        ${dialect.expr.limit(sql`${limit}`)}`
-    const lanes = yield* dialect.locks.lanes(topic, first, round === 0 ? room : room + spareLanes)
-    if (!lanes) break
+    const stripes = yield* dialect.locks.stripes(topic, first, round === 0 ? room : room + spareStripes)
+    if (!stripes) break
     const rows = yield sql`
-      select c.sequence, ${blocked(dialect, topic, polling)} as blocked
+      select c.sequence, ${blocked(dialect, topic, mode)} as blocked
         from (select c.sequence, c.identifier, c.place
                 from (${first}) c
-               where ${lanes.holds(raw('c.identifier'))} and ${lanes.reaches(raw('c.place'))}
+               where ${stripes.holds(raw('c.identifier'))} and ${stripes.reaches(raw('c.place'))}
                order by c.place
                ${dialect.expr.limit(sql`${most}`)}) c
        order by c.place`
@@ -72,26 +72,26 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     if (heads.length === 0 && waiting.length === 0) break
-    // What is left is of lanes that others have locked, or blocked.
-    if (claimed.length > 0 && lanes.all && rows.length < most) break
+    // What is left is of stripes that others have locked, or blocked.
+    if (claimed.length > 0 && stripes.all && rows.length < most) break
   }
-  yield* dialect.claims.note(topic, owner, claimed.map(toSequence))
-  return { rows: claimed, polling, ownerKnown: true }
+  yield* dialect.claims.record(topic, owner, claimed.map(toSequence))
+  return { rows: claimed, mode, ownerKnown: true }
 }
 
 /** Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them. */
-function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boolean> {
+function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<boolean> {
   const some = yield sql`
     select 1 as found
-      from ${dialect.paths.inReadyList(polling.order)}
-     where t.topic = ${topic} and ${isListed(dialect, polling)}
-     order by ${dialect.paths.orderBy(polling.order)}
+      from ${dialect.paths.inReadyList(mode.order)}
+     where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
+     order by ${dialect.paths.orderBy(mode.order)}
      ${dialect.expr.limit(raw('1'))}`
   return some.length > 0
 }
 
 /** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
-function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<boolean> {
+function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size: number): Verb<boolean> {
   const { turn } = dialect.tables
   const limit = size * 4 + spareRows
   const first = sql`
@@ -100,20 +100,20 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
      where n.topic = ${topic}
      order by n.turn
      ${dialect.expr.limit(sql`${limit}`)}`
-  const lanes = yield* dialect.locks.lanes(topic, first, limit)
-  if (!lanes) return false
-  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${lanes.holds(raw('c.identifier'))}`
+  const stripes = yield* dialect.locks.stripes(topic, first, limit)
+  if (!stripes) return false
+  const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${stripes.holds(raw('c.identifier'))}`
   if (notes.length === 0) return false
   const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
   const heads = yield sql`
     select r.identifier,
            (select t.sequence
               from ${dialect.paths.identified('t')}
-             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(stages.open))}
-             order by t.sequence ${raw(polling.order === 'lifo' ? 'desc' : 'asc')}
+             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(blockingClasses.open))}
+             order by t.sequence ${raw(mode.order === 'lifo' ? 'desc' : 'asc')}
              ${dialect.expr.limit(raw('1'))}) as sequence
       from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
-     where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
+     where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${blockingClasses.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
   // Others are working on these: their notes stay.
@@ -132,30 +132,31 @@ function* notListed(dialect: Dialect, topic: string, sequences: readonly number[
 }
 
 /** Ready rows that are not listed although nothing stands in their way, with their identifiers. */
-export function unblocked(dialect: Dialect, topic: string, polling: Polling): Statement {
+export function unblocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
   return sql`
     select c.identifier
       from (select t.sequence, t.identifier
               from ${dialect.paths.inOrder}
              where ${dialect.paths.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.expr.false}) c
-     where ${blocked(dialect, topic, polling)} is null`
+     where ${blocked(dialect, topic, mode)} is null`
 }
 
 /** Not null where another row stands in the way of the candidate `c`. */
-function blocked(dialect: Dialect, topic: string, polling: Polling): Statement {
-  const before = polling.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'
+function blocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
+  const before = mode.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'
   const obstacles = [
-    `b.stage = ${stages.active}`,
-    ...obstacleStages(polling.condition).map((stage) => `b.stage = ${stage} and ${before}`),
+    `b.stage = ${blockingClasses.active}`,
+    ...obstacleStages(mode.condition).map((stage) => `b.stage = ${stage} and ${before}`),
   ]
   const each = obstacles.map((obstacle) => stands(dialect, topic, raw('c.identifier'), raw(obstacle)))
   return sql`coalesce(${each.reduce((left, right) => sql`${left}, ${right}`)})`
 }
 
 function obstacleStages(condition: PollCondition): number[] {
-  if (condition === 'singular-by-identifier-suspend-until-success') return [stages.open, stages.failed, stages.suspended]
-  if (condition === 'singular-by-identifier-suspend-on-failure') return [stages.open, stages.failed]
-  return [stages.open]
+  if (condition === 'singular-by-identifier-suspend-until-success')
+    return [blockingClasses.open, blockingClasses.failed, blockingClasses.suspended]
+  if (condition === 'singular-by-identifier-suspend-on-failure') return [blockingClasses.open, blockingClasses.failed]
+  return [blockingClasses.open]
 }
 
 /** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
@@ -169,7 +170,7 @@ function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly numb
     sequences,
     which: raw('t.state = 1'),
     locked: 'skip',
-    set: sql`${taken(dialect, request)}, stage = ${raw(String(stages.active))}`,
+    set: sql`${taken(dialect, request)}, stage = ${raw(String(blockingClasses.active))}`,
     returning: request.columns,
   })
 }

@@ -14,9 +14,9 @@ import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { checkHeld, heldRequests, noteTurnsOf, split } from './held.ts'
+import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { isStaged } from '../core/lease.ts'
-import { setStage, stageOfState, stages } from './recheck.ts'
+import { setBlockingClass, blockingClassOfState, blockingClasses } from './recheck.ts'
 
 const reasonTries = raw(String(taskReasons.indexOf('tries')))
 
@@ -45,7 +45,7 @@ export function* complete(
     sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
   }
   const { found, lost } = split(tasks, sequences)
-  yield* noteTurnsOf(context, topic, found)
+  yield* enqueueRechecksOf(context, topic, found)
   if (options.strict && lost.length > 0) {
     throw new TaskError(
       'TASK_LOST',
@@ -87,7 +87,7 @@ function outcomeOf(
            state = ${rows.value('state')},
            reason = ${reason}`
   const staged = tasks.some(isStaged)
-  const stage = staged ? sql`, ${setStage(newStage(rows, retries, delay, exhausted))}` : nothing
+  const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
            listed = ${dialect.expr.false},
            completed = ${dialect.expr.now(now())},
@@ -108,10 +108,10 @@ function toReason({ reason }: TaskDecision): number | null {
 
 /** A retry is still in its identifier's way, until it has no tries left. */
 function toStage({ state, retryAfterMs }: TaskDecision): number {
-  return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)] ?? 'ended'] : stages.open
+  return retryAfterMs === undefined ? blockingClasses[blockingClassOfState[stateNumber(state)] ?? 'ended'] : blockingClasses.open
 }
 
 function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {
   if (!retries) return rows.value('stage')
-  return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(stages.failed))} else ${rows.value('stage')} end`
+  return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(blockingClasses.failed))} else ${rows.value('stage')} end`
 }

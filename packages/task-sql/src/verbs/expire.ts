@@ -5,7 +5,7 @@ import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber, toState } from '../core/task-row.ts'
-import { noteTurns, setStage, stages } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass, blockingClasses } from './recheck.ts'
 
 const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
 
@@ -22,7 +22,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
-  const found = byTopic(yield dialect.claims.heldBy(dead, limit))
+  const found = byTopic(yield dialect.claims.claimedBy(dead, limit))
   const rows: Row[] = []
   for (const [topic, sequences] of found) {
     const expired = yield* dialect.writes.change({
@@ -33,7 +33,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
       set: then === 'expired' ? markExpired(context) : makeReady(context),
       returning: raw('topic, state, identifier, stage'),
     })
-    yield* noteTurns(context, topic, expired)
+    yield* enqueueRechecks(context, topic, expired)
     rows.push(...expired)
   }
   yield* dialect.claims.tidy()
@@ -61,7 +61,7 @@ function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Ve
 
 /** Requirement 04 §36: the owner stays recorded. */
 function markExpired({ dialect }: Context): Statement {
-  return sql`state = 2, listed = ${dialect.expr.false}, reason = ${reason('lease')}, ${setStage('failed')}`
+  return sql`state = 2, listed = ${dialect.expr.false}, reason = ${reason('lease')}, ${setBlockingClass('failed')}`
 }
 
 function makeReady({ dialect, now }: Context): Statement {
@@ -72,7 +72,7 @@ function makeReady({ dialect, now }: Context): Statement {
            reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
            completed = case when ${exhausted} then ${dialect.expr.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
-           ${setStage(sql`case when ${exhausted} then ${raw(String(stages.failed))} else ${raw(String(stages.open))} end`)}`
+           ${setBlockingClass(sql`case when ${exhausted} then ${raw(String(blockingClasses.failed))} else ${raw(String(blockingClasses.open))} end`)}`
 }
 
 /** In one order, so that two expiries cannot deadlock. */

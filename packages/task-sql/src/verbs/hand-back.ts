@@ -2,10 +2,10 @@ import type { Completion, HeldTask } from '@taskstream/task-api'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { checkHeld, heldRequests, noteTurnsOf, split } from './held.ts'
+import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { hold } from './hold.ts'
 import { isLocked } from '../core/lease.ts'
-import { setStage } from './recheck.ts'
+import { setBlockingClass } from './recheck.ts'
 
 export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
   const { dialect } = context
@@ -17,9 +17,10 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
   if (!request) return { completed: locked.held, lost: locked.lost }
   const sequences = yield* dialect.writes.changeHeld(
     request,
-    () => sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    () =>
+      sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
   )
   const { found, lost } = split(asked, sequences)
-  yield* noteTurnsOf(context, topic, found)
+  yield* enqueueRechecksOf(context, topic, found)
   return { completed: [...locked.held, ...found], lost: [...locked.lost, ...lost] }
 }

@@ -4,7 +4,7 @@ import type { HeldRequest, RowColumn } from '../core/requests.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isLocked, isStaged } from '../core/lease.ts'
-import { noteIdentifiers } from './recheck.ts'
+import { enqueueIdentifiers } from './recheck.ts'
 
 /**
  * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
@@ -45,9 +45,9 @@ export function heldRequests(
 }
 
 /** What is no longer held may be another's turn. */
-export function noteTurnsOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+export function enqueueRechecksOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const staged = tasks.filter(isStaged)
-  return noteIdentifiers(
+  return enqueueIdentifiers(
     context,
     topic,
     staged.map(({ identifier }) => identifier),

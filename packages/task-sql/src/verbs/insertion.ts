@@ -4,7 +4,7 @@ import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isIn } from './filter-state.ts'
-import { noteDeleted, noteTurns, removeRows, setStage } from './recheck.ts'
+import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass } from './recheck.ts'
 
 /**
  * The older rows `t` that each insertion is about (requirement 04 §17): what is to be done, now or at its time, lest the older data be worked
@@ -44,10 +44,10 @@ export function* removeOlder(
             state = 8,
             listed = ${dialect.expr.false},
             due = null,
-            ${setStage('ended')}`,
+            ${setBlockingClass('ended')}`,
           returning: raw('identifier, stage'),
         })
-  yield* (insertion === 'delete' ? noteDeleted : noteTurns)(context, topic, rows)
+  yield* (insertion === 'delete' ? enqueueRechecksOfDeleted : enqueueRechecks)(context, topic, rows)
   const counts = new Map<string, number>()
   for (const row of rows) {
     const identifier = String(row['identifier'])

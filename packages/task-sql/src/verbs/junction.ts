@@ -5,7 +5,7 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isIn } from './filter-state.ts'
 import { checkKeyed } from './topics.ts'
-import { setStage } from './recheck.ts'
+import { setBlockingClass } from './recheck.ts'
 
 export function* junction(
   context: Context,
@@ -36,7 +36,7 @@ export function* junction(
     topic,
     sequences: found,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.expr.true}, completed = null, ${setStage('open')}`,
+    set: sql`state = 1, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
     returning: raw('identifier'),
   })
   return new Set(started.map(({ identifier }) => String(identifier)))

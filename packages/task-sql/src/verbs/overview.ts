@@ -3,7 +3,7 @@ import type { OverviewOptions, TopicOverview } from '@taskstream/task-api'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { toPolling } from '../core/topic-mode.ts'
+import { toTopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 
 export function* overview({ dialect, now }: Context, options: OverviewOptions = {}): Verb<TopicOverview[]> {
@@ -20,7 +20,7 @@ export function* overview({ dialect, now }: Context, options: OverviewOptions = 
      order by p.topic`
   return rows.map((row) => ({
     topic: String(row['topic']),
-    ...toPolling(row['ordering'], row['condition']),
+    ...toTopicMode(row['ordering'], row['condition']),
     keyed: row['stage'] !== null,
     ready: toNumber(row['ready']),
     active: toNumber(row['active']),

@@ -15,15 +15,15 @@ import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
-import { claimSingular } from './claim-serialized.ts'
+import { claimSerialized } from './claim-serialized.ts'
 import { ownerUnknown, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
-import { isSamePolling, plainPolling, topicDifferent } from '../core/topic-mode.ts'
-import type { Polling } from '../core/topic-mode.ts'
+import { isSameMode, plainMode, topicDifferent } from '../core/topic-mode.ts'
+import type { TopicMode } from '../core/topic-mode.ts'
 import { heldRequests } from './held.ts'
 import { isStaged } from '../core/lease.ts'
 import { heldColumns, isLate, toHeldTask } from '../core/task-row.ts'
-import { noteIdentifiers, setStage } from './recheck.ts'
+import { enqueueIdentifiers, setBlockingClass } from './recheck.ts'
 
 export function* poll(context: Context, topic: string, options: PollOptions = {}): Verb<HeldTask[]> {
   checkNames(verbOptions.poll, options)
@@ -35,11 +35,11 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   checkOneOf('hold', options.hold, pollHolds)
   if (size === 0) return []
   const held: HeldTask[] = []
-  let polling: Polling = plainPolling
+  let mode: TopicMode = plainMode
   for (let late = 1; late > 0 && held.length < size;) {
     const claimed = yield* claimSome(context, topic, size - held.length, options)
-    polling = claimed.polling
-    const how = claimed.locked ? 'locked' : polling.condition === 'none' ? 'active' : 'staged'
+    mode = claimed.mode
+    const how = claimed.locked ? 'locked' : mode.condition === 'none' ? 'active' : 'staged'
     const tooLate: HeldTask[] = []
     for (const row of claimed.rows) {
       const into = isLate(row) ? tooLate : held
@@ -48,36 +48,36 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     late = tooLate.length
     if (late > 0) yield* filterLate(context, topic, tooLate)
   }
-  return held.toSorted(inOrder(polling))
+  return held.toSorted(inOrder(mode))
 }
 
 /** Claims as the topic is polled: what is known of it from before, and what a first claim says, where that is not so. */
 function* claimSome(
-  { dialect, owner, now, pollings }: Context,
+  { dialect, owner, now, modes }: Context,
   topic: string,
   size: number,
   asked: PollOptions,
-): Verb<Claim & { readonly polling: Polling }> {
+): Verb<Claim & { readonly mode: TopicMode }> {
   const mayLock = asked.hold === 'transaction'
   if (mayLock && dialect.locks.check) yield* dialect.locks.check()
   const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
-  const known = pollings.get(topic) ?? plainPolling
+  const known = modes.get(topic) ?? plainMode
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a guess that does not hold claims nothing, and is made again
-  let expected: Polling = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
+  let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {
     const claim = yield* claimAs(request, expected)
-    const { polling, ownerKnown } = claim
-    if (!polling) throw yield* topicUnknown(dialect, topic)
+    const { mode, ownerKnown } = claim
+    if (!mode) throw yield* topicUnknown(dialect, topic)
     if (!ownerKnown) throw ownerUnknown(owner)
-    pollings.set(topic, polling)
-    if (isSamePolling(polling, expected)) return { ...claim, polling }
-    if ((asked.order ?? polling.order) !== polling.order || (asked.condition ?? polling.condition) !== polling.condition)
-      throw topicDifferent(topic, asked, polling)
-    expected = polling
+    modes.set(topic, mode)
+    if (isSameMode(mode, expected)) return { ...claim, mode }
+    if ((asked.order ?? mode.order) !== mode.order || (asked.condition ?? mode.condition) !== mode.condition)
+      throw topicDifferent(topic, asked, mode)
+    expected = mode
   }
 
-  function claimAs(request: ClaimRequest, { order, condition }: Polling): Verb<Claim> {
-    if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
+  function claimAs(request: ClaimRequest, { order, condition }: TopicMode): Verb<Claim> {
+    if (condition !== 'none') return claimSerialized(dialect, request, { order, condition })
     return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
   }
 }
@@ -93,17 +93,17 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
            listed = ${dialect.expr.false},
            reason = ${raw(String(taskReasons.indexOf('deadline')))},
            completed = ${dialect.expr.now(now())},
-           ${setStage('ended')}${take}`,
+           ${setBlockingClass('ended')}${take}`,
     )
   }
-  yield* noteIdentifiers(
+  yield* enqueueIdentifiers(
     context,
     topic,
     tasks.filter(isStaged).map(({ identifier }) => identifier),
   )
 }
 
-function inOrder({ order }: Polling): (left: HeldTask, right: HeldTask) => number {
+function inOrder({ order }: TopicMode): (left: HeldTask, right: HeldTask) => number {
   if (order === 'lifo') return (left, right) => right.sequence - left.sequence
   if (order === 'priority') return (left, right) => right.priority - left.priority || left.sequence - right.sequence
   return (left, right) => left.sequence - right.sequence

@@ -8,7 +8,7 @@ import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
 
 /** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
-export function* release({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+export function* promoteDue({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
   checkNames(verbOptions.release, options)
   const { limit = 1000 } = options
   checkTopic(topic)

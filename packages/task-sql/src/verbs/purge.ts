@@ -6,7 +6,7 @@ import type { Context } from '../core/verb-context.ts'
 import { inRange, meets } from './filter.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKnown } from './topics.ts'
-import { removeRows, noteDeleted } from './recheck.ts'
+import { removeRows, enqueueRechecksOfDeleted } from './recheck.ts'
 
 /** Requirement 04 §42: neither what is to be done, now or at its time, nor what expired and nobody has looked at. */
 const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
@@ -40,7 +40,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
     topic,
     found.map(({ sequence }) => toNumber(sequence)),
   )
-  yield* noteDeleted(context, topic, rows)
+  yield* enqueueRechecksOfDeleted(context, topic, rows)
   return rows.length
 }
 

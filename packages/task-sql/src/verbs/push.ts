@@ -13,8 +13,8 @@ import { removeOlder } from './insertion.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed } from './topics.ts'
-import { stages } from './recheck.ts'
-import type { Stage } from './recheck.ts'
+import { blockingClasses } from './recheck.ts'
+import type { BlockingClass } from './recheck.ts'
 
 const insertions: readonly Insertion[] = ['append', 'supersede', 'replace', 'delete']
 
@@ -137,7 +137,7 @@ function anyInsertion(
     integer('max_tries', ({ maxTries }) => maxTries),
     integer('state', (creation) => (creation.redundant ? 8 : waits(creation) ? 4 : 1)),
     integer('descent', (creation) => (waits(creation) ? 4 : 1)),
-    integer('stage', (creation) => stages[stageOf(creation)]),
+    integer('stage', (creation) => blockingClasses[stageOf(creation)]),
     integer('deadline', ({ deadline }) => deadline),
     integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
     // Pushed suspended, a task waits for somebody, not for its time.
@@ -158,7 +158,7 @@ function anyInsertion(
            p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, r.reference, r.external_id, ${dialect.expr.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
            case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
-           case when p.stage = ${raw(String(stages.open))} then r.stage else p.stage end`,
+           case when p.stage = ${raw(String(blockingClasses.open))} then r.stage else p.stage end`,
     from: dialect.expr.rows(columns),
     count: creations.length,
   }
@@ -210,7 +210,7 @@ function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
   return suspended || dueMs !== null || (delayMs ?? 0) > 0
 }
 
-function stageOf({ redundant, suspended }: CheckedCreation): Stage {
+function stageOf({ redundant, suspended }: CheckedCreation): BlockingClass {
   if (redundant) return 'ended'
   return suspended ? 'suspended' : 'open'
 }

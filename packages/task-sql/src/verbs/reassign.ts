@@ -16,7 +16,7 @@ import type { Context } from '../core/verb-context.ts'
 import { isIn } from './filter-state.ts'
 import { lockGiven, revivable } from './recreate.ts'
 import { checkKnown } from './topics.ts'
-import { noteTurns, setStage, stageOfState, stages } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass, blockingClassOfState, blockingClasses } from './recheck.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
   checkTopic(topic)
@@ -55,10 +55,10 @@ function* assign(context: Context, topic: string, result: TaskResult, which: Pic
       state = ${state},
       due = null,
       reason = null,
-      ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}`,
+      ${setBlockingClass(raw(String(blockingClasses[blockingClassOfState[state] ?? 'ended'])))}`,
     returning: raw('identifier, stage'),
   })
-  yield* noteTurns(context, topic, rows)
+  yield* enqueueRechecks(context, topic, rows)
   return rows.length
 }
 

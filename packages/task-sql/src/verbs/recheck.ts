@@ -11,12 +11,12 @@ import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 
 /** Persisted, in the column `stage`. A topic that is keyed but has no condition has one stage for all rows; others have none. */
-export const stages = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
+export const blockingClasses = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
 
-export type Stage = Exclude<keyof typeof stages, 'unstaged'>
+export type BlockingClass = Exclude<keyof typeof blockingClasses, 'unstaged'>
 
 /** The stage of each state; `suspended` with a due time is open. By the number of the state. */
-export const stageOfState: readonly Stage[] = [
+export const blockingClassOfState: readonly BlockingClass[] = [
   'active',
   'open',
   'failed',
@@ -29,15 +29,15 @@ export const stageOfState: readonly Stage[] = [
 ]
 
 /** For the `set` of an update of `task as t`: the row's new stage, where it has stages. */
-export function setStage(stage: Stage | Statement): Statement {
-  const number = typeof stage === 'string' ? raw(String(stages[stage])) : stage
-  return sql`stage = case when t.stage < ${raw(String(stages.unstaged))} then ${number} else t.stage end`
+export function setBlockingClass(stage: BlockingClass | Statement): Statement {
+  const number = typeof stage === 'string' ? raw(String(blockingClasses[stage])) : stage
+  return sql`stage = case when t.stage < ${raw(String(blockingClasses.unstaged))} then ${number} else t.stage end`
 }
 
 /** Rows that an update returned with `identifier` and `stage`, of one topic: notes whose turn may have come. */
-export function noteTurns(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
-  const staged = rows.filter(({ stage }) => stage !== null && stage !== undefined && Number(stage) < stages.unstaged)
-  return noteIdentifiers(
+export function enqueueRechecks(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
+  const staged = rows.filter(({ stage }) => stage !== null && stage !== undefined && Number(stage) < blockingClasses.unstaged)
+  return enqueueIdentifiers(
     context,
     topic,
     staged.map(({ identifier }) => String(identifier)),
@@ -45,11 +45,11 @@ export function noteTurns(context: Context, topic: string, rows: readonly Row[])
 }
 
 /** The same for rows that were deleted: what had ended before was in nobody's way. */
-export function noteDeleted(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
-  return noteTurns(
+export function enqueueRechecksOfDeleted(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
+  return enqueueRechecks(
     context,
     topic,
-    rows.filter(({ stage }) => Number(stage) !== stages.ended),
+    rows.filter(({ stage }) => Number(stage) !== blockingClasses.ended),
   )
 }
 
@@ -58,7 +58,7 @@ export function removeRows(dialect: Dialect, topic: string, keys: readonly numbe
   return dialect.writes.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
 }
 
-export function* noteIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
+export function* enqueueIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
   if (identifiers.length > 0) yield noteStatement(dialect, topic, [...new Set(identifiers)])
 }
 

@@ -4,7 +4,7 @@ import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
-import { noteTurns, setStage } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 export function* reclaim(context: Context, topic: string, known: Iterable<HeldTask>): Verb<number> {
   const { dialect, owner } = context
@@ -12,7 +12,7 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   const sequences = [...known].map(({ sequence }) => sequence)
   checkInteger('the number of tasks', sequences.length, 0, taskLimits.batchSize)
   const kept = new Set(sequences)
-  const held = yield dialect.claims.heldBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
+  const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])
     return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []
@@ -23,9 +23,9 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
     sequences: lost,
     which: sql`t.state = 0 and t.owner = ${owner}`,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setStage('open')}`,
+    set: sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
     returning: raw('sequence, identifier, stage'),
   })
-  yield* noteTurns(context, topic, rows)
+  yield* enqueueRechecks(context, topic, rows)
   return rows.length
 }

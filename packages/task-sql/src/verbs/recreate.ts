@@ -27,7 +27,7 @@ import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
-import { noteTurns, setStage, stages } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass, blockingClasses } from './recheck.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
@@ -170,7 +170,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
       completed = null,
       due = null,
       deadline = null,
-      ${setStage('open')}`,
+      ${setBlockingClass('open')}`,
   })
 }
 
@@ -193,7 +193,7 @@ function* copy(
     topic,
     sequences,
     locked: 'wait',
-    set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setStage('ended')}`,
+    set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setBlockingClass('ended')}`,
     returning: raw('identifier, stage'),
   })
   const values = dialect.expr.rows([
@@ -209,14 +209,14 @@ function* copy(
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
                 ${dialect.expr.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
-                case when r.new_state = 8 and p.stage < ${raw(String(stages.unstaged))} then ${raw(String(stages.ended))} else p.stage end`,
+                case when r.new_state = 8 and p.stage < ${raw(String(blockingClasses.unstaged))} then ${raw(String(blockingClasses.ended))} else p.stage end`,
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),
     count: rows.length,
   })
   const created = yield* dialect.writes.inserted(insertion, topic, rows.length)
-  yield* noteTurns(context, topic, left)
+  yield* enqueueRechecks(context, topic, left)
   return created
 }
 

@@ -11,10 +11,10 @@ import type { Row, Verb } from '../core/verb.ts'
 import { unblocked } from './claim-serialized.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
-import { toPolling } from '../core/topic-mode.ts'
-import type { Polling } from '../core/topic-mode.ts'
+import { toTopicMode } from '../core/topic-mode.ts'
+import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { noteIdentifiers, stageOfState, stages } from './recheck.ts'
+import { enqueueIdentifiers, blockingClassOfState, blockingClasses } from './recheck.ts'
 
 /** Rows that are corrected by one statement. */
 const portion = 10_000
@@ -44,17 +44,17 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const { dialect } = context
   const topic = String(row['topic'])
   const held = yield* dialect.repair.renewTopic(topic, row['stage'] !== null)
-  const polling = toPolling(row['ordering'], row['condition'])
-  const conditional = polling.condition !== 'none'
-  const plain = !conditional && polling.order === 'fifo'
+  const mode = toTopicMode(row['ordering'], row['condition'])
+  const conditional = mode.condition !== 'none'
+  const plain = !conditional && mode.order === 'fifo'
   const corrected = yield* correct(context, topic, {
-    stage: row['stage'] === null ? undefined : conditional ? stageOf : raw(String(stages.unstaged)),
-    ranked: polling.order === 'priority' ? dialect.expr.true : dialect.expr.false,
+    stage: row['stage'] === null ? undefined : conditional ? stageOf : raw(String(blockingClasses.unstaged)),
+    ranked: mode.order === 'priority' ? dialect.expr.true : dialect.expr.false,
     // Under a condition polls list what they are told to look at.
     missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
     conditional,
   })
-  const noted = conditional ? yield* noteMissed(context, topic, polling) : 0
+  const noted = conditional ? yield* noteMissed(context, topic, mode) : 0
   return { ...corrected, noted: corrected.noted + noted, held }
 }
 
@@ -73,8 +73,8 @@ interface Derived {
 
 /** What waits to be tried again is in its identifier's way as if it were ready. */
 const stageOf = raw(
-  `case when t.state = ${stageOfState.indexOf('suspended')} and t.due is not null then ${stages.open} ${stageOfState
-    .map((stage, state) => `when t.state = ${state} then ${stages[stage]}`)
+  `case when t.state = ${blockingClassOfState.indexOf('suspended')} and t.due is not null then ${blockingClasses.open} ${blockingClassOfState
+    .map((stage, state) => `when t.state = ${state} then ${blockingClasses[stage]}`)
     .join(' ')} end`,
 )
 
@@ -115,7 +115,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     if (!derived.conditional) continue
     // Each once: many rows may be of one identifier.
     const identifiers = [...new Set(rows.map(({ identifier }) => String(identifier)))].filter((one) => !noted.has(one))
-    yield* noteIdentifiers(context, topic, identifiers)
+    yield* enqueueIdentifiers(context, topic, identifiers)
     for (const identifier of identifiers) noted.add(identifier)
   }
   counts.noted = noted.size
@@ -130,10 +130,10 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
  * Notes identifiers whose next task is neither blocked nor listed, and that are not noted: nobody will look for it. One statement says both,
  * as what goes and its note come together. @returns how many there were
  */
-function* noteMissed(context: Context, topic: string, polling: Polling): Verb<number> {
+function* noteMissed(context: Context, topic: string, mode: TopicMode): Verb<number> {
   const { dialect } = context
   const rows = yield sql`
-    select c.identifier, 0 as noted from (${unblocked(dialect, topic, polling)}) c
+    select c.identifier, 0 as noted from (${unblocked(dialect, topic, mode)}) c
      union all
     select n.identifier, 1 as noted from ${dialect.tables.turn} n where n.topic = ${topic}`
   const identifiers = (noted: number): string[] =>
@@ -141,6 +141,6 @@ function* noteMissed(context: Context, topic: string, polling: Polling): Verb<nu
   const known = new Set(identifiers(1))
   const missed = [...new Set(identifiers(0))].filter((identifier) => !known.has(identifier))
   for (let start = 0; start < missed.length; start += portion)
-    yield* noteIdentifiers(context, topic, missed.slice(start, start + portion))
+    yield* enqueueIdentifiers(context, topic, missed.slice(start, start + portion))
   return missed.length
 }

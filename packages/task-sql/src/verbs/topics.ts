@@ -5,8 +5,8 @@ import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicNotKeyed, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
-import { conditionNumber, isSamePolling, orderNumber, topicDifferent, toPolling } from '../core/topic-mode.ts'
-import { stages } from './recheck.ts'
+import { conditionNumber, isSameMode, orderNumber, topicDifferent, toTopicMode } from '../core/topic-mode.ts'
+import { blockingClasses } from './recheck.ts'
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
   checkNames(verbOptions.initialize, options)
@@ -18,7 +18,7 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   if (condition !== 'none' && !keyed) throw invalid('keyed', keyed, 'must not be false under a condition')
   yield* checkSchema(dialect)
   const boolean = (value: boolean): typeof dialect.expr.true => (value ? dialect.expr.true : dialect.expr.false)
-  const stage = condition === 'none' ? stages.unstaged : stages.open
+  const stage = condition === 'none' ? blockingClasses.unstaged : blockingClasses.open
   const inserted = dialect.writes.insertIfAbsent(
     topics,
     {
@@ -40,8 +40,8 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   if (!options) return false
   const [row] = yield sql`select p.ordering, p.condition, p.stage from ${topics} p where p.topic = ${topic}`
   if (!row) return false
-  const found = toPolling(row['ordering'], row['condition'])
-  if (!isSamePolling(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
+  const found = toTopicMode(row['ordering'], row['condition'])
+  if (!isSameMode(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
   if (keyed && row['stage'] === null) throw topicNotKeyed(topic, 'what was asked for')
   return false
 }

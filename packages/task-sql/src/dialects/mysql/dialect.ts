@@ -11,7 +11,7 @@ import type { Verb } from '../../core/verb.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyMysqlError } from './errors.ts'
-import { mysqlLanes, openMysqlLanes } from './lock-stripes.ts'
+import { lockStripes, openStripes } from './lock-stripes.ts'
 import { keysOf, rows, table } from './values.ts'
 import { advanceMysqlSequence } from './repair.ts'
 import { mysqlWrites } from './writes.ts'
@@ -99,7 +99,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
     writes,
     locks: {
       ...locks,
-      ...mysqlLanes(tables, flavor),
+      ...lockStripes(tables, flavor),
       ...(flavor.name === 'mariadb' && { check: checkGalera() }),
     },
     claims: {
@@ -112,7 +112,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
           order by t.sequence
           limit 1)`,
       // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
-      heldBy: (condition, limit) => sql`
+      claimedBy: (condition, limit) => sql`
         select t.topic, t.sequence
           from ${tables.topic} p
           straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
@@ -120,11 +120,11 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
          limit ${limit}`,
     },
     repair: {
-      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openMysqlLanes(tables, topic) : []),
+      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openStripes(tables, topic) : []),
       advanceSequence: () => advanceMysqlSequence(tables, flavor),
     },
     topics: {
-      open: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
+      open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
     // No statistics are renewed: it would end the caller's transaction, and InnoDB keeps them by itself.

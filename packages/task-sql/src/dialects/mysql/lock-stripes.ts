@@ -4,28 +4,30 @@ import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
 import type { Row, Verb } from '../../core/verb.ts'
-import { allLanes, countedLanes, laneCount, toLane } from '../shared/lock-stripes.ts'
+import { allStripes, countedStripes, stripeCount, toStripe } from '../shared/lock-stripes.ts'
 import { keysOf, lockOn, textsOf } from './values.ts'
 
 /**
  * At REPEATABLE READ, the default of this server, a transaction's plain reads may be older than its locks, and the count that it reads then is not
  * the one that it has locked.
  */
-export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): Pick<Locks, 'lanes' | 'junction'> {
+export function lockStripes({ lane: stripes }: MysqlTables, flavor: MysqlFlavor): Pick<Locks, 'stripes' | 'junction'> {
   const lock = lockOn(flavor)
   const at = (topic: string, keys: readonly number[]): Statement =>
-    sql`${keysOf(keys)} straight_join ${lanes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`
+    sql`${keysOf(keys)} straight_join ${stripes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`
 
   function* count(topic: string, locked: readonly Row[]): Verb<readonly number[]> {
-    const keys = locked.map(toLane)
-    const seen = new Map((yield sql`select l.lane, l.polled from ${at(topic, keys)}`).map((row) => [toLane(row), row['polled']]))
-    if (locked.some((row) => Number(seen.get(toLane(row))) !== Number(row['polled']))) throw readsArePast(topic)
+    const keys = locked.map(toStripe)
+    const seen = new Map(
+      (yield sql`select l.lane, l.polled from ${at(topic, keys)}`).map((row) => [toStripe(row), row['polled']]),
+    )
+    if (locked.some((row) => Number(seen.get(toStripe(row))) !== Number(row['polled']))) throw readsArePast(topic)
     yield sql`update ${at(topic, keys)} set l.polled = l.polled + 1`
     return keys
   }
 
-  return countedLanes({
-    laneOf: (identifier) => sql`(crc32(${identifier}) & ${raw(String(laneCount - 1))})`,
+  return countedStripes({
+    stripeOf: (identifier) => sql`(crc32(${identifier}) & ${raw(String(stripeCount - 1))})`,
     textsOf,
     lock: function* (topic, keys, mode, limit) {
       const most = limit === undefined ? nothing : sql` limit ${limit}`
@@ -35,8 +37,8 @@ export function mysqlLanes({ lane: lanes }: MysqlTables, flavor: MysqlFlavor): P
   })
 }
 
-export function openMysqlLanes({ lane: lanes }: MysqlTables, topic: string): readonly Statement[] {
-  return [sql`insert ignore into ${lanes} (topic, lane) select ${topic}, w.wanted from ${keysOf(allLanes)}`]
+export function openStripes({ lane: stripes }: MysqlTables, topic: string): readonly Statement[] {
+  return [sql`insert ignore into ${stripes} (topic, lane) select ${topic}, w.wanted from ${keysOf(allStripes)}`]
 }
 
 function readsArePast(topic: string): TaskError {

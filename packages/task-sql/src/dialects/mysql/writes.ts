@@ -8,15 +8,15 @@ import type { Statement } from '../../core/statement.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
-import { everyRow, keyedWrites } from '../shared/writes-by-key.ts'
+import { everyRow, writesByKey } from '../shared/writes-by-key.ts'
 import { isTaken } from './errors.ts'
-import { limitedLocks } from '../shared/row-locks.ts'
+import { rowLocks } from '../shared/row-locks.ts'
 import { keysOf, lockOn, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
 interface MysqlStatements {
   readonly writes: Omit<Writes, 'insertAndWake'>
-  readonly locks: Omit<Locks, 'lanes' | 'junction'>
+  readonly locks: Omit<Locks, 'stripes' | 'junction'>
   readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
   readonly latest: Statement
   update(topic: string, keys: readonly number[], set: Statement): Statement
@@ -100,7 +100,7 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
   const latest = raw(name === 'mysql' ? 'for share of t' : 'lock in share mode')
   const at = (topic: string, keys: readonly number[], from?: Statement, key?: string): Statement =>
     sql`${byKey(topic, keys, from, key)} where ${everyRow}`
-  const writes = keyedWrites({
+  const writes = writesByKey({
     at,
     lockRows: function* ({ topic, sequences, read, which = everyRow, first, locked }) {
       const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
@@ -148,7 +148,7 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
     update,
     paths: { byKeys, byIdentifiers: identified },
     locks: {
-      ...limitedLocks({ tables, byKeys, lock }),
+      ...rowLocks({ tables, byKeys, lock }),
       identified: function* (topic, identifiers, which, locked) {
         const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
         return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)

@@ -9,7 +9,7 @@ import type { Verb } from '../../core/verb.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyOracleError } from './errors.ts'
-import { openOracleLanes, oracleLanes } from './lock-stripes.ts'
+import { openStripes, lockStripes } from './lock-stripes.ts'
 import { keysOf, table } from './values.ts'
 import { advanceOracleSequence } from './repair.ts'
 import { oracleWrites } from './writes.ts'
@@ -79,7 +79,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
     writes,
     locks: {
       ...locks,
-      ...oracleLanes(tables),
+      ...lockStripes(tables),
     },
     claims: {
       plain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, lockTasks: locks.tasks }),
@@ -91,7 +91,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
           order by t.sequence
           fetch first 1 rows only)`,
       // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
-      heldBy: (condition, limit) => sql`
+      claimedBy: (condition, limit) => sql`
         select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
           from ${tables.topic} p
           join ${tables.task} t on t.topic = p.topic and t.state = 0
@@ -99,11 +99,11 @@ export function oracle(options: OracleOptions = {}): Dialect {
          fetch first ${limit} rows only`,
     },
     repair: {
-      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openOracleLanes(tables, topic) : []),
+      renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openStripes(tables, topic) : []),
       advanceSequence: () => advanceOracleSequence(tables),
     },
     topics: {
-      open: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
+      open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
     // No statistics are renewed: DBMS_STATS would commit the caller's transaction, and Oracle gathers them by itself.

@@ -2,36 +2,36 @@ import type { Locks } from '../../core/dialect.ts'
 import type { OracleTables } from './schema.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import { allLanes, countedLanes, laneCount, toLane } from '../shared/lock-stripes.ts'
+import { allStripes, countedStripes, stripeCount, toStripe } from '../shared/lock-stripes.ts'
 import { lockOf } from './row-locks.ts'
 import { keysOf, textsOf } from './values.ts'
 
-/** Digits of a place among lanes. */
+/** Digits of a place among stripes. */
 const digits = 3
 const noPlace = '-'.repeat(digits)
 
 /**
- * At READ COMMITTED each statement sees what was committed before it. At SERIALIZABLE it does not, and a lane that was counted since the
+ * At READ COMMITTED each statement sees what was committed before it. At SERIALIZABLE it does not, and a stripe that was counted since the
  * transaction began cannot be locked (ORA-08177).
  */
-export function oracleLanes({ lane: lanes }: OracleTables): Pick<Locks, 'lanes' | 'junction'> {
-  return countedLanes({
-    laneOf: (identifier) => sql`ora_hash(${identifier}, ${raw(String(laneCount - 1))})`,
+export function lockStripes({ lane: stripes }: OracleTables): Pick<Locks, 'stripes' | 'junction'> {
+  return countedStripes({
+    stripeOf: (identifier) => sql`ora_hash(${identifier}, ${raw(String(stripeCount - 1))})`,
     textsOf,
     lock: function* (topic, keys, mode, limit) {
-      const half = (keys[0] ?? 0) < laneCount ? 0 : laneCount
-      // A lane's place among those that are asked for, three digits for each lane: what a list of them would say, with their order.
+      const half = (keys[0] ?? 0) < stripeCount ? 0 : stripeCount
+      // A stripe's place among those that are asked for, three digits for each stripe: what a list of them would say, with their order.
       const place = sql`substr(${placesOf(keys, half)}, (l.lane - ${half}) * ${raw(String(digits))} + 1, ${raw(String(digits))})`
       const cursor = sql`
         select /*+ index(l) */ l.lane
-          from ${lanes} l
-         where l.topic = ${topic} and l.lane between ${half} and ${half + laneCount - 1} and ${place} <> ${noPlace}
+          from ${stripes} l
+         where l.topic = ${topic} and l.lane between ${half} and ${half + stripeCount - 1} and ${place} <> ${noPlace}
          order by ${place}
          ${lockOf(mode)}`
-      const locked = (yield limit === undefined ? cursor : { ...cursor, fetch: limit }).map(toLane)
+      const locked = (yield limit === undefined ? cursor : { ...cursor, fetch: limit }).map(toStripe)
       if (locked.length > 0) {
         yield sql`
-          update ${lanes} l
+          update ${stripes} l
              set polled = l.polled + 1
            where l.topic = ${topic} and l.lane in (select w.wanted from ${keysOf(locked)})`
       }
@@ -40,17 +40,17 @@ export function oracleLanes({ lane: lanes }: OracleTables): Pick<Locks, 'lanes' 
   })
 }
 
-export function openOracleLanes({ lane: lanes }: OracleTables, topic: string): readonly Statement[] {
+export function openStripes({ lane: stripes }: OracleTables, topic: string): readonly Statement[] {
   return [
     sql`
       insert /*+ ignore_row_on_dupkey_index(task_lane (topic, lane)) */
-        into ${lanes} (topic, lane)
-      select ${topic}, level - 1 from dual connect by level <= ${allLanes.length}`,
+        into ${stripes} (topic, lane)
+      select ${topic}, level - 1 from dual connect by level <= ${allStripes.length}`,
   ]
 }
 
 function placesOf(keys: readonly number[], half: number): string {
-  const places = Array.from({ length: laneCount }, () => noPlace)
+  const places = Array.from({ length: stripeCount }, () => noPlace)
   for (const [place, lane] of keys.entries()) places[lane - half] = place.toString(16).padStart(digits, '0')
   return places.join('')
 }

@@ -7,14 +7,14 @@ import type { OracleTables } from './schema.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
-import { keyedWrites } from '../shared/writes-by-key.ts'
+import { writesByKey } from '../shared/writes-by-key.ts'
 import { byKeyHint, lockOf, oracleLocks } from './row-locks.ts'
 import { keysOf, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
 interface OracleStatements {
   readonly writes: Omit<Writes, 'insertAndWake'>
-  readonly locks: Omit<Locks, 'lanes' | 'junction'>
+  readonly locks: Omit<Locks, 'stripes' | 'junction'>
   readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
@@ -24,7 +24,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
   const { at, keyed, periodic, tasks: lockTasks } = oracleLocks(tables)
   const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
     sql`update /*+ ${raw(byKeyHint)} */ ${task} t set ${set} where ${keyed(topic, keys)}`
-  const writes = keyedWrites({
+  const writes = writesByKey({
     at,
     lockRows: function* (selection) {
       const { sequences, which } = selection

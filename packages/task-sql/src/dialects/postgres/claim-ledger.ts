@@ -24,10 +24,10 @@ const tidySize = 64
  * Finding what an owner holds, without an index on owner or state: through the chunks that its polls noted, and among the
  * listed rows.
  */
-export function postgresHoldings(tables: PostgresTables): Pick<Claims, 'heldBy' | 'note' | 'tidy'> {
+export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 'record' | 'tidy'> {
   return {
     // A topic whose rows are listed from the start has all that is held in the ledger; elsewhere listed rows are few.
-    heldBy: (condition, limit) => sql`
+    claimedBy: (condition, limit) => sql`
       select topic, sequence
         from (select t.topic, t.sequence
                 from (select distinct h.topic, h.owner, h.chunk, p.listing
@@ -55,7 +55,7 @@ export function postgresHoldings(tables: PostgresTables): Pick<Claims, 'heldBy' 
                                  for update skip locked) t
                where not p.listing) held
        limit ${limit}::int8`,
-    note: (topic, owner, sequences) => noteHeld(tables, topic, owner, sequences),
+    record: (topic, owner, sequences) => recordClaims(tables, topic, owner, sequences),
     tidy: function* () {
       yield* tidyPassed(tables)
       yield* tidyListing(tables)
@@ -64,7 +64,7 @@ export function postgresHoldings(tables: PostgresTables): Pick<Claims, 'heldBy' 
 }
 
 /**
- * Chunks that lie below the persisted floor can never be polled from again, other than through the list: rows there that are
+ * Chunks that lie below the persisted low watermark can never be polled from again, other than through the list: rows there that are
  * still held are put on the list, and their chunks are forgotten. A chunk with a row that is being completed at this moment
  * still reads as held, and is left for the next time.
  */
@@ -99,7 +99,7 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
  * Notes that are there already are locked until the transaction ends, so that nobody tidies them away while rows that need them
  * are not committed yet. One that is being tidied away at this moment is written anew.
  */
-function* noteHeld(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
+function* recordClaims(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
   const chunks = new Set(sequences.map(chunkOf))
   if (chunks.size === 0) return
   const noted = yield sql`

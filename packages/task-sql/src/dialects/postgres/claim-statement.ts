@@ -4,7 +4,7 @@ import { nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 import { lastDrawn } from './watermarks.ts'
-import type { FloorReport, TopicFloor } from './watermarks.ts'
+import type { WatermarkReport, TopicWatermarks } from './watermarks.ts'
 import { lockedHere, noteLocked } from './row-locks.ts'
 import { Templates } from '../../core/template.ts'
 import { chunkBits } from './claim-ledger.ts'
@@ -34,13 +34,13 @@ interface Known extends Record<string, SqlValue> {
 export function claimStatements(
   tables: PostgresTables,
   extent: Statement,
-): (request: ClaimRequest, floor: TopicFloor, merge: number | undefined) => Statement {
+): (request: ClaimRequest, floor: TopicWatermarks, merge: number | undefined) => Statement {
   const filled = new Templates<Known>()
   return (request, known, merge) => {
-    const { history, floor, pending } = known
+    const { history, low: floor, pending } = known
     const { topic, owner, size, mayLock, now } = request
     const run = runOf(history)
-    const { mark = null, bound = null } = pending ?? {}
+    const { horizon: mark = null, high: bound = null } = pending ?? {}
     const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
     const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
     // What time it is in a test is part of the text's values.
@@ -49,11 +49,11 @@ export function claimStatements(
 }
 
 /** What a claim says beside the rows that it took. */
-export interface ClaimReport extends FloorReport {
+export interface ClaimReport extends WatermarkReport {
   readonly ownerKnown: boolean
   readonly ordering: string
   readonly condition: string
-  /** The topic's floor as it is stored. */
+  /** The topic's low watermark as it is stored. */
   readonly persisted: number
   /** Nothing was written in this transaction before, and it sees what is committed. */
   readonly clean: boolean
@@ -91,11 +91,11 @@ export function toReport(status: string): ClaimReport {
     condition: condition ?? '',
     history: history ?? '',
     persisted: Number(persisted),
-    floor: Number(floor),
-    bound: Number(bound),
+    low: Number(floor),
+    high: Number(bound),
     clean: clean === 't',
-    mark,
-    settled: settled === undefined ? undefined : Number(settled),
+    horizon: mark,
+    advanced: settled === undefined ? undefined : Number(settled),
     relisted: relisted === 't',
     crowded: crowded === 't',
     taken: Number(taken),

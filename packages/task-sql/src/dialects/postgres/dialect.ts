@@ -12,18 +12,18 @@ import type { Verb } from '../../core/verb.ts'
 import { classifyPostgresError } from './errors.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
-import { limit, limitedLocks } from '../shared/row-locks.ts'
-import { openTopic, postgresLanes } from './lock-stripes.ts'
+import { limit, rowLocks } from '../shared/row-locks.ts'
+import { openTopic, lockStripes } from './lock-stripes.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
 import { postgresClaim } from './claim.ts'
 import { lockedHere } from './row-locks.ts'
-import { postgresScale } from './plan-size.ts'
+import { planSize } from './plan-size.ts'
 import { inTopic, ready } from './topic.ts'
-import { orderByTopic, returningWrites } from '../shared/writes-returning.ts'
+import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
 import type { HeldRows } from '../shared/writes-returning.ts'
-import { postgresHoldings } from './claim-ledger.ts'
+import { claimLedger } from './claim-ledger.ts'
 
 export interface PostgresOptions {
   /** Where our tables live; created by `migrate`. Default `taskstream`. */
@@ -54,14 +54,14 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const schema = options.schema ?? 'taskstream'
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
-  const plans = postgresScale(tables)
+  const plans = planSize(tables)
   const begin = (topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement } => ({
-    // The transaction has its id before its sequences: the floor of a poll relies on it (claim.ts). Materialised, as a column that
+    // The transaction has its id before its sequences: the low watermark of a poll relies on it (claim.ts). Materialised, as a column that
     // nobody reads is left out of any other subquery, and the id is such a one.
     with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
-  const { writes, locks, paths } = returningWrites({ tables, among, byKey, lock, begin, held, affected })
+  const { writes, locks, paths } = writesReturning({ tables, among, byKey, lock, begin, held, affected })
   return defineDialect({
     name: 'postgres',
     tables,
@@ -120,12 +120,12 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     writes: {
       ...writes,
       inserted: (insertion, _topic, count) => inserted(insertion, count),
-      // Somebody has set the sequence back: polls read what is fresh from the floor on.
+      // Somebody has set the sequence back: polls read what is fresh from the low watermark on.
       mustList: raw('started.drawn < p.floor'),
     },
     locks: {
       ...locks,
-      ...limitedLocks({ tables, ...paths, lock }),
+      ...rowLocks({ tables, ...paths, lock }),
       identified: function* (topic, identifiers, which, locked) {
         // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
         const rows = yield sql`
@@ -138,9 +138,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
                              for update ${raw(locked === 'skip' ? 'skip locked' : '')}) t`
         return sequencesOf(rows)
       },
-      ...postgresLanes(tables),
+      ...lockStripes(tables),
     },
-    claims: { plain: postgresClaim(tables, plans), ...postgresOverview(tables), ...postgresHoldings(tables) },
+    claims: { plain: postgresClaim(tables, plans), ...postgresOverview(tables), ...claimLedger(tables) },
     repair: postgresRepair(tables),
     topics: {
       open: (topic, keyed) => openTopic(tables, topic, keyed),
@@ -260,7 +260,7 @@ function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
     select low, count,
            case when high - low + 1 > count then (select pg_catalog.string_agg(sequence::text, ',' order by sequence) from inserted) end as sequences
       from (select min(sequence) as low, max(sequence) as high, count(*)::int as count from inserted) inserted`,
-    anyScale: true,
+    stablePlan: true,
   }
   if (row?.['sequences']) return String(row['sequences']).split(',').map(toNumber)
   const low = toNumber(row?.['low'] ?? 0)

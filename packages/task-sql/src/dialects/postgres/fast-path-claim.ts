@@ -6,7 +6,7 @@ import type { Row } from '../../core/verb.ts'
 import type { PostgresTables } from './tables.ts'
 import { activate, historyOf, sessionsRun, topicOf } from './claim-statement.ts'
 import type { ClaimReport } from './claim-statement.ts'
-import type { TopicFloor } from './watermarks.ts'
+import type { TopicWatermarks } from './watermarks.ts'
 import { chunkBits, chunkOf } from './claim-ledger.ts'
 import { inTopic, ready } from './topic.ts'
 import { Templates } from '../../core/template.ts'
@@ -24,17 +24,17 @@ interface Known extends Record<string, SqlValue> {
 }
 
 /**
- * Claims that learn nothing and note nothing, which is half the work. Between two of the others a quiet topic is polled so: its floor is
+ * Claims that learn nothing and note nothing, which is half the work. Between two of the others a quiet topic is polled so: its low watermark is
  * known, and every row that may yet be taken lies in the chunk in which this owner is noted already.
  *
  * Nothing is taken on trust. The statement itself looks whether all that is supposed is so: the history of the database and of the topic
  * (and so its order), the owner, the note, that no sequence beyond the chunk was drawn, that no row is listed, and that its transaction has
  * written nothing, which could be locks of its own. Otherwise it takes nothing, and returns no row at all.
  *
- * Why no row outside the noted chunk can be taken: the statement takes rows above the floor only. The chunk of the first such sequence is
+ * Why no row outside the noted chunk can be taken: the statement takes rows above the low watermark only. The chunk of the first such sequence is
  * compared before it is sent, and the chunk of the last sequence drawn within it.
  */
-export class BriefClaims {
+export class FastPathClaims {
   readonly #known = new Map<string, { readonly chunk: number; left: number }>()
   readonly #filled = new Templates<Known>()
   readonly #tables: PostgresTables
@@ -44,13 +44,13 @@ export class BriefClaims {
   }
 
   /** The statement, where there is hope that it will do. */
-  statement(request: ClaimRequest, { history, floor, pending }: TopicFloor): Statement | undefined {
+  statement(request: ClaimRequest, { history, low: floor, pending }: TopicWatermarks): Statement | undefined {
     const { topic, owner, size, mayLock, now } = request
     const known = this.#known.get(keyOf(request))
     if (known === undefined || known.left <= 0 || pending !== undefined || mayLock) return undefined
     if (chunkOf(floor + 1) !== known.chunk) return undefined
     const values = { topic, owner, size, history, floor, chunk: known.chunk }
-    const write = (places: Known): Statement => briefStatement(this.#tables, request, places)
+    const write = (places: Known): Statement => fastPathStatement(this.#tables, request, places)
     return now === null ? this.#filled.fill('', values, write) : write(values)
   }
 
@@ -67,7 +67,7 @@ export class BriefClaims {
    * Takes up what another claim reported: `last` is a row that it took, and noted. One that takes nothing learns nothing that would make
    * those after it pass over less.
    */
-  learn(request: ClaimRequest, { bound }: ClaimReport, last: number | undefined): void {
+  learn(request: ClaimRequest, { high: bound }: ClaimReport, last: number | undefined): void {
     if (last === undefined) return
     const chunk = chunkOf(last)
     if (chunk === chunkOf(bound)) this.#known.set(keyOf(request), { chunk, left: budget })
@@ -81,7 +81,7 @@ function keyOf({ owner, topic }: ClaimRequest): string {
 }
 
 /** One row more says that all was as supposed, and how many rows were locked: those that were written to meanwhile are not among the others. */
-function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
+function fastPathStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
   const { task, topic, owner, holding, partitioned } = tables
   const own = topicOf(tables, known.topic)
   return sql`
@@ -111,8 +111,8 @@ function briefStatement(tables: PostgresTables, { columns, now }: ClaimRequest, 
     select null, null, (select count(*)::int from fresh), null, null, null from start`
 }
 
-/** What a brief claim took, and whether that was all that there was to take. */
-export function briefly(rows: readonly Row[]): { readonly rows: readonly Row[]; readonly isWhole: boolean } {
+/** What a fast-path claim took, and whether that was all that there was to take. */
+export function toFastPathClaim(rows: readonly Row[]): { readonly rows: readonly Row[]; readonly isWhole: boolean } {
   const taken = rows.filter(({ sequence }) => sequence !== null)
   const locked = rows.find(({ sequence }) => sequence === null)?.['attempt']
   return { rows: taken, isWhole: locked === taken.length }

@@ -4,22 +4,22 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** A power of two. Identifiers that share a lane delay each other for as long as a poll's transaction lasts, and no more. */
-const laneCount = 1024
+/** A power of two. Identifiers that share a stripe delay each other for as long as a poll's transaction lasts, and no more. */
+const stripeCount = 1024
 
-/** Lanes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
-export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Locks, 'lanes' | 'junction'> {
+/** Stripes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
+export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'stripes' | 'junction'> {
   return {
-    lanes: function* (topic, candidates, limit) {
+    stripes: function* (topic, candidates, limit) {
       // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
       const rows = yield sql`
         select wanted.lane, wanted.place, pg_catalog.current_setting('transaction_isolation') as isolation
-          from (select ${laneOf(raw('c.identifier'))} as lane, min(c.place) as place
+          from (select ${stripeOf(raw('c.identifier'))} as lane, min(c.place) as place
                   from (${candidates}) c
                  group by 1
                  order by 2) wanted,
                lateral (select l.lane
-                          from ${lanes} l
+                          from ${stripes} l
                          where l.topic = ${topic} and l.lane = wanted.lane
                            for update skip locked) free
          limit ${limit}`
@@ -28,18 +28,18 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Locks, 'lan
       if (isolation !== 'read committed') throw isolationUnsupported(topic, String(isolation))
       const locked = `{${rows.map(({ lane }) => Number(lane)).join(',')}}`
       return {
-        holds: (identifier) => sql`${laneOf(identifier)} = any (${locked}::int4[])`,
+        holds: (identifier) => sql`${stripeOf(identifier)} = any (${locked}::int4[])`,
         reaches: (place) => (rows.length < limit ? raw('true') : sql`${place} <= ${String(rows.at(-1)?.['place'])}::int8`),
         all: rows.length < limit,
       }
     },
-    // Lanes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
+    // Stripes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
     junction: function* (topic, identifiers) {
       const rows = yield sql`
         select l.lane, pg_catalog.current_setting('transaction_isolation') as isolation
-          from ${lanes} l
+          from ${stripes} l
          where l.topic = ${topic}
-           and l.lane in (select ${laneCount}::int4 + ${laneOf(raw('r.identifier'))}
+           and l.lane in (select ${stripeCount}::int4 + ${stripeOf(raw('r.identifier'))}
                             from pg_catalog.unnest(array(select pg_catalog.jsonb_array_elements_text(${JSON.stringify(identifiers)}::jsonb))) r (identifier))
          order by l.lane
            for update of l`
@@ -49,23 +49,23 @@ export function postgresLanes({ lane: lanes }: PostgresTables): Pick<Locks, 'lan
   }
 }
 
-/** What a topic is to have beside its row: its partition, where there are any, and its lanes. */
-export function openTopic({ attach, lane: lanes }: PostgresTables, topic: string, keyed: boolean): readonly Statement[] {
+/** What a topic is to have beside its row: its partition, where there are any, and its stripes. */
+export function openTopic({ attach, lane: stripes }: PostgresTables, topic: string, keyed: boolean): readonly Statement[] {
   const partition = sql`select from ${attach}(${topic})`
   if (!keyed) return [partition]
   return [
     partition,
     // For polls, and as many again for junctions.
     sql`
-      insert into ${lanes} (topic, lane)
+      insert into ${stripes} (topic, lane)
       select ${topic}, lane
-        from pg_catalog.generate_series(0, ${2 * laneCount - 1}::int4) as lane
+        from pg_catalog.generate_series(0, ${2 * stripeCount - 1}::int4) as lane
           on conflict (topic, lane) do nothing`,
   ]
 }
 
-function laneOf(identifier: Statement): Statement {
-  return sql`(pg_catalog.hashtextextended(${identifier}, 0) & ${raw(String(laneCount - 1))})::int4`
+function stripeOf(identifier: Statement): Statement {
+  return sql`(pg_catalog.hashtextextended(${identifier}, 0) & ${raw(String(stripeCount - 1))})::int4`
 }
 
 function isolationUnsupported(topic: string, found: string): TaskError {

@@ -6,7 +6,7 @@ import { inTopic, ready } from './topic.ts'
 import { chunkBits } from './claim-ledger.ts'
 
 /**
- * What is open in the topic `p`, without reading what has ended: fresh rows above the persisted floor, listed rows, and under a
+ * What is open in the topic `p`, without reading what has ended: fresh rows above the persisted low watermark, listed rows, and under a
  * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
  * start, so that the other branches are never run.
  */

@@ -9,7 +9,7 @@ const knownFor = 100
  * How large the task table is, as polls see it. A plan that was made for an empty table reads all of it, and PostgreSQL keeps such a plan
  * until the table is analysed, which may be a million tasks later.
  */
-export function postgresScale(tables: PostgresTables): Plans {
+export function planSize(tables: PostgresTables): Plans {
   let scale = ''
   let left = 0
   return {

@@ -18,7 +18,7 @@ const leap = 2 ** 17
 export function postgresRepair(tables: PostgresTables): Repairs {
   const { task, topic: topics, holding } = tables
   return {
-    // The row is locked from here on: whoever would persist a floor passes it over.
+    // The row is locked from here on: whoever would persist a low watermark passes it over.
     renewTopic: function* (topic) {
       yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`
@@ -43,7 +43,7 @@ export function postgresRepair(tables: PostgresTables): Repairs {
   }
 }
 
-/** What is pushed below a floor meanwhile is listed: it is found, whether or not the transaction that moves the sequence is committed. */
+/** What is pushed below a low watermark meanwhile is listed: it is found, whether or not the transaction that moves the sequence is committed. */
 function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
   const { sequence, turnSequence } = tables
   const is = (condition: Statement): Statement => sql`case when ${condition} then 1 else 0 end`
@@ -62,7 +62,7 @@ function drawn(sequence: Statement): Statement {
   return sql`(select case when s.is_called then s.last_value else s.last_value - 1 end from ${sequence} s)`
 }
 
-/** The largest number among the rows of known topics, or of their floors; none if there is no topic. */
+/** The largest number among the rows of known topics, or of their low watermarks; none if there is no topic. */
 function last({ task, topic, turn }: PostgresTables, table: 'task' | 'turn'): Statement {
   const [rows, key, floor] = table === 'task' ? [task, raw('sequence'), raw('p.floor')] : [turn, raw('turn'), raw('0')]
   return sql`

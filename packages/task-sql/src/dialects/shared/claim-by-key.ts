@@ -1,6 +1,6 @@
 import type { Claims, Dialect, Expressions, Locks } from '../../core/dialect.ts'
 import type { Claim, ClaimRequest, Selection } from '../../core/requests.ts'
-import { claimStatus, mayClaim, plainPolling } from '../../core/topic-mode.ts'
+import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
 import { toNumber } from '../../core/task-row.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -21,7 +21,7 @@ export function claimByKey({ tables, open, lockTasks, update, now: instant }: Pa
     const selection: Selection = {
       topic,
       read: { from: open, topic: sql`t.topic = ${topic}` },
-      which: sql`t.state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}`,
+      which: sql`t.state = 1 and ${mayClaim({ tables }, topic, owner, plainMode)}`,
       first: { orderBy: raw('t.sequence'), limit: size },
       locked: 'skip',
     }
@@ -37,6 +37,6 @@ export function claimByKey({ tables, open, lockTasks, update, now: instant }: Pa
            started = ${instant(now)}`
     yield update(topic, keys, set)
     const taken = found.map((row) => ({ ...row, attempt: toNumber(row['attempt']) + 1, tries: toNumber(row['tries']) + 1 }))
-    return { rows: taken, polling: plainPolling, ownerKnown: true }
+    return { rows: taken, mode: plainMode, ownerKnown: true }
   }
 }

@@ -12,7 +12,7 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'byKeys'> {
 /** Ends a select of which so many rows are wanted. */
 export const limit = (count: Statement): Statement => sql`limit ${count}`
 
-export function limitedLocks({ tables, byKeys, lock }: Parts): Pick<Locks, 'periodic' | 'tasks'> {
+export function rowLocks({ tables, byKeys, lock }: Parts): Pick<Locks, 'periodic' | 'tasks'> {
   return {
     tasks: function* ({ topic, sequences, read, which, first, locked }, columns) {
       const rows = sequences

@@ -14,7 +14,7 @@ interface Parts extends Pick<Expressions, 'latest'> {
   remove(topic: string, keys: readonly number[], table: Statement, key: string): Statement
 }
 
-export function keyedWrites({ at, lockRows, update, remove, latest }: Parts): Pick<Writes, 'change' | 'remove' | 'touched'> {
+export function writesByKey({ at, lockRows, update, remove, latest }: Parts): Pick<Writes, 'change' | 'remove' | 'touched'> {
   return {
     change: function* ({ set, returning: told, ...selection }) {
       const { topic } = selection

@@ -33,7 +33,7 @@ interface Returning {
   readonly paths: Pick<AccessPaths, 'byKeys'>
 }
 
-export function returningWrites({ tables, among, byKey, lock, begin = plain, held, affected }: Parts): Returning {
+export function writesReturning({ tables, among, byKey, lock, begin = plain, held, affected }: Parts): Returning {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
     sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
   const insert = (table: Statement, { topic, wake, columns, values, from, where, orderBy }: Insertion): Statement => {
@@ -46,14 +46,14 @@ export function returningWrites({ tables, among, byKey, lock, begin = plain, hel
        where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
   }
   const writes: Returning['writes'] = {
-    insertion: (insertion) => ({ ...sql`${insert(tables.task, insertion)} returning sequence`, anyScale: true }),
+    insertion: (insertion) => ({ ...sql`${insert(tables.task, insertion)} returning sequence`, stablePlan: true }),
     insertNew: function* (insertion) {
       return yield {
         ...sql`
           ${insert(tables.task, insertion)}
               on conflict (topic, external_id) where external_id is not null do nothing
           returning sequence, external_id`,
-        anyScale: true,
+        stablePlan: true,
       }
     },
     insertAndWake: ({ table, ...insertion }) => insert(table, { ...insertion, wake: true }),

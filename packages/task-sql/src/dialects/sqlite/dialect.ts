@@ -2,11 +2,11 @@ import type { Dialect, Tables } from '../../core/dialect.ts'
 import type { Claim, ClaimRequest, HeldRequest, RowColumn } from '../../core/requests.ts'
 import { anyPlan, defineDialect } from '../../core/define-dialect.ts'
 import { attemptOf } from '../../core/lease.ts'
-import { claimStatus, mayClaim, plainPolling } from '../../core/topic-mode.ts'
+import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
 import { sequencesOf } from '../../core/task-row.ts'
-import { orderByTopic, returningWrites } from '../shared/writes-returning.ts'
+import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
 import type { HeldRows } from '../shared/writes-returning.ts'
-import { limit, limitedLocks } from '../shared/row-locks.ts'
+import { limit, rowLocks } from '../shared/row-locks.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
 import { sqliteMigrations } from './schema.ts'
@@ -25,7 +25,7 @@ const tables: Tables = {
   periodic: raw('task_periodic'),
 }
 
-const returning = returningWrites({ tables, among, byKey, lock, held, affected })
+const returning = writesReturning({ tables, among, byKey, lock, held, affected })
 
 /**
  * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
@@ -85,7 +85,7 @@ export function sqlite(): Dialect {
     },
     locks: {
       ...locks,
-      ...limitedLocks({ tables, ...paths, lock }),
+      ...rowLocks({ tables, ...paths, lock }),
       identified: function* (topic, identifiers, which) {
         const rows = yield sql`
         select t.sequence
@@ -96,9 +96,9 @@ export function sqlite(): Dialect {
            and ${which}`
         return sequencesOf(rows)
       },
-      // One transaction writes at a time: whoever polls has every lane.
+      // One transaction writes at a time: whoever polls has every stripe.
       // oxlint-disable-next-line require-yield -- there is nothing to ask the database
-      lanes: function* () {
+      stripes: function* () {
         return { holds: () => raw('true'), reaches: () => raw('true'), all: true }
       },
       junction: function* () {
@@ -111,7 +111,7 @@ export function sqlite(): Dialect {
       oldestReady: raw(
         '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',
       ),
-      heldBy: (condition, limit) => sql`
+      claimedBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
         join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = 0 and t.state <= 1
@@ -183,10 +183,10 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
      where t.sequence in (
            select sequence
              from ${tables.task} indexed by task_open
-            where topic = ${topic} and state = 1 and state <= 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}
+            where topic = ${topic} and state = 1 and state <= 1 and ${mayClaim({ tables }, topic, owner, plainMode)}
             order by sequence
             limit ${size})
     returning ${columns}`
-  if (claimed.length > 0) return { rows: claimed, polling: plainPolling, ownerKnown: true }
+  if (claimed.length > 0) return { rows: claimed, mode: plainMode, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
 }

@@ -3,7 +3,7 @@ import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from './adapter.ts'
 import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
 import { closed, guard } from './guard.ts'
-import { once } from '../shared/transaction-attempt.ts'
+import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { ownWord } from '../shared/own-word.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
@@ -55,7 +55,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
       retries,
       (enter) => {
         let galera = false
-        return once(
+        return transactionAttempt(
           () => openSession(pool, async (connection) => void (galera = await isGalera(connection))),
           async (connection) => {
             using watch = guard(connection, galera)

@@ -2,7 +2,7 @@ import { abortOf } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { OracledbConnection } from './adapter.ts'
 import { classifyOracleError } from '../../dialects/oracle/errors.ts'
-import { once } from '../shared/transaction-attempt.ts'
+import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { ownWord } from '../shared/own-word.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
@@ -50,7 +50,7 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
     const abort = abortOf(transactionOptions)
     return repeat(
       retries,
-      (enter) => once(() => openSession(pool), work, enter, named, own.lost, abort),
+      (enter) => transactionAttempt(() => openSession(pool), work, enter, named, own.lost, abort),
       (error, phase) => isRepeatable(named(error), phase),
       abort,
     )

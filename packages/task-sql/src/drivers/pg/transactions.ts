@@ -2,7 +2,7 @@ import { abortOf, checkInteger, isTaskError, TaskError } from '@taskstream/task-
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from './adapter.ts'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
-import { once } from '../shared/transaction-attempt.ts'
+import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { ownWord } from '../shared/own-word.ts'
 import { autocommit, notReadCommitted } from './autocommit.ts'
@@ -64,7 +64,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       async (enter) => {
         pool = undefined
         const found = (pool = await server.find())
-        return once(() => openSession(found), work, enter, named, own.lost, abort)
+        return transactionAttempt(() => openSession(found), work, enter, named, own.lost, abort)
       },
       (error, phase) => {
         if (!pool) return false

@@ -23,7 +23,7 @@ export interface Session<Connection> {
  * @param lost is told what `work` threw, or would have met, when its connection was lost
  * @param abort closes the connection as it is
  */
-export async function once<Connection, Result>(
+export async function transactionAttempt<Connection, Result>(
   open: () => Promise<Session<Connection>>,
   work: (connection: Connection) => Result | Promise<Result>,
   enter: (phase: Phase) => void,
