@@ -86,7 +86,7 @@ export function columnSteps(): ColumnSteps {
   const reassign = (result: TaskResult): Promise<unknown> =>
     run((tasks, transaction, topic) => tasks.reassign(transaction, topic, new Map([[itself(), result]])))
   const redrive = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.redrive(transaction, topic))
-  const release = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.release(transaction, topic))
+  const release = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.promoteDue(transaction, topic))
   const expire = (then: 'expired' | 'ready'): Promise<unknown> =>
     run((tasks, transaction) => tasks.expire(transaction, { olderThanMs: 1, then }))
   const insert = (insertion: Insertion): Promise<unknown> =>

@@ -58,7 +58,7 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
     expect(await fixture.tasks.handBack(transaction, fixture.topic, [b])).toEqual({ completed: [b], lost: [] })
     const later = new Map([[c, TaskDecision.retry({ afterMs: 0 })]])
     expect(await fixture.tasks.complete(transaction, fixture.topic, later)).toEqual({ completed: [c], lost: [] })
-    await fixture.tasks.release(transaction, fixture.topic)
+    await fixture.tasks.promoteDue(transaction, fixture.topic)
     await session.commit()
     expect(await finish()).toEqual(['b', 'c', 'd'])
   })

@@ -97,7 +97,7 @@ describe.skipIf(!canRun)('what is locked', () => {
     })
 
     test('by a release that finds nothing due is nothing', async () => {
-      expect(await during((transaction) => fixture.tasks.release(transaction, fixture.topic))).toEqual([])
+      expect(await during((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).toEqual([])
     })
   })
 

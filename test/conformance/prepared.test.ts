@@ -67,7 +67,7 @@ describe.skipIf(!canRun)('prepared statements', () => {
             : fixture.tasks.handBack(client, fixture.topic, held),
         )
         await transactions((client) => fixture.tasks.heartbeat(client))
-        await transactions((client) => fixture.tasks.release(client, fixture.topic))
+        await transactions((client) => fixture.tasks.promoteDue(client, fixture.topic))
       }
       const plans = 'select statement, generic_plans, custom_plans from pg_prepared_statements'
       const rows = await transactions((client) => fromPg.execute(client, raw(plans)))

@@ -76,7 +76,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         return tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.failure('no')])))
       })
       await locked
-      await transact((transaction) => tasks.release(transaction, topic))
+      await transact((transaction) => tasks.promoteDue(transaction, topic))
       await transact((transaction) => tasks.redrive(transaction, topic, { states: ['failed'] }))
       await transact((transaction) => tasks.junction(transaction, topic, 'singular', [['m', 'n']]))
       await transact((transaction) => tasks.expire(transaction, { olderThanMs: 0, then: 'ready' }))

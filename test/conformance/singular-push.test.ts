@@ -80,8 +80,8 @@ describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
     await fixture.nextTopic({ condition: singular })
     await fixture.push({ identifier: 'a', delayMs: 1 }, { identifier: 'a', input: 'second' }, { identifier: 'a', input: 'third' })
     await expect
-      .poll(() => fixture.commit<{ released: number }>((transaction) => fixture.tasks.release(transaction, fixture.topic)))
-      .toMatchObject({ released: 1 })
+      .poll(() => fixture.commit<{ promoted: number }>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic)))
+      .toMatchObject({ promoted: 1 })
     for (const input of [undefined, 'second', 'third']) {
       const batch = await fixture.poll()
       expect(batch.map((task) => task.input)).toEqual([input])

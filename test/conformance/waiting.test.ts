@@ -142,7 +142,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     await fixture.nextTopic()
     await fixture.push({ identifier: 'a', delayMs: 1 }, { identifier: 'b', delayMs: 1 })
     const release = async (session: Session): Promise<number> =>
-      ((await fixture.tasks.release(session.transaction, fixture.topic, { limit: 1 })) as { released: number }).released
+      ((await fixture.tasks.promoteDue(session.transaction, fixture.topic, { limit: 1 })) as { promoted: number }).promoted
     await expect
       .poll(async () => {
         await first.begin()

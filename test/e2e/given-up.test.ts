@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     const repository = {
       ...own,
       // From then on the server is asked to limit what is the node's own.
-      release: async (...args: Parameters<Tasks['release']>) => (late-- > 0 ? gate.promise : own.release(...args)),
+      promoteDue: async (...args: Parameters<Tasks['promoteDue']>) => (late-- > 0 ? gate.promise : own.promoteDue(...args)),
     } as Tasks
     let decided = 0
     await using node = fixture.nodeOf({ repository, statementTimeoutMs })

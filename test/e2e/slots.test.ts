@@ -66,9 +66,9 @@ describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in 
     const { node } = fixture.clocked({ ...patient, limiter }, (own) => ({
       ...own,
       // Due tasks are looked for first.
-      release: (...args: Parameters<Tasks['release']>) => {
+      promoteDue: (...args: Parameters<Tasks['promoteDue']>) => {
         stopping.resolve(manager.stop())
-        return own.release(...args)
+        return own.promoteDue(...args)
       },
       poll: (...args: Parameters<Tasks['poll']>) => (polls++, own.poll(...args)),
     }))

@@ -154,7 +154,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
       const state = pick(['failed', 'suspended', 'delayed', 'succeeded', 'expired'] as const)
       if (kind < 0.3) return owner.recreate(transaction, topic, 'reset', { state, size: 3 })
       if (kind < 0.5) return owner.recreate(transaction, topic, pick(['append', 'supersede', 'replace']), { state, size: 3 })
-      if (kind < 0.7) return owner.release(transaction, topic)
+      if (kind < 0.7) return owner.promoteDue(transaction, topic)
       if (kind < 0.8) return owner.redrive(transaction, topic, { limit: 5 })
       if (kind < 0.9) return owner.purge(transaction, topic, { limit: 20 })
       return owner.reclaim(transaction, topic, [])

@@ -22,7 +22,7 @@ export interface Collection {
 const variants = [
   { dialect: oracle() },
   { dialect: oracle(), clock: () => new Date(1_000) },
-  { dialect: oracle({ schema: 'tasks' }), verbs: ['migrate', 'initialize', 'release', 'purge'] },
+  { dialect: oracle({ schema: 'tasks' }), verbs: ['migrate', 'initialize', 'promoteDue', 'purge'] },
   { dialect: oracle({ partitioned: true }), verbs: ['migrate', 'plan'] },
 ]
 

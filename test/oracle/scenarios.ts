@@ -149,7 +149,7 @@ function* completions(): Generator<Scenario> {
   }
   yield { verb: 'reclaim', run: (tasks, tx) => tasks.reclaim(tx, topic, []) }
   for (const due of [-1, 5, null])
-    yield { verb: 'release', scene: { row: { due } }, run: (tasks, tx) => tasks.release(tx, topic) }
+    yield { verb: 'promoteDue', scene: { row: { due } }, run: (tasks, tx) => tasks.promoteDue(tx, topic) }
 }
 
 const ended = held(2).map((task) => ({ topic, sequence: task.sequence, identifier: task.identifier }))

@@ -93,7 +93,7 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
     { postgres: 150, mariadb: 110 },
     (tasks, transaction) => tasks.page(transaction, 'plain', { before: 400_000, size: 100 }),
   ],
-  ['release', { postgres: 10, mariadb: 5 }, (tasks, transaction) => tasks.release(transaction, 'plain')],
+  ['promoteDue', { postgres: 10, mariadb: 5 }, (tasks, transaction) => tasks.promoteDue(transaction, 'plain')],
   // The chunks of 8192 sequences in which the dead owner was noted.
   [
     'expire',

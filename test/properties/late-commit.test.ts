@@ -141,7 +141,7 @@ describe.skipIf(!canRun)('with a push held open', () => {
     await subject.transactions((transaction) =>
       tasks.complete(transaction, topic, new Map([[b!, TaskDecision.retry({ afterMs: 0 })]])),
     )
-    await subject.transactions((transaction) => tasks.release(transaction, topic))
+    await subject.transactions((transaction) => tasks.promoteDue(transaction, topic))
     await push('z')
     expect(names(await poll(1))).toEqual(['a'])
     expect(names(await poll(1))).toEqual(['b'])

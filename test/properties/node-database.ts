@@ -276,9 +276,9 @@ export class NodeDatabase {
         })
         return tasks.length > 0 ? handBack(transaction, topic, tasks) : { completed: [], lost: [] }
       },
-      release: verb<Release>('release', {
-        after: (store, { released }, transaction) =>
-          released > 0
+      promoteDue: verb<Release>('promoteDue', {
+        after: (store, { promoted }, transaction) =>
+          promoted > 0
             ? learn(verbs, store, transaction, ({ state, sequence }) => state === 'ready' && isReleased(sequence))
             : undefined,
       }),

@@ -34,7 +34,7 @@ export type Reaction = (typeof reactions)[number]
 const faults = ['before', 'locked', 'undone', 'after', 'after', 'refused'] as const
 export type Fault = (typeof faults)[number]
 
-const faultyVerbs = ['poll', 'poll', 'complete', 'complete', 'handBack', 'release', 'reclaim', 'heartbeat', 'expire'] as const
+const faultyVerbs = ['poll', 'poll', 'complete', 'complete', 'handBack', 'promoteDue', 'reclaim', 'heartbeat', 'expire'] as const
 export type FaultyVerb = (typeof faultyVerbs)[number]
 
 const milliseconds = fc.constantFrom(0, 100, 500, 2_000)

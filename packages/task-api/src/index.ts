@@ -51,8 +51,8 @@ export type {
   Holding,
   PollHold,
   PollOptions,
-  Release,
-  ReleaseOptions,
+  PromotedDue as Release,
+  PromoteDueOptions as ReleaseOptions,
   TaskSource,
 } from './task-source.ts'
 export type {

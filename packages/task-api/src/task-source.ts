@@ -41,15 +41,15 @@ export interface Holding {
   readonly lost: readonly HeldTask[]
 }
 
-export interface ReleaseOptions {
+export interface PromoteDueOptions {
   /** At most so many tasks, 1 to 100 000. Default 1000. */
   readonly limit?: number
 }
 
-/** What a release of due tasks did. */
-export interface Release {
+/** What a promotion of due tasks did. */
+export interface PromotedDue {
   /** How many tasks became ready. */
-  readonly released: number
+  readonly promoted: number
   /** Milliseconds until the next task of the topic is due by the database's clock; 0 if some are due already; none if none waits. */
   readonly nextDueMs?: number
 }
@@ -107,5 +107,5 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
    * Makes due tasks of a topic ready. Poll loops do it before they poll; it costs nothing where no task waits.
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    */
-  release(transaction: Transaction, topic: string, options?: ReleaseOptions): Outcome<E, Release>
+  promoteDue(transaction: Transaction, topic: string, options?: PromoteDueOptions): Outcome<E, PromotedDue>
 }

@@ -7,7 +7,7 @@ import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
 import type { TopicOptions } from './task-polling.ts'
 import type { ReassignAllOptions, RecreateSelection, RedriveOptions } from './task-reviver.ts'
 import type { PushOptions } from './task-sink.ts'
-import type { CompleteOptions, PollOptions, ReleaseOptions } from './task-source.ts'
+import type { CompleteOptions, PollOptions, PromoteDueOptions } from './task-source.ts'
 import type { TaskCreation } from './task.ts'
 
 /** Whatever the states are called. */
@@ -48,7 +48,7 @@ type VerbWithOptions =
   | 'push'
   | 'poll'
   | 'complete'
-  | 'release'
+  | 'promoteDue'
   | 'recreate'
   | 'redrive'
   | 'reassignAll'
@@ -67,7 +67,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   push: optionNames<PushOptions>('push', { insertion: true }),
   poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true }),
   complete: optionNames<CompleteOptions>('complete', { strict: true }),
-  release: optionNames<ReleaseOptions>('release', { limit: true }),
+  promoteDue: optionNames<PromoteDueOptions>('promoteDue', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
   redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, dryRun: true, limit: true }),
   reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),

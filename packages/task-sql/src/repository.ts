@@ -161,7 +161,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     complete: often(complete),
     handBack: often(handBack),
     reclaim: bind(reclaim),
-    release: often(promoteDue),
+    promoteDue: often(promoteDue),
     recreate: bind(recreate),
     redrive: bind(redrive),
     reassign: bind(reassign),

@@ -76,8 +76,8 @@ async function release<Transaction>(
   topic: string,
 ): Promise<number | undefined> {
   for (;;) {
-    const { released, nextDueMs } = await transactions<Release>((transaction) => repository.release(transaction, topic))
-    if (released === 0) return nextDueMs
+    const { promoted, nextDueMs } = await transactions<Release>((transaction) => repository.promoteDue(transaction, topic))
+    if (promoted === 0) return nextDueMs
   }
 }
 

@@ -7,12 +7,12 @@ export const release: Act = async (world, turn) => {
   const { model, now } = world
   const { session, party } = turn
   const due = free(world, session, (row) => filterStateOf(row) === 'delayed' && row.due! <= now)
-  const releasing = (): unknown => party.tasks.release(party.session.transaction, world.fixture.topic)
+  const releasing = (): unknown => party.tasks.promoteDue(party.session.transaction, world.fixture.topic)
   const released = await world.run(turn, releasing)
   for (const row of due) model.write(session, become.released(row))
   const next = Math.min(...model.rows(session).map((row) => row.due?.getTime() ?? Infinity))
   expect(released).toEqual({
-    released: due.length,
+    promoted: due.length,
     ...(next < Infinity && { nextDueMs: Math.max(0, next - now.getTime()) }),
   })
 }

@@ -5,7 +5,7 @@ import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
 /** What a node was doing when something went wrong. */
 export type Activity =
   | 'poll'
-  | 'release'
+  | 'promoteDue'
   | 'limit'
   | 'handle'
   | 'complete'

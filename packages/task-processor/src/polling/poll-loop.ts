@@ -30,7 +30,7 @@ export interface PollSettings<Transaction> {
 const polledAtOnce = 100
 
 /** Due tasks are looked for at least so often, however busy the topic is. */
-const releaseEveryMs = 1_000
+const promoteEveryMs = 1_000
 
 /** The only loop, and the only place that sleeps. Polls ahead while earlier batches are handled, and never more than it may hold. */
 export class PollLoop<Transaction> {
@@ -56,7 +56,7 @@ export class PollLoop<Transaction> {
    */
   #ahead = 1
   /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
-  #releaseAt = 0
+  #promoteAt = 0
   /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
   #setbacks = 0
   #resumeAt = 0
@@ -100,7 +100,7 @@ export class PollLoop<Transaction> {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
         // A batch that ends wakes the loop, and so does the lease when it holds again.
-        await this.#wake.sleep(version, releaseEveryMs)
+        await this.#wake.sleep(version, promoteEveryMs)
         continue
       }
       const pausedMs = this.#resumeAt - this.#environment.clock.monotonicMs()
@@ -140,8 +140,8 @@ export class PollLoop<Transaction> {
     const { clock, listener, topic } = this.#environment
     const { leftovers } = this.#settings
     try {
-      if (clock.monotonicMs() >= this.#releaseAt)
-        this.#releaseAt = clock.monotonicMs() + Math.min(releaseEveryMs, (await this.#release()).nextDueMs ?? Infinity)
+      if (clock.monotonicMs() >= this.#promoteAt)
+        this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, (await this.#promoteDue()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       if (leftovers.isDoubted(topic)) await this.#reclaim()
       // What took its time before the poll is no reason to poll after all.
@@ -153,7 +153,7 @@ export class PollLoop<Transaction> {
       this.#polling.worked()
       if (found > 0) {
         this.#empty = 0
-        this.#releaseAt = Math.min(this.#releaseAt, clock.monotonicMs() + releaseEveryMs)
+        this.#promoteAt = Math.min(this.#promoteAt, clock.monotonicMs() + promoteEveryMs)
         return 0
       }
       release()
@@ -161,10 +161,10 @@ export class PollLoop<Transaction> {
       // Woken meanwhile, it polls at once: due tasks have a time of their own.
       if (version !== this.#wake.version) return 0
       // Before it sleeps it must know when to wake.
-      const { released, nextDueMs = Infinity } = await this.#release()
+      const { promoted, nextDueMs = Infinity } = await this.#promoteDue()
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
-      this.#releaseAt = clock.monotonicMs() + nextDueMs
-      return released > 0 ? 0 : sleepMs
+      this.#promoteAt = clock.monotonicMs() + nextDueMs
+      return promoted > 0 ? 0 : sleepMs
     } catch (error) {
       release()
       this.#polling.failed(error)
@@ -293,8 +293,8 @@ export class PollLoop<Transaction> {
     }
   }
 
-  #release(): Promise<Release> {
+  #promoteDue(): Promise<Release> {
     const { dispatcher, repository, topic } = this.#environment
-    return dispatcher.once<Release>((transaction) => repository.release(transaction, topic))
+    return dispatcher.once<Release>((transaction) => repository.promoteDue(transaction, topic))
   }
 }

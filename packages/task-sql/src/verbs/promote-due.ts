@@ -9,16 +9,16 @@ import { toNumber } from '../core/task-row.ts'
 
 /** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
 export function* promoteDue({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
-  checkNames(verbOptions.release, options)
+  checkNames(verbOptions.promoteDue, options)
   const { limit = 1000 } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   const clock = now()
   const before = yield* nextDueMs(dialect, topic, clock)
-  if (before === undefined) return { released: 0 }
-  if (before > 0) return { released: 0, nextDueMs: before }
+  if (before === undefined) return { promoted: 0 }
+  if (before > 0) return { promoted: 0, nextDueMs: before }
   // The longest overdue first, and what others are releasing is passed over.
-  const released = yield* dialect.writes.change({
+  const promoted = yield* dialect.writes.change({
     topic,
     which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = 4`,
     first: { orderBy: raw('t.due'), limit },
@@ -26,7 +26,7 @@ export function* promoteDue({ dialect, now }: Context, topic: string, options: R
     set: sql`state = 1, listed = ${dialect.expr.true}, due = null, completed = null`,
   })
   const after = yield* nextDueMs(dialect, topic, clock)
-  return after === undefined ? { released: released.length } : { released: released.length, nextDueMs: after }
+  return after === undefined ? { promoted: promoted.length } : { promoted: promoted.length, nextDueMs: after }
 }
 
 function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {

@@ -51,7 +51,7 @@ export const ages: Part = part('the age of a task, to a purge,', (engine) => {
     clock.advance(1_000)
     expect(await purge({ states: ['delayed'], olderThanMs: 1_001 })).toBe(0)
     clock.advance(1_000)
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     await expectAge(hour + 2_000, ['ready'])
   })
 

@@ -143,7 +143,7 @@ export const complete: Part = part('complete', (engine) => {
     const first = await next()
     await complete(fixture.tasks, new Map([[first, TaskDecision.retry({ afterMs: 0 }, 'once more')]]))
     expect(await info(first)).toMatchObject({ state: 'suspended', due: expect.any(Date), output: 'once more' })
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     const second = await next()
     expect(second).toMatchObject({ identifier: 'a', attempt: 2, tries: 2 })
     await complete(fixture.tasks, new Map([[second, TaskDecision.retry({ afterMs: 0 })]]))
@@ -176,7 +176,7 @@ export const complete: Part = part('complete', (engine) => {
       fixture.tasks.page(transaction, fixture.topic, { reason: 'cancelled' }),
     )
     expect(cancelled.map(({ identifier }) => identifier)).toEqual(['a'])
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     await fixture.commit((transaction) => fixture.tasks.poll(transaction, fixture.topic))
     expect(await reasonOf(c!)).toBe('active undefined')
   })

@@ -47,7 +47,7 @@ export const deadline: Part = part('a deadline', (engine) => {
     await fixture.push({ identifier: 'a', deadlineMs: 10 })
     await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 20 }))
     clock.now += 20
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     expect(await fixture.poll(1)).toEqual([])
     expect(await fixture.states()).toEqual({ filtered: 1 })
   })

@@ -31,9 +31,9 @@ export const defaults: Part = part('by default', (engine) => {
 
   test('a release is of a thousand tasks, and tells that others are due', async () => {
     await pushMany(1_001, { due: new Date(0) })
-    const release = (): Promise<Release> => commit<Release>((transaction, topic) => fixture.tasks.release(transaction, topic))
-    expect(await release()).toEqual({ released: 1_000, nextDueMs: 0 })
-    expect(await release()).toEqual({ released: 1 })
+    const release = (): Promise<Release> => commit<Release>((transaction, topic) => fixture.tasks.promoteDue(transaction, topic))
+    expect(await release()).toEqual({ promoted: 1_000, nextDueMs: 0 })
+    expect(await release()).toEqual({ promoted: 1 })
   })
 
   test('expiry, redrive and purge are of ten thousand tasks, and the overview counts a thousand', async () => {

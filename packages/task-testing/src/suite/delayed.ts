@@ -11,24 +11,24 @@ export const delayed: Part = part('tasks that wait', (engine) => {
   const fixture = useFixture(engine, { clock: () => new Date(now) })
   const release = (limit?: number): Promise<Release> =>
     fixture.commit<Release>((transaction) =>
-      fixture.tasks.release(transaction, fixture.topic, limit === undefined ? {} : { limit }),
+      fixture.tasks.promoteDue(transaction, fixture.topic, limit === undefined ? {} : { limit }),
     )
 
   test('are released when they are due, and it is known when the next one is', async () => {
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
     await fixture.push(
       { identifier: 'later', delayMs: 2_000 },
       { identifier: 'soon', delayMs: 1_000 },
       { identifier: 'never', suspended: true },
     )
-    expect(await release()).toEqual({ released: 0, nextDueMs: 1_000 })
+    expect(await release()).toEqual({ promoted: 0, nextDueMs: 1_000 })
     now += 999
-    expect(await release()).toEqual({ released: 0, nextDueMs: 1 })
+    expect(await release()).toEqual({ promoted: 0, nextDueMs: 1 })
     now += 1
-    expect(await release()).toEqual({ released: 1, nextDueMs: 1_000 })
+    expect(await release()).toEqual({ promoted: 1, nextDueMs: 1_000 })
     expect(names(await fixture.poll())).toEqual(['soon'])
     now += 5_000
-    expect(await release()).toEqual({ released: 1 })
+    expect(await release()).toEqual({ promoted: 1 })
     expect(names(await fixture.poll())).toEqual(['later'])
     expect(await fixture.states()).toEqual({ active: 2, suspended: 1 })
   })
@@ -40,9 +40,9 @@ export const delayed: Part = part('tasks that wait', (engine) => {
       { identifier: 'c', due: new Date(now + 10) },
     )
     now += 100
-    expect(await release(2)).toEqual({ released: 2, nextDueMs: 0 })
+    expect(await release(2)).toEqual({ promoted: 2, nextDueMs: 0 })
     expect(names(await fixture.poll())).toEqual(['b', 'c'])
-    expect(await release(2)).toEqual({ released: 1 })
+    expect(await release(2)).toEqual({ promoted: 1 })
     expect(names(await fixture.poll())).toEqual(['a'])
   })
 
@@ -50,7 +50,7 @@ export const delayed: Part = part('tasks that wait', (engine) => {
     await fixture.push({ identifier: 'a', delayMs: 1 })
     now += 10
     await fixture.nextTopic()
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
   })
 
   test('for a retry are due so long after the completion, by the clock of the database', async () => {
@@ -62,7 +62,7 @@ export const delayed: Part = part('tasks that wait', (engine) => {
     const [info] = await fixture.page()
     expect(info).toMatchObject({ state: 'suspended', due: new Date(now + 500) })
     now += 500
-    expect(await release()).toEqual({ released: 1 })
+    expect(await release()).toEqual({ promoted: 1 })
     const [again] = await fixture.page()
     expect(again).toMatchObject({ state: 'ready', attempt: 1 })
     expect(again).not.toHaveProperty('due')

@@ -101,7 +101,7 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
       await session.commit()
       expect(await fixture.page()).toMatchObject([{ state }])
       clock += 10
-      await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+      await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     }
   })
 

@@ -75,7 +75,7 @@ export const insertion: Part = part('a push that takes the place of older tasks'
   test('a delayed task waits no longer once it is replaced', async () => {
     await fixture.push(task('a', '1', { delayMs: 1 }))
     await push('replace', task('a', '2'))
-    expect(await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))).toEqual({ released: 0 })
+    expect(await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).toEqual({ promoted: 0 })
     expect(await rows()).toEqual(['a1 redundant suspended', 'a2 ready ready'])
   })
 

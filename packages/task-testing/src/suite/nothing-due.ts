@@ -15,11 +15,11 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
     await fixture.push('a')
     retried = (await fixture.poll(1))[0]!
     await fixture.complete([retried], TaskDecision.retry({ afterMs: 1_000 }).because('timeout'))
-    expect(await release()).toEqual({ released: 0, nextDueMs: 1_000 })
+    expect(await release()).toEqual({ promoted: 0, nextDueMs: 1_000 })
   })
 
   const release = (): Promise<Release> =>
-    fixture.commit<Release>((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    fixture.commit<Release>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
   const verbs: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
     'recreated: reset': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'reset', [retried]),
     'recreated: append': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', [retried]),
@@ -42,13 +42,13 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
 
   test.each(Object.keys(verbs))('once what waited for a retry is %s', async (name) => {
     await fixture.commit<unknown>((transaction) => verbs[name]!(transaction, fixture.topic) as unknown)
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
     const before = await fixture.page()
     expect(before.filter(({ state }) => state === 'suspended').map(({ due }) => due)).toEqual(
       name.includes('suspension') ? [undefined] : [],
     )
     clock.advance(1_000)
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
     expect(await fixture.page()).toEqual(before)
   })
 
@@ -56,7 +56,7 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
     await fixture.nextTopic()
     await fixture.push({ identifier: 'a', maxTries: 1 })
     await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 0 }))
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
   })
 
   test('for what is pushed suspended, whatever time is given with it', async () => {
@@ -69,7 +69,7 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
       }),
     )
     clock.advance(1_000)
-    expect(await release()).toEqual({ released: 0 })
+    expect(await release()).toEqual({ promoted: 0 })
     expect(await fixture.states()).toEqual({ suspended: 2, redundant: 2, ready: 1 })
   })
 })

@@ -50,7 +50,7 @@ export const order: Part = part('the order of a topic', (engine) => {
     const [low] = await fixture.poll(1)
     await fixture.complete([low!], TaskDecision.retry({ afterMs: 0 }))
     const released = async (): Promise<number> =>
-      (await fixture.commit<{ released: number }>((transaction) => fixture.tasks.release(transaction, fixture.topic))).released
+      (await fixture.commit<{ promoted: number }>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).promoted
     let count = 0
     await expect.poll(async () => (count += await released()), { interval: 2 }).toBe(2)
     const rival = await fixture.owner()

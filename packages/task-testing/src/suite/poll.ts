@@ -140,7 +140,7 @@ export const poll: Part = part('poll', (engine) => {
     )
     // The delayed one becomes ready while the first is still waiting.
     const released = async (): Promise<number> =>
-      (await fixture.commit<{ released: number }>((transaction) => fixture.tasks.release(transaction, fixture.topic))).released
+      (await fixture.commit<{ promoted: number }>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).promoted
     await expect.poll(released, { interval: 2 }).toBe(1)
     expect(names(await poll(fixture.tasks, 1))).toEqual(['a'])
     expect(names(await poll(fixture.tasks, 1))).toEqual(['b'])

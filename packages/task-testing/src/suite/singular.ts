@@ -165,7 +165,7 @@ export const singular: Part = part('a singular condition', (engine) => {
     await fixture.push(...many('a1', 'a2'))
     await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 0 }))
     expect(await fixture.poll(10)).toEqual([])
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     expect(inputs(await fixture.poll(10))).toEqual(['a1'])
   })
 

@@ -25,7 +25,7 @@ export const tries: Part = part('a task of two tries', (engine) => {
     fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, then: 'ready' }))
   const retry = async (): Promise<void> => {
     await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 0 }))
-    await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
   }
 
   test('is tried twice and no more, however often it was handed back', async () => {

@@ -28,7 +28,7 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
   const looking: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
     'push, superseding': (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }),
     poll: (transaction, topic) => fixture.tasks.poll(transaction, topic),
-    release: (transaction, topic) => fixture.tasks.release(transaction, topic),
+    release: (transaction, topic) => fixture.tasks.promoteDue(transaction, topic),
     task: (transaction, topic) => fixture.tasks.task(transaction, topic, 1),
     'task, by external id': (transaction, topic) => fixture.tasks.task(transaction, topic, { externalId: 'a' }),
     page: (transaction, topic) => fixture.tasks.page(transaction, topic),
@@ -88,7 +88,7 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
     expect(await asked((transaction) => tasks.page(transaction, fixture.topic, { states: ['failed'] }))).toBe(2)
     expect(await asked((transaction) => tasks.task(transaction, fixture.topic, ready!.sequence))).toBe(1)
     expect(await asked((transaction) => tasks.count(transaction, { topic: fixture.topic, states: ['failed'] }))).toBe(1)
-    expect(await asked((transaction) => tasks.release(transaction, fixture.topic))).toBe(1)
+    expect(await asked((transaction) => tasks.promoteDue(transaction, fixture.topic))).toBe(1)
     expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { states: ['failed'], dryRun: true }))).toBe(2)
     await fixture.complete([held], TaskDecision.failure())
     expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { dryRun: true }))).toBe(1)

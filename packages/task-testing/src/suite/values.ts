@@ -143,7 +143,9 @@ export const values: Part = part('values', (engine) => {
     })
     const decisions = new Map(second.map((task) => [task, TaskDecision.retry({ afterMs: 0 })]))
     expect(await complete(decisions)).toEqual({ completed: second, lost: [] })
-    expect(await fixture.commit((transaction) => fixture.tasks.release(transaction, fixture.topic))).toEqual({ released: size })
+    expect(await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).toEqual({
+      promoted: size,
+    })
     expect(await fixture.states()).toEqual(size === 0 ? {} : { ready: size })
   })
 })
