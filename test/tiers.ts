@@ -85,6 +85,7 @@ const slow = [
   'examples',
   'mutants',
   'oracle',
+  'pglite',
   'prisma-types',
   'sqlite-beside-worker',
   'thread-bundle',

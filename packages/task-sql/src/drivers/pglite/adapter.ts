@@ -1,0 +1,24 @@
+import { render } from '../../core/statement.ts'
+import type { Row, SqlAdapter } from '../../core/verb.ts'
+import { checkOpen } from '../shared/ended-transactions.ts'
+
+/** What we need of PGlite: what `db.transaction` gives its callback. */
+export interface PgliteTransaction {
+  query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[]; readonly affectedRows?: number }>
+}
+
+/**
+ * Hands statements to PGlite: PostgreSQL in WebAssembly, in this process.
+ *
+ * @example
+ * await db.transaction((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
+ */
+export const fromPglite: SqlAdapter<PgliteTransaction, 'async'> = {
+  execution: 'async',
+  execute: async (transaction, statement) => {
+    checkOpen(transaction)
+    const text = render(statement, (position) => `$${position}`)
+    const { rows } = await transaction.query(text, [...statement.values])
+    return rows as readonly Row[]
+  },
+}

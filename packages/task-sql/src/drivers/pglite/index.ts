@@ -1,0 +1,6 @@
+export { fromPglite } from './adapter.ts'
+export type { PgliteTransaction } from './adapter.ts'
+export { postgres } from '../../dialects/postgres/dialect.ts'
+export type { PostgresOptions } from '../../dialects/postgres/dialect.ts'
+export { pgliteTransactions } from './transactions.ts'
+export type { PgliteDatabase } from './transactions.ts'

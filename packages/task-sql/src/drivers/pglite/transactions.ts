@@ -1,0 +1,26 @@
+import type { TransactionSource } from '@taskstream/task-api'
+import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
+import { libraryTransactions } from '../shared/library-transactions.ts'
+import type { PgliteTransaction } from './adapter.ts'
+
+/** What we need of PGlite: what `new PGlite(folder)` is. */
+export interface PgliteDatabase<Transaction extends PgliteTransaction = PgliteTransaction> {
+  transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
+}
+
+/**
+ * Transactions of PGlite, one after the other: it has one connection.
+ *
+ * @example
+ * const transactions = pgliteTransactions(new PGlite('tasks'))
+ * @throws what `work` throws, after a rollback
+ */
+export function pgliteTransactions<Transaction extends PgliteTransaction>(
+  database: PgliteDatabase<Transaction>,
+): TransactionSource<Transaction> {
+  return libraryTransactions<Transaction>(
+    (work) => database.transaction(work),
+    classifyPostgresError,
+    () => 1,
+  )
+}
