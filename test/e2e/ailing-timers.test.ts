@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
     await schedule(['ailing', '*:*:*', 'doomed'])
     await make(false)
     clock.advance(1_000)
-    await start({ lookAgainMs: 600_000 })
+    await start({ pollIntervalMs: 600_000 })
     /** How long it is let be, now that it has failed so often: the scheduler has nothing else to do. */
     const pause = async (count: number): Promise<number> => {
       await expect.poll(failures).toBe(count)
@@ -99,7 +99,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
 
   test.each([
     ['ten seconds, if nothing is said', {}, 10_000],
-    ['as long as it is told', { lookAgainMs: 2_500 }, 2_500],
+    ['as long as it is told', { pollIntervalMs: 2_500 }, 2_500],
   ] as const)(
     'sleeps no longer than %s, however far the next timer is, and finds what nobody told it of',
     async (_, options, ms) => {

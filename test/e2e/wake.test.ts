@@ -58,7 +58,7 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
         repository: tasks,
         transactions: subject.transactions,
         notifier: await notifierOf(),
-        lookAgainMs: 600_000,
+        pollIntervalMs: 600_000,
         listener: { onFired: ({ timer }) => fired.resolve(timer.id) },
       })
       await scheduler.start()

@@ -11,7 +11,7 @@ import { firstOf, keep, latestMs } from './firing.ts'
 import type { Firing } from './firing.ts'
 import { find, lockOne, nowOf } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
-import { tell } from './tell.ts'
+import { notifySchedulers } from './notify.ts'
 import { waiting } from './waiting.ts'
 
 /** Whose a timer is, and who has declared it. */
@@ -66,7 +66,7 @@ function* insert(context: VerbContext, { scope, application }: Place, { id, paus
   })
   if ((yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.periodic, row, 'scope, id'))) === 0)
     return false
-  yield* tell(context)
+  yield* notifySchedulers(context)
   return true
 }
 
@@ -94,7 +94,7 @@ function* change(
   }
   yield sql`
     update ${dialect.tables.periodic} set ${assigned(dialect, values)} where scope = ${place.scope} and id = ${id}`
-  yield* tell(context)
+  yield* notifySchedulers(context)
   return true
 }
 

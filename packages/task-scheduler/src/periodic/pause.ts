@@ -5,7 +5,7 @@ import { assigned, statuses, toSchedule } from './columns.ts'
 import type { TimerRow } from './columns.ts'
 import { firstOf } from './firing.ts'
 import { find, lock } from './look.ts'
-import { tell } from './tell.ts'
+import { notifySchedulers } from './notify.ts'
 import { waiting } from './waiting.ts'
 
 /** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
@@ -21,7 +21,7 @@ export function* resume(context: VerbContext, scope: string, id: string): Verb<b
   const row = yield* find(context, scope, id)
   if (statuses[row.status!] !== 'paused') return false
   yield* store(context, row, 'running')
-  yield* tell(context)
+  yield* notifySchedulers(context)
   return true
 }
 
@@ -38,7 +38,7 @@ export function resumeAll(context: VerbContext, scope: string): Verb<number> {
 function* storeAll(context: VerbContext, scope: string, from: 'running' | 'paused', to: 'running' | 'paused'): Verb<number> {
   const rows = yield* lock(context, sql`t.scope = ${scope} and t.status = ${statuses.indexOf(from)}`, 'wait')
   for (const row of rows) yield* store(context, row, to)
-  if (to === 'running' && rows.length > 0) yield* tell(context)
+  if (to === 'running' && rows.length > 0) yield* notifySchedulers(context)
   return rows.length
 }
 

@@ -9,7 +9,7 @@ import type { TimerRow } from './columns.ts'
 import { fireNext, keyOf } from './fire.ts'
 import type { FiredSeveral } from './fire.ts'
 import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
-import { timersName } from './tell.ts'
+import { timersName } from './notify.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
 /** What a scheduler tells. */
@@ -34,7 +34,7 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
    * Looks for timers at least so often, in milliseconds, 100 to 600 000: what no notifier tells is found then, and a clock that was set.
    * Default 10 000.
    */
-  readonly lookAgainMs?: number
+  readonly pollIntervalMs?: number
   /**
    * How long the database may take for each step of a transaction, in milliseconds, 100 to one day. Default 30 000. What takes longer is given up
    * with its connection, and looked at again.
@@ -49,7 +49,7 @@ const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = 
   repository: true,
   transactions: true,
   notifier: true,
-  lookAgainMs: true,
+  pollIntervalMs: true,
   statementTimeoutMs: true,
   listener: true,
   clock: true,
@@ -66,7 +66,7 @@ const occurrencesAtOnce = 100
 const atMostEveryMs = 1_000
 
 /** A timer that could not be fired: how often by now, and until when it is let be. */
-interface Ailing {
+interface Backoff {
   readonly count: number
   readonly untilMs: number
 }
@@ -89,12 +89,12 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     at: (timer: TimerKey) => void,
     most: number,
   ) => unknown
-  readonly #lookAgainMs: number
+  readonly #pollIntervalMs: number
   readonly #listener: PeriodicListener
   readonly #notifier: TaskNotifier | undefined
   readonly #clock: Clock
   readonly #wake: Wake
-  readonly #ailing = new Map<string, Ailing>()
+  readonly #backingOff = new Map<string, Backoff>()
   /** Timers that have had their turn and are due still: the others come first. */
   readonly #served = new Set<string>()
   #running: Promise<void> | undefined
@@ -106,15 +106,15 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
 
   constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
     checkOptions('a periodic scheduler', options, names)
-    const { repository, transactions, notifier, lookAgainMs = 10_000, listener = {}, clock = systemClock } = options
+    const { repository, transactions, notifier, pollIntervalMs = 10_000, listener = {}, clock = systemClock } = options
     const { statementTimeoutMs } = options
-    checkInteger('lookAgainMs', lookAgainMs, 100, 600_000)
+    checkInteger('pollIntervalMs', pollIntervalMs, 100, 600_000)
     this.#transactions = limitTransactions(repository, transactions, {
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
     })
     this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))
     this.#fireNext = repository.verb(fireNext)
-    this.#lookAgainMs = lookAgainMs
+    this.#pollIntervalMs = pollIntervalMs
     this.#listener = listener
     this.#notifier = notifier
     this.#clock = clock
@@ -135,7 +135,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       await this.#transactions(async (transaction) => void (await this.#checkSchema(transaction)))
       this.#listening = await this.#notifier?.listen({
         onTasks: () => {},
-        onActivation: (name) => this.#told(name),
+        onActivation: (name) => this.#notified(name),
         onDisconnected: (error) => this.#report(error, undefined),
         onGivenUp: (reason) => this.#report(reason, undefined),
       })
@@ -179,7 +179,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     }
   }
 
-  #told(name: string | undefined): void {
+  #notified(name: string | undefined): void {
     if (name === timersName || (name === undefined && this.#clock.monotonicMs() >= this.#lookedMs + atMostEveryMs))
       this.#wake.wake()
   }
@@ -188,10 +188,10 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   async #look(): Promise<number> {
     const now = this.#clock.monotonicMs()
     this.#lookedMs = now
-    const ailing = [...this.#ailing].filter(([, { untilMs }]) => untilMs > now)
+    const backingOff = [...this.#backingOff].filter(([, { untilMs }]) => untilMs > now)
     let timer: TimerKey | undefined
     try {
-      const without = new Set([...ailing.map(([key]) => key), ...this.#served])
+      const without = new Set([...backingOff.map(([key]) => key), ...this.#served])
       const fired = (await this.#transactions(async (transaction) => {
         timer = undefined
         return await this.#fireNext(transaction, without, (found) => (timer = found), occurrencesAtOnce)
@@ -203,29 +203,29 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
           return 0
         }
         if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
-        return Math.min(this.#lookAgainMs, fired.afterMs ?? Infinity, ...ailing.map(([, { untilMs }]) => untilMs - now))
+        return Math.min(this.#pollIntervalMs, fired.afterMs ?? Infinity, ...backingOff.map(([, { untilMs }]) => untilMs - now))
       }
-      this.#ailing.delete(keyOf(timer!))
+      this.#backingOff.delete(keyOf(timer!))
       if (isDue(fired.row)) this.#served.add(keyOf(timer!))
       if (fired.differs) this.#tellZones(fired.differs)
-      for (const occurrence of fired.occurrences) this.#tell(() => this.#listener.onFired?.(occurrence))
+      for (const occurrence of fired.occurrences) this.#notify(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
       this.#report(error, timer)
       // The others need not wait for one that cannot be fired: its topic is gone, or its timer is of a later release.
-      if (timer) this.#setAside(timer)
+      if (timer) this.#postpone(timer)
       return timer ? 0 : pauseAfter(++this.#failures)
     }
   }
 
-  #setAside(timer: TimerKey): void {
-    const count = (this.#ailing.get(keyOf(timer))?.count ?? 0) + 1
-    this.#ailing.set(keyOf(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
+  #postpone(timer: TimerKey): void {
+    const count = (this.#backingOff.get(keyOf(timer))?.count ?? 0) + 1
+    this.#backingOff.set(keyOf(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
   }
 
   #report(error: unknown, timer: TimerKey | undefined): void {
     const { onError } = this.#listener
-    if (onError) this.#tell(() => onError.call(this.#listener, error, timer))
+    if (onError) this.#notify(() => onError.call(this.#listener, error, timer))
     else
       console.error(
         timer ? `Timer "${timer.id}" of "${timer.scope}" could not be fired:` : 'Timers could not be looked for:',
@@ -235,7 +235,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
 
   #tellZones(event: ZonesDiffer): void {
     const { onZonesDiffer } = this.#listener
-    if (onZonesDiffer) this.#tell(() => onZonesDiffer.call(this.#listener, event))
+    if (onZonesDiffer) this.#notify(() => onZonesDiffer.call(this.#listener, event))
     else if (!this.#zonesTold) {
       const { timer, occurrence, data = 'of an unknown release' } = event
       console.error(
@@ -246,7 +246,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   }
 
   /** What a listener throws is its own affair. */
-  #tell(event: () => void): void {
+  #notify(event: () => void): void {
     try {
       event()
     } catch (error) {

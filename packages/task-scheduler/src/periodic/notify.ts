@@ -4,6 +4,6 @@ import type { Verb, VerbContext } from '@taskstream/task-sql'
 export const timersName = 'taskstream:timers'
 
 /** Wakes schedulers, at commit, where the database can. */
-export function* tell({ dialect }: VerbContext): Verb<void> {
+export function* notifySchedulers({ dialect }: VerbContext): Verb<void> {
   for (const statement of dialect.topics.notify(timersName)) yield statement
 }
