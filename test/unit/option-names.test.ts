@@ -126,7 +126,7 @@ test('are refused by whatever takes options', async () => {
     undeclared: () => transactions((tx) => timers.reconcile(tx, 'a', [], given({ undeclard: 'remove' }))),
     jitterMs: () => transactions((tx) => timers.reconcile(tx, 'a', [given({ ...timer, jitter: 5 })])),
     application: () => transactions((tx) => timers.list(tx, given({ aplication: 'a' }))),
-    pollIntervalMs: () => new PeriodicScheduler(given({ repository, transactions, lookAgain: 500 })),
+    pollIntervalMs: () => new PeriodicScheduler(given({ repository, transactions, pollInterval: 500 })),
     waitingTimeMs: () => new ClockJobScheduler(given({ waitingTime: 5 })),
     'workers, of a scheduler': () => jobs.configure(given({ worker: 5 })),
     whenLate: () => jobs.schedule(() => {}, given({ intervalMs: 5, whenlate: 'ignore' })),

@@ -37,7 +37,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
       ['keyed', { key: true }, (tx, options) => tasks.initialize(tx, `${topic}-new`, options)],
       ['size', { sise: 9 }, (tx, options) => tasks.poll(tx, topic, options)],
       ['strict', { Strict: true }, (tx, options) => tasks.complete(tx, topic, new Map(), options)],
-      ['limit', { limits: 5 }, (tx, options) => tasks.release(tx, topic, options)],
+      ['limit', { limits: 5 }, (tx, options) => tasks.promoteDue(tx, topic, options)],
       ['state', { state: 'failed', states: ['failed'] }, (tx, options) => tasks.recreate(tx, topic, 'reset', options)],
       ['states', { state: ['ready'] }, (tx, options) => tasks.redrive(tx, topic, options)],
       ['dryRun', { dryrun: true }, (tx, options) => tasks.redrive(tx, topic, options)],
