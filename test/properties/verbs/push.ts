@@ -77,6 +77,8 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
         identifier: first.identifier,
         outcome: 'duplicate',
       })
+      // It is read as it is now, by a read that locks; several may have locked it so.
+      if (isMariadb(world)) model.lock(session, first.sequence)
       continue
     }
     const row = toRow(world, creation, sequence, counts(creation))
@@ -105,9 +107,14 @@ function touches({ model }: World, session: number, externalIds: ReadonlySet<str
 }
 
 /** MariaDB locks more than the external id that is there already: who inserts or removes one beside it waits, and who inserts none. */
-export function mayMeetExternalIds({ fixture, model }: World): boolean {
-  if (fixture.subject.engine !== 'mariadb') return false
+export function mayMeetExternalIds(world: World): boolean {
+  const { model } = world
+  if (!isMariadb(world)) return false
   return [undefined, ...model.open].some((session) => model.rows(session).some(({ externalId }) => externalId !== undefined))
+}
+
+function isMariadb({ fixture }: World): boolean {
+  return fixture.subject.engine === 'mariadb'
 }
 
 function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number, counts: boolean): ModelRow {
