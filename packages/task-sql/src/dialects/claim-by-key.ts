@@ -1,28 +1,24 @@
-import type { Claim, ClaimRequest, Dialect, Selection } from '../dialect.ts'
+import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
 import { claimStatus, mayClaim, plainPolling } from '../repository/polling.ts'
 import { toNumber } from '../repository/row.ts'
-import { raw, sql } from '../statement.ts'
+import { sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
-import type { Verb } from '../transaction.ts'
+import type { Row, Verb } from '../transaction.ts'
 import { anyScale } from './any-scale.ts'
 
-interface Parts extends Pick<Dialect, 'lockTasks' | 'now' | 'tables'> {
-  /** The task table as `t`, to be read by topic, state and sequence in that order. */
-  readonly open: Statement
+/** Locks the first ready rows `t` that meet a condition, passing over what others have locked. @returns these columns of each, in order */
+export type LockFirst = (request: Pick<ClaimRequest, 'topic' | 'size' | 'columns'>, which: Statement) => Verb<readonly Row[]>
+
+interface Parts extends Pick<Dialect, 'now' | 'tables'> {
+  readonly lockFirst: LockFirst
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
-/** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
-export function claimByKey({ tables, open, lockTasks, update, now: instant }: Parts): Dialect['claimPlain'] {
-  return function* ({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
-    const selection: Selection = {
-      topic,
-      read: { from: open, topic: sql`t.topic = ${topic}` },
-      which: sql`t.state = 1 and ${mayClaim({ tables }, topic, owner, plainPolling)}`,
-      first: { orderBy: raw('t.sequence'), limit: size },
-      locked: 'skip',
-    }
-    const found = yield* lockTasks(selection, columns)
+/** Locks rows, and takes them by their keys. */
+export function claimByKey({ tables, lockFirst, update, now: instant }: Parts): Dialect['claimPlain'] {
+  return function* (request: ClaimRequest): Verb<Claim> {
+    const { topic, owner, now } = request
+    const found = yield* lockFirst(request, mayClaim({ tables }, topic, owner, plainPolling))
     if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, ...anyScale }, topic, owner)) }
     const keys = found.map(({ sequence }) => toNumber(sequence))
     const set = sql`

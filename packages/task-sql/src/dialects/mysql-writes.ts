@@ -10,7 +10,7 @@ import { sequenceBehind } from '../sequence-behind.ts'
 import { everyRow, keyedWrites } from './keyed-writes.ts'
 import { isTaken } from './mysql-errors.ts'
 import { limitedLocks } from './limited-locks.ts'
-import { keysOf, lockOn, table, textsOf } from './mysql-values.ts'
+import { keysOf, lockOn, noSequence, table, textsOf } from './mysql-values.ts'
 import { valuesOf } from './returning.ts'
 
 type Writes = Pick<
@@ -36,12 +36,6 @@ type Writes = Pick<
 
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
-
-/**
- * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
- * locked, and with it whoever holds the task would have to wait for us.
- */
-const noSequence = 0
 
 /** MySQL numbers rows itself, and does not tell: its rows bear the connection that has inserted them. */
 const mark = [raw('mark'), raw('connection_id()')] as const

@@ -10,6 +10,7 @@ import { anyScale } from './any-scale.ts'
 import { claimByKey } from './claim-by-key.ts'
 import { openMissing } from './counted-lanes.ts'
 import { classifyMysqlError } from './mysql-errors.ts'
+import { lockFirst } from './mysql-first.ts'
 import { mysqlLanes, openMysqlLanes } from './mysql-lanes.ts'
 import { keysOf, rows, table } from './mysql-values.ts'
 import { advanceMysqlSequence } from './mysql-repair.ts'
@@ -88,7 +89,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
     // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
     taskIdentified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
     among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
-    claimPlain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, ...writes }),
+    claimPlain: claimByKey({ tables, lockFirst: lockFirst(tables, flavor), now, update }),
     ...mysqlLanes(tables, flavor),
     openTopic: (topic, keyed) => (keyed ? openMysqlLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],

@@ -72,7 +72,21 @@ export function oracle(options: OracleOptions = {}): Dialect {
     taskIdentified: (name) => sql`${tables.task} ${raw(name)}`,
     // A list of more than a thousand is refused (ORA-01795).
     among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
-    claimPlain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, ...writes }),
+    claimPlain: claimByKey({
+      tables,
+      now,
+      update,
+      lockFirst: ({ topic, size, columns }, which) =>
+        writes.lockTasks(
+          {
+            topic,
+            which: sql`t.state = 1 and ${which}`,
+            first: { orderBy: raw('t.sequence'), limit: size },
+            locked: 'skip',
+          },
+          columns,
+        ),
+    }),
     ...oracleLanes(tables),
     openTopic: (topic, keyed) => (keyed ? openOracleLanes(tables, topic) : []),
     closeTopic: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
