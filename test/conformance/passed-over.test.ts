@@ -12,7 +12,7 @@ import { canRun, engine, isMysql } from '../subject.ts'
 import type { Session } from '../subject.ts'
 
 const kinds = pollOrders.flatMap((order) =>
-  pollConditions.slice(0, 1).flatMap((condition) => pollHolds.map((hold) => ({ order, condition, hold }))),
+  pollConditions.slice(0, 2).flatMap((condition) => pollHolds.map((hold) => ({ order, condition, hold }))),
 )
 
 describe.skipIf(!canRun)('a task that a poll has passed over', () => {

@@ -9,11 +9,11 @@
  *   decided is decided by a statement that begins after the lane was locked, and so sees whatever was done in the lane before.
  *   An event that such a statement does not see yet leaves a note that a later one will.
  *
- * Lanes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ * Lanes and rows that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
  */
 import type { PollCondition } from '@taskstream/task-api'
 import type { Claim, ClaimRequest, Dialect } from '../dialect.ts'
-import { raw, sql } from '../statement.ts'
+import { nothing, raw, sql } from '../statement.ts'
 import type { Statement } from '../statement.ts'
 import type { Row, Verb } from '../transaction.ts'
 import { isListed, taken } from './claim-ordered.ts'
@@ -22,7 +22,7 @@ import type { Polling } from './polling.ts'
 import { toNumber } from './row.ts'
 import { stages } from './turns.ts'
 
-/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
+/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
 const spareLanes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
@@ -43,18 +43,21 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   const some = (yield* takeUpNotes(dialect, topic, polling, size)) || (yield* hasListed(dialect, topic, polling))
   if (!some) return { rows: [], polling, ownerKnown: true }
   const claimed: Row[] = []
+  /** Heads that others have locked, and work on without a lane. */
+  const locked: number[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
     const limit = room * 2 + spareRows
     const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
+    const passed = locked.length > 0 ? sql` and not (${dialect.among(raw('t.sequence'), locked)})` : nothing
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[polling.order])} as place
         from ${dialect.taskListed(polling.order)}
-       where t.topic = ${topic} and ${isListed(dialect, polling)}
+       where t.topic = ${topic} and ${isListed(dialect, polling)}${passed}
        order by ${dialect.orderBy(polling.order)}
        ${dialect.limit(sql`${limit}`)}`
-    const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes)
+    const lanes = yield* dialect.lockLanes(topic, first, round === 0 ? room : room + spareLanes + locked.length)
     if (!lanes) break
     const rows = yield sql`
       select c.sequence, ${blocked(dialect, topic, polling)} as blocked
@@ -65,8 +68,15 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
                ${dialect.limit(sql`${most}`)}) c
        order by c.place`
     if (rows.length === 0) break
-    const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
-    if (heads.length > 0) claimed.push(...(yield* claim(dialect, request, heads.map(toSequence))))
+    const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
+    // Where some were locked more of them may be.
+    const heads = locked.length > 0 ? free : free.slice(0, room)
+    if (heads.length > 0) {
+      const taken = yield* claim(dialect, request, polling, heads, room)
+      claimed.push(...taken)
+      const sequences = new Set(taken.map(toSequence))
+      locked.push(...heads.filter((sequence) => !sequences.has(sequence)))
+    }
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
@@ -162,12 +172,20 @@ function stands({ taskIdentified, limit }: Dialect, topic: string, identifier: S
   return sql`(select 1 from ${taskIdentified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${limit(raw('1'))})`
 }
 
-function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {
+/** Takes so many of these, in the topic's order, passing over what others have locked. */
+function claim(
+  dialect: Dialect,
+  request: ClaimRequest,
+  { order }: Polling,
+  sequences: readonly number[],
+  most: number,
+): Verb<readonly Row[]> {
   return dialect.change({
     topic: request.topic,
     sequences,
     which: raw('t.state = 1'),
     locked: 'skip',
+    ...(sequences.length > most && { first: { orderBy: dialect.orderBy(order), limit: most } }),
     set: sql`${taken(dialect, request)}, stage = ${raw(String(stages.active))}`,
     returning: request.columns,
   })
