@@ -135,7 +135,13 @@ export class NodeDatabase {
 
   #store(party: Party): Store {
     const { clock } = this.#ledger
-    const asked = { party, asked: this.#ledger.next(), askedMs: clock.monotonicMs(), seen: this.#seen(party) }
+    const asked = {
+      party,
+      asked: this.#ledger.next(),
+      askedMs: clock.monotonicMs(),
+      losses: party.losses,
+      seen: this.#seen(party),
+    }
     const begun = this.#subject.writers > 1
     return { ...asked, begun, ended: false, writes: false, fault: undefined, locked: [], effects: [], tells: [] }
   }
