@@ -87,6 +87,12 @@ export class Model {
     })
   }
 
+  /** What a session has locked, or written. */
+  lockedBy(session: number): number[] {
+    const { writes, locks } = this.#open.get(session)!
+    return [...writes.keys(), ...locks]
+  }
+
   isLocked(session: number | undefined, sequence: number): boolean {
     return this.lockers(session, sequence).length > 0
   }

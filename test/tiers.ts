@@ -73,7 +73,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     stress: 20,
     longStress: 60,
     schedulerSeconds: 20,
-    nodeSchedules: 300,
+    nodeSchedules: 1_000,
     slowNodeSchedules: 20,
   },
 }

@@ -10,8 +10,10 @@ import { codeOf, openFixture, whileTested } from '@taskstream/task-testing/suite
 describe.skipIf(!canRun)('what is locked', () => {
   const fixture = whileTested(() => openFixture(engine))
   let session: Session
+  let observer: Session
   beforeAll(async () => {
     session = await fixture.subject.session()
+    observer = await fixture.subject.session()
   })
 
   /** Identifiers of the tasks of all topics that others can lock no more. */
@@ -29,6 +31,17 @@ describe.skipIf(!canRun)('what is locked', () => {
     const held = await locked()
     await session.rollback()
     return held
+  }
+  /** How many rows and entries of indexes a transaction has locked, by what the server says of it. */
+  const locks = async (verb: (transaction: Session['transaction']) => unknown): Promise<number> => {
+    await session.begin()
+    const [own] = await fixture.subject.execute(session.transaction, raw('select connection_id() as id'))
+    await verb(session.transaction)
+    const [row] = await fixture.subject.execute(observer.transaction, raw('show engine innodb status'))
+    await session.rollback()
+    const [, ...transactions] = String(row?.['Status']).split('---TRANSACTION ')
+    const told = transactions.find((one) => one.includes(` thread id ${String(own?.['id'])},`)) ?? ''
+    return Number(/(\d+) row lock\(s\)/.exec(told)?.[1] ?? 0)
   }
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success()]))
@@ -79,6 +92,16 @@ describe.skipIf(!canRun)('what is locked', () => {
         })
         expect(held).toEqual(returned)
       }
+    })
+
+    test('by a poll that finds nothing is nothing, in no index', async () => {
+      await fixture.poll(100)
+      let found: unknown
+      const poll = async (transaction: Session['transaction']): Promise<void> => {
+        found = await fixture.tasks.poll(transaction, fixture.topic, { size: 100 })
+      }
+      expect(await locks(poll)).toBe(0)
+      expect(found).toEqual([])
     })
 
     test('by a completion, a hold or a handing back of tasks that are lost is nothing', async () => {

@@ -52,6 +52,19 @@ describe.skipIf(!canRun)('a node that is asked to stop again', () => {
     letGo()
   })
 
+  test('leaves handlers the time to let go that the first of them would have ended', async () => {
+    const { clock, node, letGo, signal } = await busy()
+    const first = node.stop({ graceMs: hourMs, abortMs: 0 })
+    const second = node.stop({ graceMs: 0, abortMs: 1_000 })
+    clock.advance(0)
+    await expect.poll(() => signal.aborted).toBe(true)
+    clock.advance(999)
+    for (let count = 0; count < 20; count++) await new Promise((resolve) => setImmediate(resolve))
+    letGo()
+    expect((await second).finished).toHaveLength(1)
+    expect(await first).toEqual(await second)
+  })
+
   test('waits no longer for a database that does not answer', async () => {
     let isSilent = false
     const asked = Promise.withResolvers<void>()

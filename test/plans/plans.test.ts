@@ -31,10 +31,10 @@ interface Most {
 }
 
 const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
-  ['poll, plain', { postgres: 25_000, mariadb: 600 }, poll('plain', 100)],
+  ['poll, plain', { postgres: 25_000, mariadb: 850 }, poll('plain', 100)],
   ['poll, last in first out', { postgres: 500, mariadb: 2_500 }, poll('lifo', 100)],
   ['poll, by priority', { postgres: 500, mariadb: 2_500 }, poll('priority', 100)],
-  ['poll, keyed', { postgres: 1_000, mariadb: 600 }, poll('keyed', 100)],
+  ['poll, keyed', { postgres: 1_000, mariadb: 850 }, poll('keyed', 100)],
   ['poll, singular', { postgres: 10_000, mariadb: 10_000 }, poll('singular', 100)],
   ['poll, singular, one identifier that is blocked', { postgres: 100, mariadb: 20 }, poll('one', 100)],
   [

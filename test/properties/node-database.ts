@@ -14,6 +14,7 @@ import type {
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import type { Hold, Ledger, NodeBatch, Party } from './node-ledger.ts'
 import type { Fault, FaultyVerb } from './node-schedule.ts'
+import { isGivenUp, isWaitedFor } from './node-stuck.ts'
 import { completed, expired, handedBack, know, learn, polled, polling, prediction, reclaimed, writing } from './node-verbs.ts'
 import type { Seen, Store, Verbs } from './node-verbs.ts'
 
@@ -81,7 +82,7 @@ export class NodeDatabase {
       quiet = this.#isAtWork || activity !== this.#activity ? 0 : quiet + 1
       activity = this.#activity
     }
-    this.#stuck = [...this.#ledger.batches].filter((batch) => this.#isGivenUp(batch))
+    this.#stuck = [...this.#ledger.batches].filter(isGivenUp)
   }
 
   get #isAtWork(): boolean {
@@ -94,10 +95,6 @@ export class NodeDatabase {
     this.#activity++
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
-  }
-
-  #isGivenUp({ call, isStuck, isFormer, holds }: NodeBatch): boolean {
-    return call !== undefined && isStuck && !isFormer && holds.every(({ toldEnd }) => toldEnd !== undefined)
   }
 
   /** A source whose transactions are in the ledger. */
@@ -135,18 +132,23 @@ export class NodeDatabase {
 
   #store(party: Party): Store {
     const { clock } = this.#ledger
-    const asked = { party, asked: this.#ledger.next(), askedMs: clock.monotonicMs(), seen: this.#seen(party) }
+    const asked = {
+      party,
+      asked: this.#ledger.next(),
+      askedMs: clock.monotonicMs(),
+      losses: party.losses,
+      seen: this.#seen(party),
+    }
     const begun = this.#subject.writers > 1
     return { ...asked, begun, ended: false, writes: false, fault: undefined, locked: [], effects: [], tells: [] }
   }
 
   #seen(party: Party): Seen {
     const ledger = this.#ledger
-    const running = ledger.runningOf(party).filter(({ isStuck, isFormer }) => !isStuck && !isFormer).length
+    const own = ledger.runningOf(party).filter(({ isFormer }) => !isFormer)
+    const running = own.filter((batch) => !batch.isStuck || isWaitedFor(batch)).length
     const unknown = ledger.openOf(party).filter(({ told }) => !told)
-    const stuck = this.#stuck.filter(
-      ({ party: other, call, isFormer }) => other === party && !isFormer && call!.endedMs === undefined,
-    )
+    const stuck = this.#stuck.filter((batch) => own.includes(batch))
     const holdsLease = ledger.clock.monotonicMs() - party.beatMs <= leaseMs
     return { polls: party.polls, holdsLease, running, stuck: stuck.length, unknown }
   }

@@ -73,6 +73,8 @@ export interface Hold {
   doubted: boolean
   /** What had gone wrong in its node before. */
   readonly troubles: number
+  /** How often its node had lost its lease when the poll was asked for. */
+  readonly losses: number
   /** How often the database would not write of it, for no fault that passes. */
   refused: number
   /** What may be written of it. */
@@ -112,10 +114,10 @@ export class Ledger {
   }
 
   /** What was polled, and is the node's once its transaction is committed, or as long as that is open. */
-  hold(task: HeldTask, party: Party, inTransaction: boolean): Hold {
+  hold(task: HeldTask, party: Party, inTransaction: boolean, losses: number): Hold {
     const { troubles } = party
     const known = { isLocked: inTransaction, told: inTransaction, doubted: false, answered: false }
-    const hold: Hold = { task, party, inTransaction, ...known, troubles, refused: 0, allowed: new Set() }
+    const hold: Hold = { task, party, inTransaction, ...known, troubles, losses, refused: 0, allowed: new Set() }
     this.holds.set(task, hold)
     if (inTransaction) this.open.add(hold)
     return hold
@@ -250,7 +252,7 @@ export class Ledger {
     return this.clock.monotonicMs() >= startedMs + timeoutMs + setting.abortMs
   }
 
-  #mayReturn({ batch, refused, party }: Hold): boolean {
+  #mayReturn({ batch, refused, party, losses }: Hold): boolean {
     const now = this.clock.monotonicMs()
     if (refused > 0) return true
     if (batch && !batch.call) {
@@ -261,8 +263,8 @@ export class Ledger {
       if (party.stops.length > 0 && buffer?.pendingOnClose === 'return') return true
       return party.stops.some(({ atMs, graceMs }) => now >= atMs + graceMs)
     }
-    // A poll that was under way brings it too late.
-    if (!batch) return party.stops.length > 0
+    // A poll that was under way brings it too late: after a stop, or without a lease.
+    if (!batch) return party.stops.length > 0 || party.losses > losses
     return party.stops.some(({ atMs, graceMs, abortMs }) => now >= atMs + graceMs + abortMs)
   }
 }

@@ -1,7 +1,6 @@
 /**
  * Random schedules of what happens to nodes, whose every step is held against a ledger. A failure prints its shortest schedule and its seed.
- * TASKSTREAM_SEED draws others, TASKSTREAM_RUNS more. Every run of the suite has the same seed: two are
- * not understood yet, the 354th of this seed and one of seed 115 (300 runs).
+ * TASKSTREAM_SEED draws others, TASKSTREAM_RUNS more. Every run of the suite has the same seed.
  */
 import * as fc from 'fast-check'
 import { describe, test } from 'vitest'

@@ -3,6 +3,7 @@ import { leaseMs } from './node-database.ts'
 import type { NodeDatabase } from './node-database.ts'
 import { name } from './node-ledger.ts'
 import type { Hold, Ledger, NodeBatch, Party } from './node-ledger.ts'
+import { isWaitedFor } from './node-stuck.ts'
 
 /** After something went wrong a node pauses for no longer. */
 const longestPauseMs = 20_000
@@ -87,16 +88,14 @@ export class AtRest {
     const isHeld = (hold: Hold): boolean => ledger.isOpen(hold)
     const isRunning = ({ call }: NodeBatch): boolean => call !== undefined && call.endedMs === undefined
     const own = [...ledger.batches].filter((batch) => batch.party === party && (isRunning(batch) || batch.holds.some(isHeld)))
-    const isGivenUp = ({ isStuck, holds }: NodeBatch): boolean => isStuck && !holds.some(isHeld)
-    // A handler in a transaction that has completed is waited for, stuck or not.
-    const isLeft = (batch: NodeBatch): boolean => isGivenUp(batch) && !batch.holds.some(({ inTransaction }) => inTransaction)
+    const isLeft = (batch: NodeBatch): boolean => batch.isStuck && !batch.holds.some(isHeld) && !isWaitedFor(batch)
     const current = own.filter(({ isFormer }) => !isFormer)
     const held = own.filter((batch) => !isLeft(batch)).length
     const { slots = Infinity } = ledger.setting
     return (
       held < slots &&
       current.filter((batch) => !isLeft(batch)).length < ledger.concurrency &&
-      current.filter(isGivenUp).length < ledger.concurrency
+      current.filter(isLeft).length < ledger.concurrency
     )
   }
 }

@@ -11,6 +11,8 @@ export interface Store {
   /** The number of the fact that it was asked for. */
   readonly asked: number
   readonly askedMs: number
+  /** How often its node had lost its lease then. */
+  readonly losses: number
   readonly seen: Seen
   begun: boolean
   /** What was to be done in it is done, or has failed. */
@@ -82,7 +84,7 @@ export async function polled(
   if (isLate) await learn(verbs, store, transaction, ({ state }) => state === 'filtered')
   const inTransaction = options.hold === 'transaction'
   for (const task of tasks) {
-    const hold = ledger.hold(task, party, inTransaction)
+    const hold = ledger.hold(task, party, inTransaction, store.losses)
     if (inTransaction) {
       for (const { task: other, party } of [...ledger.open].filter((one) => one !== hold && one.isLocked))
         ledger.check(other.sequence !== task.sequence, () => `${name(task)} is locked by two, ${party.index} too`)

@@ -53,6 +53,8 @@ export class World {
   readonly #observer: Session
   readonly #clock: { now: number }
   /** A verb that has begun to wait. */
+  /** Rows of those who ended while the last verb waited: when it came to them, they may have been locked still. */
+  readonly letGo = new Set<number>()
   #waiting: { readonly session: number; readonly end: Promise<unknown> } | undefined
 
   constructor(
@@ -172,6 +174,7 @@ export class World {
    */
   async run<Result>({ session, pick }: Turn, verb: () => Result | Promise<Result>, { must, may }: Waits = {}): Promise<Result> {
     const { model, fixture } = this
+    this.letGo.clear()
     if (fixture.subject.writers === 1 || model.others(session).length === 0) return verb()
     const { isWaiting } = this.#parties[session]!
     const state = { isDone: false }
@@ -190,7 +193,9 @@ export class World {
       }
       const blockers = expected.length > 0 ? expected : may ? model.others(session) : []
       expect(blockers, 'whom it waits for').not.toEqual([])
-      await this.#end(blockers[draw % blockers.length]!, draw % 3 === 0 ? 'rollback' : 'commit')
+      const blocker = blockers[draw % blockers.length]!
+      for (const sequence of model.lockedBy(blocker)) this.letGo.add(sequence)
+      await this.#end(blocker, draw % 3 === 0 ? 'rollback' : 'commit')
     }
   }
 

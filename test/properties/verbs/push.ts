@@ -77,6 +77,8 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
         identifier: first.identifier,
         outcome: 'duplicate',
       })
+      // It is read as it is now, by a read that locks; several may have locked it so.
+      if (isMariadb(world)) model.lock(session, first.sequence)
       continue
     }
     const row = toRow(world, creation, sequence, counts(creation))
@@ -84,7 +86,7 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
     if (row.externalId !== undefined) there.set(row.externalId, row)
     created.push(row)
   }
-  const superseded = insertion === 'append' ? undefined : removeOlder(world, session, insertion, created)
+  const superseded = insertion === 'append' ? undefined : await removeOlder(world, turn, insertion, created)
   for (const row of created) {
     const { topic, sequence, identifier, state } = row
     const outcome =
@@ -105,9 +107,14 @@ function touches({ model }: World, session: number, externalIds: ReadonlySet<str
 }
 
 /** MariaDB locks more than the external id that is there already: who inserts or removes one beside it waits, and who inserts none. */
-export function mayMeetExternalIds({ fixture, model }: World): boolean {
-  if (fixture.subject.engine !== 'mariadb') return false
+export function mayMeetExternalIds(world: World): boolean {
+  const { model } = world
+  if (!isMariadb(world)) return false
   return [undefined, ...model.open].some((session) => model.rows(session).some(({ externalId }) => externalId !== undefined))
+}
+
+function isMariadb({ fixture }: World): boolean {
+  return fixture.subject.engine === 'mariadb'
 }
 
 function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number, counts: boolean): ModelRow {
@@ -132,19 +139,24 @@ function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number
 }
 
 /** What an insertion does to older rows; those that others have locked are passed over. @returns how many there were, by identifier */
-export function removeOlder(
-  { model }: World,
-  session: number,
+export async function removeOlder(
+  world: World,
+  { session, party }: Pick<Turn, 'session' | 'party'>,
   insertion: Exclude<Insertion, 'append'>,
   created: readonly { readonly sequence: number; readonly identifier: string }[],
-): ReadonlyMap<string, number> {
+): Promise<ReadonlyMap<string, number>> {
+  const { model, letGo } = world
+  // Whether it came to them before or after its wait nobody knows but the database.
+  const page = letGo.size > 0 ? await world.page(party.session) : []
+  const isUntouched = (row: ModelRow): boolean =>
+    letGo.has(row.sequence) && page.some(({ sequence, state }) => sequence === row.sequence && state === row.state)
   const identifiers = new Set(created.map(({ identifier }) => identifier))
   const before = Math.min(...created.map(({ sequence }) => sequence))
   const counts = new Map<string, number>()
   for (const row of model.rows(session)) {
     const { sequence, identifier } = row
     if (sequence >= before || !identifiers.has(identifier) || !olderStates[insertion].includes(filterStateOf(row))) continue
-    if (model.isLocked(session, sequence)) continue
+    if (model.isLocked(session, sequence) || isUntouched(row)) continue
     if (insertion === 'delete') model.remove(session, sequence)
     else model.write(session, become.redundant(row))
     counts.set(identifier, (counts.get(identifier) ?? 0) + 1)

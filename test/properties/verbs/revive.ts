@@ -25,7 +25,7 @@ async function reviveSome(world: World, turn: Turn, way: Way): Promise<void> {
     () => party.tasks.recreate(party.session.transaction, world.fixture.topic, way, { state, size }) as Promise<RecreatedTask[]>,
     { may: mayMeetExternalIds(world) },
   )
-  putRevived(world, session, way, chosen, made)
+  await putRevived(world, turn, way, chosen, made)
 }
 
 /** Given tasks are waited for, and each must have ended then. */
@@ -41,10 +41,17 @@ export const reviveGiven: Act = async (world, turn) => {
   )
   const chosen = given.map(({ sequence }) => model.row(session, sequence)).filter((row) => row !== undefined && hasEnded(row))
   if (chosen.length < given.length) expect(made).toBe('TASK_STATE')
-  else putRevived(world, session, way, chosen as ModelRow[], made as RecreatedTask[])
+  else await putRevived(world, turn, way, chosen as ModelRow[], made as RecreatedTask[])
 }
 
-function putRevived(world: World, session: number, way: Way, chosen: readonly ModelRow[], made: readonly RecreatedTask[]): void {
+async function putRevived(
+  world: World,
+  turn: Turn,
+  way: Way,
+  chosen: readonly ModelRow[],
+  made: readonly RecreatedTask[],
+): Promise<void> {
+  const { session } = turn
   const { model, now } = world
   expect(made.map(({ from }) => from)).toEqual(chosen.map(toTask))
   if (way === 'reset') {
@@ -59,7 +66,7 @@ function putRevived(world: World, session: number, way: Way, chosen: readonly Mo
     return become.copy(row, made[index]!.to.sequence, state, now)
   })
   expect(made.map(({ to }) => to)).toEqual(created.map(toTask))
-  if (way !== 'append' && created.length > 0) removeOlder(world, session, way, created)
+  if (way !== 'append' && created.length > 0) await removeOlder(world, turn, way, created)
   for (const row of created) model.write(session, row)
 }
 

@@ -220,6 +220,7 @@ export class TaskManager<Transaction> {
     { graceMs, abortMs, leaveMs }: Required<StopOptions>,
   ): Promise<StopReport> {
     const { clock, leftovers, topic } = this.#environment
+    const abortEndMs = clock.monotonicMs() + graceMs + abortMs
     const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
     const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
     this.#phases = [Promise.withResolvers(), Promise.withResolvers(), Promise.withResolvers()]
@@ -236,7 +237,8 @@ export class TaskManager<Transaction> {
     await during(0, graceMs, this.#ended(loop, drained, tally))
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      await during(1, abortMs, this.#ended(loop, drained, tally))
+      // Where whoever asked again has ended the grace, there is as much more time to let go.
+      await during(1, Math.max(abortMs, abortEndMs - clock.monotonicMs()), this.#ended(loop, drained, tally))
     }
     const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
     // What a poll still brings is handed back too.

@@ -9,12 +9,12 @@
  *   decided is decided by a statement that begins after the stripe was locked, and so sees whatever was done in the stripe before.
  *   An event that such a statement does not see yet leaves a note that a later one will.
  *
- * Stripes that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ * Stripes and rows that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
  */
 import type { PollCondition } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
-import { raw, sql } from '../core/statement.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import { isInReadyList, taken } from './claim-ordered.ts'
@@ -23,7 +23,7 @@ import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { blockingClasses } from './recheck.ts'
 
-/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked. */
+/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
 const spareStripes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
@@ -44,18 +44,21 @@ export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: 
   const some = (yield* processRechecks(dialect, topic, mode, size)) || (yield* hasListed(dialect, topic, mode))
   if (!some) return { rows: [], mode, ownerKnown: true }
   const claimed: Row[] = []
+  /** Heads that others have locked, and work on without a stripe. */
+  const locked: number[] = []
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
     const limit = room * 2 + spareRows
     const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
+    const passed = locked.length > 0 ? sql` and not (${dialect.paths.among(raw('t.sequence'), locked)})` : nothing
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[mode.order])} as place
         from ${dialect.paths.inReadyList(mode.order)}
-       where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
+       where t.topic = ${topic} and ${isInReadyList(dialect, mode)}${passed}
        order by ${dialect.paths.orderBy(mode.order)}
        ${dialect.expr.limit(sql`${limit}`)}`
-    const stripes = yield* dialect.locks.stripes(topic, first, round === 0 ? room : room + spareStripes)
+    const stripes = yield* dialect.locks.stripes(topic, first, round === 0 ? room : room + spareStripes + locked.length)
     if (!stripes) break
     const rows = yield sql`
       select c.sequence, ${blocked(dialect, topic, mode)} as blocked
@@ -66,8 +69,15 @@ export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: 
                ${dialect.expr.limit(sql`${most}`)}) c
        order by c.place`
     if (rows.length === 0) break
-    const heads = rows.filter(({ blocked }) => blocked === null).slice(0, room)
-    if (heads.length > 0) claimed.push(...(yield* claim(dialect, request, heads.map(toSequence))))
+    const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
+    // Where some were locked more of them may be.
+    const heads = locked.length > 0 ? free : free.slice(0, room)
+    if (heads.length > 0) {
+      const taken = yield* claim(dialect, request, mode, heads, room)
+      claimed.push(...taken)
+      const sequences = new Set(taken.map(toSequence))
+      locked.push(...heads.filter((sequence) => !sequences.has(sequence)))
+    }
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
@@ -164,12 +174,20 @@ function stands({ paths, expr }: Dialect, topic: string, identifier: Statement, 
   return sql`(select 1 from ${paths.identified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${expr.limit(raw('1'))})`
 }
 
-function claim(dialect: Dialect, request: ClaimRequest, sequences: readonly number[]): Verb<readonly Row[]> {
+/** Takes so many of these, in the topic's order, passing over what others have locked. */
+function claim(
+  dialect: Dialect,
+  request: ClaimRequest,
+  { order }: TopicMode,
+  sequences: readonly number[],
+  most: number,
+): Verb<readonly Row[]> {
   return dialect.writes.change({
     topic: request.topic,
     sequences,
     which: raw('t.state = 1'),
     locked: 'skip',
+    ...(sequences.length > most && { first: { orderBy: dialect.paths.orderBy(order), limit: most } }),
     set: sql`${taken(dialect, request)}, stage = ${raw(String(blockingClasses.active))}`,
     returning: request.columns,
   })

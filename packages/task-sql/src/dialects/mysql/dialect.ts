@@ -11,6 +11,7 @@ import type { Verb } from '../../core/verb.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyMysqlError } from './errors.ts'
+import { lockFirst } from './lock-first.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
 import { keysOf, rows, table } from './values.ts'
 import { advanceMysqlSequence } from './repair.ts'
@@ -103,7 +104,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
       ...(flavor.name === 'mariadb' && { check: checkGalera() }),
     },
     claims: {
-      plain: claimByKey({ tables, open: sql`${tables.task} t force index (task_open)`, now, update, lockTasks: locks.tasks }),
+      plain: claimByKey({ tables, lockFirst: lockFirst(tables, flavor), now, update }),
       countOpen: (state, limit) => countOpen(tables, state, limit),
       oldestReady: sql`
         (select t.created

@@ -6,6 +6,12 @@ import type { Statement } from '../../core/statement.ts'
 
 const types = { text: 'longtext character set utf8mb4', integer: 'bigint' }
 
+/**
+ * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
+ * locked, and with it whoever holds the task would have to wait for us.
+ */
+export const noSequence = 0
+
 /** Rows to be inserted, as a table `r`: of one there is nothing to take apart. */
 export function rows(columns: readonly RowColumn[]): Statement {
   if (columns[0]?.values.length !== 1) return table('r', columns)

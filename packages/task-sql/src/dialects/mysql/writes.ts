@@ -11,7 +11,7 @@ import { sequenceBehind } from '../shared/sequence-behind.ts'
 import { everyRow, writesByKey } from '../shared/writes-by-key.ts'
 import { isTaken } from './errors.ts'
 import { rowLocks } from '../shared/row-locks.ts'
-import { keysOf, lockOn, table, textsOf } from './values.ts'
+import { keysOf, lockOn, noSequence, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
 interface MysqlStatements {
@@ -24,12 +24,6 @@ interface MysqlStatements {
 
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
-
-/**
- * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
- * locked, and with it whoever holds the task would have to wait for us.
- */
-const noSequence = 0
 
 /** MySQL numbers rows itself, and does not tell: its rows bear the connection that has inserted them. */
 const mark = [raw('mark'), raw('connection_id()')] as const

@@ -82,7 +82,21 @@ export function oracle(options: OracleOptions = {}): Dialect {
       ...lockStripes(tables),
     },
     claims: {
-      plain: claimByKey({ tables, open: sql`${tables.task} t`, now, update, lockTasks: locks.tasks }),
+      plain: claimByKey({
+        tables,
+        now,
+        update,
+        lockFirst: ({ topic, size, columns }, which) =>
+          locks.tasks(
+            {
+              topic,
+              which: sql`t.state = 1 and ${which}`,
+              first: { orderBy: raw('t.sequence'), limit: size },
+              locked: 'skip',
+            },
+            columns,
+          ),
+      }),
       countOpen: (state, limit) => countOpen(tables, state, limit),
       oldestReady: sql`
         (select t.created

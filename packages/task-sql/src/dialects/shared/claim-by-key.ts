@@ -1,31 +1,26 @@
-import type { Claims, Dialect, Expressions, Locks } from '../../core/dialect.ts'
-import type { Claim, ClaimRequest, Selection } from '../../core/requests.ts'
+import type { Claims, Dialect, Expressions } from '../../core/dialect.ts'
+import type { Claim, ClaimRequest } from '../../core/requests.ts'
 import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
 import { toNumber } from '../../core/task-row.ts'
-import { raw, sql } from '../../core/statement.ts'
+import { sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import type { Verb } from '../../core/verb.ts'
+import type { Row, Verb } from '../../core/verb.ts'
 import { anyPlan } from '../../core/define-dialect.ts'
+
+/** Locks the first ready rows `t` that meet a condition, passing over what others have locked. @returns these columns of each, in order */
+export type LockFirst = (request: Pick<ClaimRequest, 'topic' | 'size' | 'columns'>, which: Statement) => Verb<readonly Row[]>
 
 interface Parts extends Pick<Dialect, 'tables'> {
   readonly now: Expressions['now']
-  readonly lockTasks: Locks['tasks']
-  /** The task table as `t`, to be read by topic, state and sequence in that order. */
-  readonly open: Statement
+  readonly lockFirst: LockFirst
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
-/** Locks the first ready rows by an index that has them in order, passing over what others have locked, and takes them by their keys. */
-export function claimByKey({ tables, open, lockTasks, update, now: instant }: Parts): Claims['plain'] {
-  return function* ({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
-    const selection: Selection = {
-      topic,
-      read: { from: open, topic: sql`t.topic = ${topic}` },
-      which: sql`t.state = 1 and ${mayClaim({ tables }, topic, owner, plainMode)}`,
-      first: { orderBy: raw('t.sequence'), limit: size },
-      locked: 'skip',
-    }
-    const found = yield* lockTasks(selection, columns)
+/** Locks rows, and takes them by their keys. */
+export function claimByKey({ tables, lockFirst, update, now: instant }: Parts): Claims['plain'] {
+  return function* (request: ClaimRequest): Verb<Claim> {
+    const { topic, owner, now } = request
+    const found = yield* lockFirst(request, mayClaim({ tables }, topic, owner, plainMode))
     if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
     const keys = found.map(({ sequence }) => toNumber(sequence))
     const set = sql`
