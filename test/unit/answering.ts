@@ -58,6 +58,24 @@ export function namesOf(tasks: Iterable<HeldTask>): string {
   return [...tasks].map(({ identifier }) => identifier).join(',')
 }
 
+/** What comes by itself, without a move of a clock: by the next turns of the event loop, or not at all. */
+export async function soon<Result>(promise: Promise<Result>): Promise<Result> {
+  let over = false
+  const noted = promise.finally(() => (over = true))
+  noted.catch(() => {})
+  for (let turn = 0; turn < 50 && !over; turn++) await new Promise((resolve) => setImmediate(resolve))
+  if (!over) throw new Error('That does not come by itself')
+  return noted
+}
+
+/** The rejections that nobody has listened to, until it is disposed of. */
+export function unheardOf(): { readonly errors: unknown[] } & Disposable {
+  const errors: unknown[] = []
+  const hear = (error: unknown): void => void errors.push(error)
+  process.on('unhandledRejection', hear)
+  return { errors, [Symbol.dispose]: () => void process.off('unhandledRejection', hear) }
+}
+
 /** `heard` are events that are told too, though they only say that something begins. */
 export function answering(...heard: readonly string[]): Answering {
   const asked: string[] = []

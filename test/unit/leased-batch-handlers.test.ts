@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batch.ts'
 import { LeasedBatch } from '../../packages/task-processor/src/leased-batch.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/task-handler.ts'
-import { answering, tasksOf } from './answering.ts'
+import { answering, tasksOf, soon } from './answering.ts'
 import { codeOf, ended, gone, make, refused, settled, succeed, success } from './leased.ts'
 import type { Given, Made } from './leased.ts'
 import { ringingClock } from './ringing-clock.ts'
@@ -36,7 +36,7 @@ describe('a handler that completes', () => {
     await settled()
     expect([isOver, made.answers.asked]).toEqual([false, []])
     gate.resolve()
-    await made.batch.ended
+    await soon(made.batch.ended)
     expect(made.answers.asked).toEqual(['complete a,b'])
     expect(made.events()).toEqual(['onComplete'])
   })
@@ -114,7 +114,7 @@ describe('a handler that completes', () => {
     await settled()
     expect(made.clock.pauses).toHaveLength(1)
     made.batch.giveUp()
-    await over
+    await soon(over)
     expect(made.answers.asked).toEqual(['complete a,b', 'complete a,b', 'hand back a,b'])
     expect(made.answers.told).toEqual([
       ['onError', { activity: 'complete', topic: 'mail', error: gone }],
@@ -140,7 +140,7 @@ describe('a handler that completes', () => {
     const over = made.batch.begin()
     made.batch.giveUp()
     gate.resolve()
-    await over
+    await soon(over)
     expect([heard, made.answers.asked, made.clock.pauses]).toEqual([['DATABASE_UNAVAILABLE'], ['complete a,b'], []])
     expect(made.batch.undecided).toEqual(made.tasks)
   })
@@ -162,7 +162,7 @@ describe('a handler that ignores its time', () => {
     await settled()
     expect(answers.asked).toEqual([])
     clock.pass(1)
-    await over
+    await soon(over)
     expect(decided()).toMatchObject([{ reason: 'timeout' }, { reason: 'timeout' }])
     expect(answers.told[0]).toEqual(['onStuck', { topic: 'mail', tasks, heldMs: 6_000 }])
     let handled = false
@@ -170,7 +170,7 @@ describe('a handler that ignores its time', () => {
     await settled()
     expect(handled).toBe(false)
     gate.resolve()
-    await batch.handled
+    await soon(batch.handled)
     expect(events()).toEqual(['onStuck', 'onComplete', 'onLost'])
     expect(answers.asked).toEqual(['complete a,b'])
   })
@@ -178,21 +178,21 @@ describe('a handler that ignores its time', () => {
   test('and then throws is told of, and no more', async () => {
     const { batch, clock, answers, over, gate, tasks } = ignoring({}, () => Promise.reject(refused))
     clock.pass(6_000)
-    await over
+    await soon(over)
     gate.resolve()
-    await batch.handled
+    await soon(batch.handled)
     expect(answers.told.at(-1)).toEqual(['onError', { topic: 'mail', tasks, activity: 'handle', error: refused }])
     expect(answers.asked).toEqual(['complete a,b'])
   })
 
   test('is not failed where its tasks were handed back before', async () => {
     const { batch, clock, answers, over, gate } = ignoring()
-    await batch.handBack()
+    await soon(batch.handBack())
     clock.pass(6_000)
-    await over
+    await soon(over)
     expect(answers.asked).toEqual(['hand back a,b'])
     gate.resolve()
-    await batch.handled
+    await soon(batch.handled)
   })
 
   test('and ends while its tasks are taken from it ends no batch before they are written', async () => {
@@ -218,11 +218,11 @@ describe('a handler that ignores its time', () => {
     clock.pass(6_000)
     await settled()
     gate.resolve()
-    await batch.handled
+    await soon(batch.handled)
     await settled()
     expect(isOver).toBe(false)
     answer.resolve()
-    await batch.ended
+    await soon(batch.ended)
     expect(answers.asked).toEqual(['complete a,b'])
   })
 
@@ -238,10 +238,10 @@ describe('a handler that ignores its time', () => {
     const over = made.batch.begin()
     await settled()
     made.clock.pass(6_000)
-    await over
+    await soon(over)
     expect([made.events(), made.answers.asked]).toEqual([['onComplete', 'onStuck'], ['complete a,b']])
     gate.resolve()
-    await made.batch.handled
+    await soon(made.batch.handled)
     expect(made.events()).toHaveLength(2)
   })
 
@@ -258,8 +258,8 @@ describe('a handler that ignores its time', () => {
     await settled()
     broken = false
     made.clock.pass(1_010)
-    await over
-    await made.batch.handled
+    await soon(over)
+    await soon(made.batch.handled)
     expect(heard).toHaveLength(1)
     expect(made.batch.finished).toEqual(made.tasks)
   })

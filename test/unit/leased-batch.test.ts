@@ -3,7 +3,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import type { BatchHandler, HandlerContext } from '../../packages/task-processor/src/task-handler.ts'
-import { tasksOf } from './answering.ts'
+import { tasksOf, soon } from './answering.ts'
 import { codeOf, ended, gone, make, refused, settled, succeed, success } from './leased.ts'
 
 const stop = new TaskError('SHUTDOWN', 'stop')
@@ -32,7 +32,7 @@ describe('a batch', () => {
     await settled()
     expect([batch.leased, isOver]).toEqual([tasks, false])
     gate.resolve()
-    await batch.ended
+    await soon(batch.ended)
     expect(batch.leased).toEqual([])
   })
 
@@ -69,8 +69,8 @@ describe('a batch', () => {
   test('that comes too late is handed back, and never handled', async () => {
     let handled = 0
     const { batch, answers, tasks } = make(() => (handled++, new Map()))
-    await batch.decline()
-    await batch.ended
+    await soon(batch.decline())
+    await soon(batch.ended)
     expect([handled, answers.asked, batch.returned, batch.leased]).toEqual([0, ['hand back a,b'], tasks, []])
   })
 })
@@ -93,7 +93,7 @@ describe('a batch that is asked to let go', () => {
     const over = made.batch.begin()
     await settled()
     made.batch.abort(reason)
-    await over
+    await soon(over)
     return made
   }
 
@@ -132,7 +132,7 @@ describe('a batch that is asked to let go', () => {
     )
     const over = made.batch.begin()
     made.clock.pass(5_000)
-    await over
+    await soon(over)
     expect(made.decided()).toMatchObject([{ result: 'failure', reason: 'timeout' }, { reason: 'timeout' }])
     expect(made.decided()[0]).toMatchObject({ explanations: [expect.objectContaining({ code: 'TASK_TIMEOUT' })] })
     expect(made.events()).toEqual(['onError', 'onComplete'])
@@ -150,13 +150,13 @@ describe('a batch that was handed back', () => {
     })
     const over = made.batch.begin()
     await settled()
-    await made.batch.handBack()
+    await soon(made.batch.handBack())
     made.answers.told.splice(0)
     const refusal = await contexts[0]!.complete(new Map()).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'TASK_LOST', data: { lost: made.tasks } })
     expect(made.answers.told).toEqual([['onLost', { topic: 'mail', tasks: made.tasks }]])
     gate.resolve()
-    await over
+    await soon(over)
     expect(made.answers.told.slice(1)).toEqual([
       ['onError', { topic: 'mail', tasks: made.tasks, activity: 'handle', error: refused }],
     ])
@@ -168,13 +168,13 @@ describe('a batch that was handed back', () => {
     const made = make(async (some) => (await gate.promise, succeed(some)))
     const over = made.batch.begin()
     await settled()
-    await made.batch.handBack()
+    await soon(made.batch.handBack())
     gate.resolve()
-    await over
+    await soon(over)
     expect(made.events()).toEqual(['onReturned', 'onLost'])
     expect(made.answers.asked).toEqual(['hand back a,b'])
     // Again there is nothing to hand back.
-    await made.batch.handBack()
+    await soon(made.batch.handBack())
     expect(made.answers.asked).toHaveLength(1)
   })
 
@@ -187,15 +187,15 @@ describe('a batch that was handed back', () => {
     })
     const over = made.batch.begin()
     await settled()
-    await made.batch.handBack()
+    await soon(made.batch.handBack())
     gate.resolve()
-    await over
+    await soon(over)
     expect(made.batch.finished).toEqual(made.tasks)
   })
 
   test('is as it was decided, where that came first', async () => {
     const { batch, answers } = await ended(succeed)
-    await batch.handBack()
+    await soon(batch.handBack())
     expect(answers.asked).toEqual(['complete a,b'])
   })
 
@@ -209,8 +209,8 @@ describe('a batch that was handed back', () => {
     })
     const over = made.batch.begin()
     await settled()
-    await made.batch.handBack()
-    await over
+    await soon(made.batch.handBack())
+    await soon(over)
     // It pauses no more.
     expect(heard).toHaveLength(1)
     expect(made.clock.pauses).toHaveLength(1)

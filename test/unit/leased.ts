@@ -4,7 +4,7 @@ import type { HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batch.ts'
 import { LeasedBatch } from '../../packages/task-processor/src/leased-batch.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/task-handler.ts'
-import { answering, tasksOf } from './answering.ts'
+import { answering, tasksOf, soon } from './answering.ts'
 import type { Answering } from './answering.ts'
 import { ringingClock } from './ringing-clock.ts'
 import type { RingingClock } from './ringing-clock.ts'
@@ -61,8 +61,8 @@ export function make(handler: BatchHandler<object>, { answer, plain = false, hea
 
 export async function ended(handler: BatchHandler<object>, given?: Given): Promise<Made> {
   const made = make(handler, given)
-  await made.batch.begin()
-  await made.batch.ended
-  await made.batch.handled
+  await soon(made.batch.begin())
+  await soon(made.batch.ended)
+  await soon(made.batch.handled)
   return made
 }

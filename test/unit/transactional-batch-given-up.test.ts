@@ -4,7 +4,7 @@ import type { TransactionSource } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
 import { TransactionalBatch } from '../../packages/task-processor/src/transactional-batch.ts'
-import { answering, tasksOf } from './answering.ts'
+import { answering, tasksOf, soon } from './answering.ts'
 import { begin, settled, succeed } from './in-transaction.ts'
 
 const stop = new TaskError('SHUTDOWN', 'stop')
@@ -23,9 +23,9 @@ test.each(['some', 'nothing', 'an error'])('that is asked to let go hands back w
       }),
     { tasks },
   )
-  await polled
+  await soon(polled)
   batch.abort(stop)
-  await batch.ended
+  await soon(batch.ended)
   const [a, b] = tasks
   if (what === 'some') {
     expect(answers.asked).toEqual(['complete a', 'hand back b'])
@@ -51,9 +51,9 @@ test('that took too long, and lets go by an error, is told of as failed', async 
     (_, { signal }) => new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     { tasks },
   )
-  await polled
+  await soon(polled)
   batch.abort(timeout)
-  await batch.ended
+  await soon(batch.ended)
   expect(answers.told).toEqual([['onError', { topic: 'mail', tasks, activity: 'handle', error: timeout }]])
 })
 
@@ -70,9 +70,9 @@ test.each(['handBack', 'giveUp'] as const)(
       },
       { tasks },
     )
-    await polled
+    await soon(polled)
     void batch[how]()
-    await batch.ended
+    await soon(batch.ended)
     expect(answers.told).toEqual([
       [
         'onError',
@@ -86,8 +86,8 @@ test.each(['handBack', 'giveUp'] as const)(
     ])
     expect([batch.failed, batch.setback, batch.returned, answers.asked]).toEqual([true, false, tasks, []])
     gate.resolve()
-    expect(await heard.promise).toMatchObject({ code: 'TASK_LOST' })
-    await batch.handled
+    expect(await soon(heard.promise)).toMatchObject({ code: 'TASK_LOST' })
+    await soon(batch.handled)
     expect(answers.asked).toEqual([])
   },
 )
@@ -95,10 +95,10 @@ test.each(['handBack', 'giveUp'] as const)(
 test('that is given up writes nothing of what its handler decides at that moment', async () => {
   const gate = Promise.withResolvers<void>()
   const { batch, answers, polled } = begin(async (some) => (await gate.promise, succeed(some)))
-  await polled
+  await soon(polled)
   gate.resolve()
   batch.giveUp()
-  await batch.ended
+  await soon(batch.ended)
   await settled()
   expect(answers.asked).toEqual([])
 })
@@ -107,7 +107,7 @@ test('that is given up while it is being completed is as the database says', asy
   const answers = answering()
   answers.answer = () => batch.giveUp()
   const { batch, events } = begin(succeed, { answers })
-  await batch.ended
+  await soon(batch.ended)
   // It was not waited for any more.
   expect([events(), batch.failed]).toEqual([['onError'], true])
 })
@@ -117,8 +117,8 @@ test.each(['abort', 'giveUp'] as const)('that is over before its poll has brough
   const { batch, polled, answers } = begin(() => (handled++, new Map()), {
     onPoll: (one) => (how === 'abort' ? one.abort(stop) : one.giveUp()),
   })
-  expect(await polled).toEqual([])
-  await batch.ended
+  expect(await soon(polled)).toEqual([])
+  await soon(batch.ended)
   expect([handled, answers.told, answers.asked, batch.failed, batch.tasks]).toEqual([0, [], [], false, []])
   // That there was nothing is written: what it took off a list, say.
   let committed = false
@@ -131,7 +131,7 @@ test.each(['abort', 'giveUp'] as const)('that is over before its poll has brough
       return result
     },
   })
-  await empty.batch.ended
+  await soon(empty.batch.ended)
   expect(committed).toBe(true)
 })
 
@@ -151,6 +151,6 @@ test('limits nothing, also where the database has been slow', async () => {
   })
   const batch = new TransactionalBatch<object>(environment)
   await batch.begin({ size: 1 })
-  await batch.ended
+  await soon(batch.ended)
   expect([limited, batch.failed]).toEqual([1, false])
 })

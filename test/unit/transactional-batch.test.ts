@@ -3,7 +3,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import type { BatchHandler, HandlerContext } from '../../packages/task-processor/src/task-handler.ts'
-import { answering, tasksOf } from './answering.ts'
+import { answering, tasksOf, soon } from './answering.ts'
 import { begin, settled, succeed, success } from './in-transaction.ts'
 
 const refused = new TaskError('ARGUMENT_INVALID', 'refused')
@@ -14,9 +14,9 @@ test('polls, handles and completes, and tells of it', async () => {
   const tasks = tasksOf('ab')
   const { batch, answers, polled, given } = begin(succeed, { tasks, answers: answering('onStart', 'onCallback') })
   expect([batch.tasks, batch.finished, batch.event]).toEqual([[], [], { topic: 'mail', tasks: [] }])
-  expect(await polled).toBe(tasks)
-  await batch.ended
-  await batch.handled
+  expect(await soon(polled)).toBe(tasks)
+  await soon(batch.ended)
+  await soon(batch.handled)
   expect(given).toEqual([{ topic: 'mail', size: 2, hold: 'transaction' }, { strict: true }])
   expect([answers.asked, answers.begun]).toEqual([['complete a,b', 'hand back '], ['transaction']])
   const completion = { completed: tasks, lost: [] }
@@ -32,9 +32,9 @@ test('polls, handles and completes, and tells of it', async () => {
 
 test('tells of nothing where nothing was there', async () => {
   const { batch, polled, events } = begin(succeed, { tasks: [] })
-  expect(await polled).toEqual([])
-  await batch.ended
-  await batch.handled
+  expect(await soon(polled)).toEqual([])
+  await soon(batch.ended)
+  await soon(batch.handled)
   expect([events(), batch.failed, batch.finished, batch.tasks]).toEqual([[], false, [], []])
 })
 
@@ -45,7 +45,7 @@ test('is no batch where the poll fails', async () => {
     },
   })
   await expect(polled).rejects.toBe(gone)
-  await batch.ended
+  await soon(batch.ended)
   expect([events(), batch.failed, batch.returned]).toEqual([[], false, []])
 })
 
@@ -58,7 +58,7 @@ test.each([1, 2])('fails what the handler leaves out, and refuses what is none o
     tasks,
     answers,
   })
-  await batch.ended
+  await soon(batch.ended)
   if (count === 1) {
     expect(written).toMatchObject([success, { result: 'failure' }])
     expect([batch.finished, batch.failed]).toEqual([tasks, false])
@@ -83,11 +83,11 @@ test.each([
   async (_, handler, error) => {
     const tasks = tasksOf('ab')
     const { batch, answers } = begin(handler, { tasks })
-    await batch.ended
+    await soon(batch.ended)
     expect(answers.told).toEqual([['onError', { topic: 'mail', tasks, activity: 'handle', error }]])
     expect([batch.failed, batch.setback, batch.finished, batch.returned]).toEqual([true, false, [], tasks])
     expect(answers.asked).toEqual([])
-    await batch.handled
+    await soon(batch.handled)
   },
 )
 
@@ -102,11 +102,11 @@ test('is rolled back where the database does not complete it, or says so to what
     async (batch, { complete }) => void (await complete(succeed(batch)).catch((error: unknown) => heard.push(error))),
     { tasks, answers },
   )
-  await one.batch.ended
+  await soon(one.batch.ended)
   expect(answers.told).toEqual([['onError', { topic: 'mail', tasks, activity: 'complete', error: refused }]])
   expect([one.batch.failed, one.batch.setback, heard]).toEqual([true, true, [refused]])
   const other = begin(async (_, { complete }) => void (await complete(() => Promise.reject(busy))), { tasks })
-  await other.batch.ended
+  await soon(other.batch.ended)
   expect(other.answers.told).toEqual([['onError', { topic: 'mail', tasks, activity: 'complete', error: busy }]])
   expect([other.batch.failed, other.batch.setback]).toEqual([true, true])
 })
@@ -118,11 +118,11 @@ test('says nothing of tasks where nobody knows whether they were committed, and 
     throw gone
   }
   const { batch, answers } = begin(succeed, { tasks, source: losing })
-  await batch.ended
+  await soon(batch.ended)
   expect([batch.returned, batch.finished, batch.failed]).toEqual([[], [], true])
   expect(answers.told).toMatchObject([['onError', { activity: 'complete', error: gone }]])
   const before = begin(() => Promise.reject(gone), { tasks })
-  await before.batch.ended
+  await soon(before.batch.ended)
   expect(before.batch.returned).toBe(tasks)
   const conflict = new TaskError('TRANSACTION_CONFLICT', 'not committed')
   const refusing: TransactionSource<object> = async (work) => {
@@ -130,7 +130,7 @@ test('says nothing of tasks where nobody knows whether they were committed, and 
     throw conflict
   }
   const known = begin(succeed, { tasks, source: refusing })
-  await known.batch.ended
+  await soon(known.batch.ended)
   expect(known.batch.returned).toBe(tasks)
 })
 
@@ -150,8 +150,8 @@ test('of which the transaction is begun again is handled again, and who complete
     },
     { tasks, source: twice },
   )
-  await batch.ended
-  await batch.handled
+  await soon(batch.ended)
+  await soon(batch.handled)
   expect([heard, events()]).toEqual([['TRANSACTION_CONFLICT', { topic: 'mail' }, tasks], ['onComplete']])
 })
 
@@ -171,13 +171,13 @@ test('is completed once, whoever asks: before, and after it is committed or roll
     },
     { tasks },
   )
-  await batch.handled
+  await soon(batch.handled)
   expect(twice).toEqual(['LIFECYCLE', 'done'])
   const returning = begin((some, context) => (contexts.push(context), succeed(some)), { tasks })
-  await returning.batch.ended
+  await soon(returning.batch.ended)
   expect(await code(contexts[0]!.complete(new Map()))).toBe('LIFECYCLE')
   const throwing = begin((_, context) => (contexts.push(context), Promise.reject(refused)), { tasks })
-  await throwing.batch.ended
+  await soon(throwing.batch.ended)
   await expect(contexts[1]!.complete(new Map())).rejects.toMatchObject({ code: 'TASK_LOST', data: { lost: tasks } })
 })
 
@@ -192,7 +192,7 @@ test('gives what the handler completes with its transaction and its tasks', asyn
     },
     { tasks, source: async (work) => work(transaction) },
   )
-  await batch.ended
+  await soon(batch.ended)
   expect(seen[0]).toBe(transaction)
   expect(seen.slice(1)).toEqual([tasks, { completed: tasks, lost: [] }])
 })
@@ -214,7 +214,7 @@ test('that is committed goes on with its handler; what that throws then is told,
   await settled()
   expect([ended, late.events(), late.batch.finished]).toEqual([false, ['onComplete'], tasks])
   gate.resolve()
-  await late.batch.ended
+  await soon(late.batch.ended)
   expect(late.answers.told[1]).toEqual(['onError', { topic: 'mail', tasks, activity: 'handle', error: refused }])
   expect(late.batch.failed).toBe(false)
   // Of what was rolled back it was told.
@@ -223,6 +223,6 @@ test('that is committed goes on with its handler; what that throws then is told,
     throw busy
   }
   const failed = begin(async (some, { complete }) => void (await complete(succeed(some))), { tasks, answers })
-  await failed.batch.handled
+  await soon(failed.batch.handled)
   expect(failed.events()).toEqual(['onError'])
 })

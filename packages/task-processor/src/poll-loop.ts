@@ -272,6 +272,7 @@ export class PollLoop<Transaction> {
     })
     await undefined
     // A handler that runs on will wake the loop when it ends, but its batch has made room already.
+    // mutants: equivalent condition:true, who is woken twice is woken
     if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
