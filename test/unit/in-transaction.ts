@@ -1,6 +1,7 @@
 /** Batches in one transaction, over a database that answers as a test wants it to. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, TransactionSource } from '@taskstream/task-api'
+import type { Clock } from '@taskstream/task-processor'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batch.ts'
 import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/task-handler.ts'
@@ -27,11 +28,13 @@ export interface Given {
   /** How transactions are run. */
   readonly source?: TransactionSource<object>
   readonly answers?: Answering
+  readonly timeoutMs?: number
+  readonly clock?: Clock
 }
 
 export function begin(
   handler: BatchHandler<object>,
-  { tasks = tasksOf('ab'), onPoll = () => {}, source, answers = answering() }: Given = {},
+  { tasks = tasksOf('ab'), onPoll = () => {}, source, answers = answering(), timeoutMs, clock = answers.clock }: Given = {},
 ): Begun {
   const given: unknown[] = []
   let polls = 0
@@ -51,7 +54,7 @@ export function begin(
   const dispatcher = source
     ? new Dispatcher({ repository, transactions: source, statementTimeoutMs: 60_000 })
     : answers.dispatcher
-  const batch = new TransactionalBatch<object>(answers.handledBy(handler, { repository, dispatcher }))
+  const batch = new TransactionalBatch<object>(answers.handledBy(handler, { repository, dispatcher, timeoutMs, clock }))
   const polled = batch.begin({ size: 2 })
   return { batch, answers, polled, given, events: () => answers.told.map(([name]) => name) }
 }

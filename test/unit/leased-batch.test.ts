@@ -60,6 +60,11 @@ describe('a batch', () => {
     expect(answers.asked).toEqual(['complete a,b'])
   })
 
+  test('that throws in time fails for what it threw, though its time may be up later', async () => {
+    const { decided } = await ended(() => Promise.reject(refused), { timeoutMs: 10 })
+    expect(decided()[0]).toMatchObject({ explanations: [refused] })
+  })
+
   test('is handed back when its handler says that it is shut down', async () => {
     const { answers, batch, tasks } = await ended(() => Promise.reject(stop))
     expect([answers.asked, batch.returned, batch.setback]).toEqual([['hand back a,b'], tasks, false])
@@ -70,6 +75,7 @@ describe('a batch', () => {
     let handled = 0
     const { batch, answers, tasks } = make(() => (handled++, new Map()))
     await soon(batch.decline())
+    expect(batch.returned).toEqual(tasks)
     await soon(batch.ended)
     expect([handled, answers.asked, batch.returned, batch.leased]).toEqual([0, ['hand back a,b'], tasks, []])
   })
@@ -176,6 +182,16 @@ describe('a batch that was handed back', () => {
     // Again there is nothing to hand back.
     await soon(made.batch.handBack())
     expect(made.answers.asked).toHaveLength(1)
+  })
+
+  test('is not its handler’s any more, be it one task', async () => {
+    const gate = Promise.withResolvers<void>()
+    const made = make(async (some) => (await gate.promise, succeed(some)), { names: 'a' })
+    const over = made.batch.begin()
+    await soon(made.batch.handBack())
+    gate.resolve()
+    await soon(over)
+    expect(made.events()).toEqual(['onReturned', 'onLost'])
   })
 
   test('is still its handler’s where nothing of it could be', async () => {

@@ -38,13 +38,18 @@ export interface Given extends Partial<Pick<BatchEnvironment<object>, 'timeoutMs
   readonly answer?: Answering['answer']
   readonly plain?: boolean
   readonly heard?: readonly string[]
+  /** The names of its tasks. */
+  readonly names?: string
 }
 
-export function make(handler: BatchHandler<object>, { answer, plain = false, heard = [], ...more }: Given = {}): Made {
+export function make(
+  handler: BatchHandler<object>,
+  { answer, plain = false, heard = [], names = 'ab', ...more }: Given = {},
+): Made {
   const answers = answering(...heard)
   if (answer) answers.answer = answer
   const clock = ringingClock()
-  const tasks = tasksOf('ab')
+  const tasks = tasksOf(names)
   const batch = new LeasedBatch(answers.handledBy(handler, { clock, ...more }), tasks, plain)
   return {
     batch,

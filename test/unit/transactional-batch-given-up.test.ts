@@ -6,7 +6,10 @@ import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
 import { TransactionalBatch } from '../../packages/task-processor/src/transactional-batch.ts'
 import { answering, tasksOf, soon } from './answering.ts'
 import { begin, settled, succeed } from './in-transaction.ts'
+import { ringingClock } from './ringing-clock.ts'
 
+const refused = new TaskError('ARGUMENT_INVALID', 'refused')
+const gone = new TaskError('DATABASE_UNAVAILABLE', 'gone')
 const stop = new TaskError('SHUTDOWN', 'stop')
 const timeout = new TaskError('TASK_TIMEOUT', 'too long')
 
@@ -112,9 +115,88 @@ test('that is given up while it is being completed is as the database says', asy
   expect([events(), batch.failed]).toEqual([['onError'], true])
 })
 
+test('of which the handler ignores its time is rolled back when it should have let go', async () => {
+  const clock = ringingClock()
+  const { batch, answers, polled } = begin(() => new Promise(() => {}), { timeoutMs: 5_000, clock })
+  await soon(polled)
+  clock.pass(5_999)
+  await settled()
+  expect(answers.told).toEqual([])
+  clock.pass(1)
+  await soon(batch.ended)
+  expect(answers.told).toMatchObject([
+    ['onStuck', { heldMs: 6_000 }],
+    ['onError', { activity: 'handle', error: { code: 'TRANSACTION_ABANDONED' } }],
+  ])
+  expect(batch.failed).toBe(true)
+  let handled = false
+  void batch.handled.then(() => (handled = true))
+  await settled()
+  expect(handled).toBe(false)
+})
+
+test('that is given up runs nothing more in its transaction, also before that is rolled back', async () => {
+  const gate = Promise.withResolvers<void>()
+  const rollback = Promise.withResolvers<void>()
+  const heard: unknown[] = []
+  let written = 0
+  const { batch, polled } = begin(
+    async (some, { complete }) => {
+      await gate.promise
+      await complete(() => (written++, succeed(some))).catch(({ code }: TaskError) => heard.push(code))
+    },
+    {
+      source: async (work) => {
+        try {
+          return await work({})
+        } catch (error) {
+          await rollback.promise
+          throw error
+        }
+      },
+    },
+  )
+  await soon(polled)
+  batch.giveUp()
+  gate.resolve()
+  await settled()
+  expect([heard, written]).toEqual([['TASK_LOST'], 0])
+  rollback.resolve()
+  await soon(batch.ended)
+})
+
+test('that is given up when it is committed stays so', async () => {
+  const gate = Promise.withResolvers<void>()
+  const heard: unknown[] = []
+  const { batch, answers, events } = begin(async (some, { complete }) => {
+    await complete(succeed(some))
+    await gate.promise
+    await complete(succeed(some)).catch(({ code }: TaskError) => heard.push(code))
+    throw refused
+  })
+  await settled()
+  expect(events()).toEqual(['onComplete'])
+  batch.giveUp()
+  gate.resolve()
+  await soon(batch.ended)
+  expect([heard, events(), batch.failed]).toEqual([['LIFECYCLE'], ['onComplete', 'onError'], false])
+  expect(answers.told[1]).toMatchObject(['onError', { error: refused }])
+})
+
+test('of which the poll took too long is handled by nobody when it comes', async () => {
+  let handled = 0
+  const answers = answering()
+  const { batch, polled } = begin(() => (handled++, new Map()), { answers, onPoll: () => answers.dispatcher.end(gone) })
+  await expect(soon(polled)).rejects.toBe(gone)
+  await soon(batch.ended)
+  await settled()
+  expect([handled, batch.tasks]).toEqual([0, []])
+})
+
 test.each(['abort', 'giveUp'] as const)('that is over before its poll has brought anything handles nothing: %s', async (how) => {
   let handled = 0
   const { batch, polled, answers } = begin(() => (handled++, new Map()), {
+    tasks: tasksOf('a'),
     onPoll: (one) => (how === 'abort' ? one.abort(stop) : one.giveUp()),
   })
   expect(await soon(polled)).toEqual([])

@@ -3,7 +3,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import type { BatchHandler, HandlerContext } from '../../packages/task-processor/src/task-handler.ts'
-import { answering, tasksOf, soon } from './answering.ts'
+import { answering, tasksOf, soon, unheardOf } from './answering.ts'
 import { begin, settled, succeed, success } from './in-transaction.ts'
 
 const refused = new TaskError('ARGUMENT_INVALID', 'refused')
@@ -109,6 +109,41 @@ test('is rolled back where the database does not complete it, or says so to what
   await soon(other.batch.ended)
   expect(other.answers.told).toEqual([['onError', { topic: 'mail', tasks, activity: 'complete', error: busy }]])
   expect([other.batch.failed, other.batch.setback]).toEqual([true, true])
+})
+
+test('is the handler’s to answer for, where what it writes with throws something else; and the database’s where that has a name for it', async () => {
+  const mine = new Error('mine')
+  const handler: BatchHandler<object> = async (_, { complete }) => void (await complete(() => Promise.reject(mine)))
+  const source: TransactionSource<object> = async (work) => work({})
+  for (const [classify, activity] of [
+    [undefined, 'handle'],
+    [(error: unknown) => error, 'handle'],
+    [() => busy, 'complete'],
+  ] as const) {
+    const { batch, answers } = begin(handler, { source: Object.assign(source, { classify }) as never })
+    await soon(batch.ended)
+    expect(answers.told).toMatchObject([['onError', { activity, error: mine }]])
+    expect([batch.failed, batch.setback]).toEqual([true, activity === 'complete'])
+  }
+})
+
+test('is completed by who has asked for that and returned, and no rejection of it goes unheard', async () => {
+  using unheard = unheardOf()
+  const gate = Promise.withResolvers<void>()
+  const { batch, answers } = begin((some, { complete }) => {
+    void complete(() => gate.promise.then(() => succeed(some)))
+    return undefined
+  })
+  await settled()
+  expect(answers.told).toEqual([])
+  gate.resolve()
+  await soon(batch.ended)
+  expect(answers.told).toMatchObject([['onComplete', {}]])
+  const failing = begin(() => Promise.reject(refused))
+  await soon(failing.batch.ended)
+  failing.batch.giveUp()
+  await settled()
+  expect(unheard.errors).toEqual([])
 })
 
 test('says nothing of tasks where nobody knows whether they were committed, and hands them back where they were not', async () => {
