@@ -28,6 +28,7 @@ export interface Answering {
   readonly clock: Clock
   readonly listener: SafeListener
   readonly dispatcher: Dispatcher<object>
+  readonly transactions: TransactionSource<object>
   readonly environment: CompletingEnvironment<object>
   /** Of batches with this handler. */
   handledBy(handler: BatchHandler<object>, more?: Partial<BatchEnvironment<object>>): BatchEnvironment<object>
@@ -60,11 +61,11 @@ export function namesOf(tasks: Iterable<HeldTask>): string {
 
 /** What comes by itself, without a move of a clock: by the next turns of the event loop, or not at all. */
 export async function soon<Result>(promise: Promise<Result>): Promise<Result> {
-  let over = false
-  const noted = promise.finally(() => (over = true))
+  const seen = { over: false }
+  const noted = promise.finally(() => (seen.over = true))
   noted.catch(() => {})
-  for (let turn = 0; turn < 50 && !over; turn++) await new Promise((resolve) => setImmediate(resolve))
-  if (!over) throw new Error('That does not come by itself')
+  for (let turn = 0; turn < 50 && !seen.over; turn++) await new Promise((resolve) => setImmediate(resolve))
+  if (!seen.over) throw new Error('That does not come by itself')
   return noted
 }
 
@@ -147,6 +148,7 @@ export function answering(...heard: readonly string[]): Answering {
     clock,
     listener,
     dispatcher,
+    transactions,
     environment,
     handledBy,
   }

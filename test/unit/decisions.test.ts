@@ -36,7 +36,7 @@ describe('the decisions of a handler', () => {
         [taskOf('c', 3), success],
       ]),
       'TASK_UNKNOWN',
-      /for .*c.*not of the batch/,
+      /for mail.c@3, which is not of the batch/,
       { task: taskOf('c', 3) },
     ],
     ['no task at all', new Map([[undefined, success]]), 'TASK_UNKNOWN', /for a task, which/, { task: undefined }],

@@ -4,7 +4,7 @@ import type { TransactionOptions, TransactionSource } from '@taskstream/task-api
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
 import { Patience } from '../../packages/task-processor/src/patience.ts'
-import { answering } from './answering.ts'
+import { answering, soon } from './answering.ts'
 
 const gone = new TaskError('DATABASE_UNAVAILABLE', 'gone')
 const refused = new TaskError('ARGUMENT_INVALID', 'refused')
@@ -44,7 +44,8 @@ describe('a dispatcher', () => {
     const { dispatcher, asked } = make()
     expect(await dispatcher.once(() => 1)).toBe(1)
     await dispatcher.once(() => 2, { single: true })
-    await make({}, false).dispatcher.once(() => 3, { single: true })
+    expect(await dispatcher.once((_, lift) => lift(() => 3))).toBe(3)
+    asked.pop()
     expect(asked).toEqual(['begin', 'autocommit'])
     const plain = make({}, false)
     expect(await plain.dispatcher.once(() => 3, { single: true })).toBe(3)
@@ -66,9 +67,24 @@ describe('a dispatcher', () => {
     const working = dispatcher.once(() => new Promise(() => {}))
     await Promise.resolve()
     dispatcher[how](gone)
-    await expect(working).rejects.toBe(gone)
+    await expect(soon(working)).rejects.toBe(gone)
     expect(given[0]?.signal?.reason).toBe(gone)
     if (how === 'end') expect(await dispatcher.once(() => 1)).toBe(1)
+  })
+
+  test('has nothing to do with what is over, and leaves no timer behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { dispatcher, given } = make()
+      await dispatcher.once(() => 1)
+      expect(vi.getTimerCount()).toBe(1)
+      dispatcher.end(gone)
+      expect(given[0]?.signal?.aborted).toBe(false)
+      dispatcher.rest()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('gives up what somebody has given up, and listens no more when it is over', async () => {
@@ -77,7 +93,7 @@ describe('a dispatcher', () => {
     const working = dispatcher.once(() => new Promise(() => {}), { signal: controller.signal })
     await Promise.resolve()
     controller.abort(refused)
-    await expect(working).rejects.toBe(refused)
+    await expect(soon(working)).rejects.toBe(refused)
     const other = new AbortController()
     const removed = vi.spyOn(other.signal, 'removeEventListener')
     await dispatcher.once(() => 1, { signal: other.signal })
@@ -94,9 +110,9 @@ describe('after what took too long', () => {
   afterEach(() => {
     vi.restoreAllMocks()
   })
-  const after = async (error: unknown, foreign = false): Promise<Made> => {
+  const after = async (thrown: Error, foreign = false): Promise<Made> => {
     const made = make()
-    await expect(made.dispatcher.once(() => Promise.reject(error as Error), { foreign })).rejects.toBe(error)
+    await expect(made.dispatcher.once(() => Promise.reject(thrown), { foreign })).rejects.toBe(thrown)
     made.asked.splice(0)
     return made
   }
@@ -131,7 +147,7 @@ describe('after what took too long', () => {
     const working = dispatcher.once(() => new Promise(() => {}), { foreign: true })
     await Promise.resolve()
     dispatcher.end(gone)
-    await expect(working).rejects.toBe(gone)
+    await expect(soon(working)).rejects.toBe(gone)
     asked.splice(0)
     await dispatcher.once(() => {})
     expect(asked).toEqual(['begin', 'limit 5000'])
@@ -158,6 +174,7 @@ describe('an error', () => {
   })
 
   test('of somebody else’s code is its own word where nobody can name it', () => {
+    expect(dispatcher.isPassing(ours, true)).toBe(false)
     expect(make().dispatcher.isPassing(gone, true, true)).toBe(true)
     expect(make().dispatcher.isPassing(ours, true, true)).toBe(false)
   })
@@ -244,7 +261,9 @@ describe('what is to be done in any case', () => {
     }
     expect(await dispatcher.patiently(work, new Patience(clock), condition)).toBe(7)
     expect(told).toEqual([gone, 'worked'])
-    await expect(dispatcher.patiently(() => Promise.reject(ours), new Patience(clock), condition)).rejects.toBe(ours)
+    // What we do ourselves has names already.
+    const naming = make({ classify: () => gone } as never).dispatcher
+    await expect(naming.patiently(() => Promise.reject(ours), new Patience(clock), condition)).rejects.toBe(ours)
     expect(told).toHaveLength(2)
   })
 })

@@ -17,6 +17,7 @@ function leased(nowMs = 0): { lease: Lease; told: unknown[]; at(ms: number): boo
 }
 
 test('a lease holds from the sending of the last beat for as long as it is, and is lost once', () => {
+  expect([leased().at(100), leased().at(100.5)]).toEqual([true, false])
   const { lease, told, at } = leased()
   expect([at(0), at(100), told]).toEqual([true, true, []])
   lease.renew(60)
