@@ -38,7 +38,8 @@ function bufferOf(options: Partial<BufferingOptions<object>> = {}, onClose: (wor
       open: () => {
         const worker = workers++
         return {
-          handle: (batch) => {
+          handle: (batch, { topic }) => {
+            expect(topic).toBe('mail')
             begun.push(`${namesOf(batch)} by ${worker}`)
             const gate = Promise.withResolvers<Map<HeldTask, TaskDecision>>()
             gates.set(namesOf(batch), gate)
@@ -62,7 +63,7 @@ function bufferOf(options: Partial<BufferingOptions<object>> = {}, onClose: (wor
     bring: (names) => {
       const controller = new AbortController()
       const batch = tasksOf(names)
-      const done = Promise.resolve(open.handle(batch, { signal: controller.signal } as HandlerContext<object>))
+      const done = Promise.resolve(open.handle(batch, { signal: controller.signal, topic: 'mail' } as HandlerContext<object>))
       done.catch(() => {})
       return { done, abort: () => controller.abort(new Error('stop')) }
     },
@@ -132,11 +133,10 @@ describe('a buffer', () => {
     await end('b')
     expect(begun).toEqual(['a by 0', 'b by 0', 'd by 0'])
     // The first in the line, too.
-    const [, f] = [bring('e'), bring('f')]
-    f!.abort()
+    const [e] = [bring('e'), bring('f')]
+    e!.abort()
     await end('d')
-    await end('e')
-    expect(begun.slice(3)).toEqual(['e by 0'])
+    expect(begun.slice(3)).toEqual(['f by 0'])
   })
 
   test.each(['handle', 'return', 'fail', undefined] as const)(
@@ -232,6 +232,20 @@ describe('a buffer', () => {
       expect(warnings.map(({ message }) => message)).toEqual([
         expect.stringMatching(/^The observer of a buffer threw: Error: blind/),
       ])
+    } finally {
+      process.off('warning', hear)
+    }
+  })
+
+  test('needs nobody who looks on', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', hear)
+    try {
+      const { begun, bring } = bufferOf({ observer: undefined } as never)
+      bring('a')
+      await settled()
+      expect([begun, warnings]).toEqual([['a by 0'], []])
     } finally {
       process.off('warning', hear)
     }

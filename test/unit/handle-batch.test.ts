@@ -14,13 +14,14 @@ const slow = new TaskError('DATABASE_BUSY', 'slow', { shortOf: 'time' })
 const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> => new Map(tasks.map((task) => [task, success]))
 
 const optionsOf = (
-  { environment, transactions }: Answering,
+  { environment, transactions, clock }: Answering,
   more: Partial<HandleBatchOptions<object>> = {},
 ): HandleBatchOptions<object> => ({
   repository: environment.repository,
   transactions,
   topic: 'mail',
   handler: succeed,
+  clock,
   ...more,
 })
 
