@@ -29,6 +29,7 @@ const far: Readonly<Record<string, readonly string[]>> = {
 }
 const commandLine = [
   'test/e2e/cli.test.ts',
+  'test/e2e/cli-options.test.ts',
   'test/e2e/cli-database.test.ts',
   'test/unit/{timer-command,command-line-words}.test.ts',
 ]

@@ -86,6 +86,7 @@ describe('an address', () => {
     ['postgresql://host/shop', { engine: 'postgres' }],
     ['postgres:///shop?host=/run/postgresql', { engine: 'postgres' }],
     ['postgres://shop@/shop?host=/run/postgresql', { engine: 'postgres' }],
+    ['postgres://shop:pw@/shop?host=/run/postgresql', { engine: 'postgres' }],
     ['mysql://host/shop', { engine: 'mysql' }],
     ['mariadb://host/shop', { engine: 'mariadb' }],
   ])('%s names its engine', (url, location) => {
@@ -106,6 +107,9 @@ describe('an address', () => {
     ['', /^Which database\?/],
     ['redis://host', /^No engine for redis: give postgres:/],
     ['postgres', /^postgres is no address: give/],
+    ['postgresql', /^postgresql is no address/],
+    ['mariadb', /^mariadb is no address/],
+    ['mysql', /^mysql is no address/],
     ['sqlite', /^sqlite is no address/],
     ['shop@host', /^--url names no engine: give [^;]*$/],
     ['tasks.db', /; for a file of SQLite that is sqlite:tasks\.db$/],
@@ -117,6 +121,9 @@ describe('an address', () => {
     ['postgres://%zz@host/shop', /write %40/],
     ['postgres://host/%zz', /write %40/],
     ['postgres://host:port/shop', /write %40/],
+    ['postgres://host/shop#b', /write %40/],
+    ['postgres://host/a@b', /write %40/],
+    ['sqlite:?mode=ro', /leave out \?mode=ro$/],
     ['sqlite:', /^Which file\? Give sqlite:<file>/],
     ['file:', /^Which file\? Give file:<file>/],
     ['sqlite::memory:', /^:memory: is gone/],
@@ -164,6 +171,7 @@ describe('what is printed', () => {
   test('names an error by its code, in words of the command line', () => {
     expect(explain(new Error('no'))).toBe('error: no')
     expect(explain('no')).toBe('error: no')
+    expect(explain(Object.assign(new Error('no'), { code: 'ENOENT' }))).toBe('error: no')
     expect(explain(new TaskError('ARGUMENT_INVALID', 'no\n  here'))).toBe('error: no (ARGUMENT_INVALID)\n  here')
     const said = (code: ConstructorParameters<typeof TaskError>[0], data: object): string =>
       explain(new TaskError(code, 'x', { ...data }))
@@ -192,7 +200,8 @@ describe('what is printed', () => {
       ],
     )
     const table = String(lines[0])
-    expect(table).toContain('│ one ')
+    expect(table).toMatch(/│ one +│ two +│\n├[^\n]*\n│ +│ +│\n/)
+    expect(table.indexOf('1970')).toBeLessThan(table.indexOf(long))
     expect(table).toMatch(/│ 1970-01-01T00:00:00.000Z +│ a b c +│/)
     expect(table).toContain(`│ ${long} │ ${'x'.repeat(59)}… `)
     expect(table).toContain(`│ 0 `)
