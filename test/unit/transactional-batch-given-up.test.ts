@@ -4,7 +4,7 @@ import type { TransactionSource } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { Dispatcher } from '../../packages/task-processor/src/dispatcher.ts'
 import { TransactionalBatch } from '../../packages/task-processor/src/transactional-batch.ts'
-import { answering, tasksOf, soon } from './answering.ts'
+import { answering, tasksOf, soon, unheardOf } from './answering.ts'
 import { begin, settled, succeed } from './in-transaction.ts'
 import { ringingClock } from './ringing-clock.ts'
 
@@ -194,6 +194,7 @@ test('of which the poll took too long is handled by nobody when it comes', async
 })
 
 test.each(['abort', 'giveUp'] as const)('that is over before its poll has brought anything handles nothing: %s', async (how) => {
+  using unheard = unheardOf()
   let handled = 0
   const { batch, polled, answers } = begin(() => (handled++, new Map()), {
     tasks: tasksOf('a'),
@@ -214,7 +215,8 @@ test.each(['abort', 'giveUp'] as const)('that is over before its poll has brough
     },
   })
   await soon(empty.batch.ended)
-  expect(committed).toBe(true)
+  await settled()
+  expect([committed, unheard.errors]).toEqual([true, []])
 })
 
 test('limits nothing, also where the database has been slow', async () => {

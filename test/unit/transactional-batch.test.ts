@@ -30,6 +30,12 @@ test('polls, handles and completes, and tells of it', async () => {
   expect(batch.event).toEqual({ topic: 'mail', tasks })
 })
 
+test('may be of one task', async () => {
+  const { batch, answers } = begin(succeed, { tasks: tasksOf('a') })
+  await soon(batch.ended)
+  expect([answers.asked, batch.finished.length]).toEqual([['complete a', 'hand back '], 1])
+})
+
 test('tells of nothing where nothing was there', async () => {
   const { batch, polled, events } = begin(succeed, { tasks: [] })
   expect(await soon(polled)).toEqual([])
