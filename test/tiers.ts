@@ -123,10 +123,13 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-database|thread|wake|without-notifier).test.ts',
+        'test/e2e/!(cli|cli-database|cli-options|thread|wake|without-notifier).test.ts',
       ],
     },
-    'postgres-18': { include: [all], exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli.test.ts'] },
+    'postgres-18': {
+      include: [all],
+      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli.test.ts', 'test/e2e/cli-options.test.ts'],
+    },
     // Rights and partitions, which the other project has none of.
     'postgres-partitioned': {
       include: ['test/conformance/{grants,partition}.test.ts'],

@@ -35,6 +35,7 @@ describe.skipIf(!canRun)('a node in time', () => {
   test('wakes for the next due task of a topic, however long it may sleep', async () => {
     let empty = 0
     let wakesAt = 0
+    let dueAt = 0
     const handled: number[] = []
     const clock = testClock(new Date())
     const tasks = fixture.subject.tasks({ clock: clock.now })
@@ -45,6 +46,7 @@ describe.skipIf(!canRun)('a node in time', () => {
         ...clock,
         after: (ms, callback) => {
           if (ms > hour / 2 && ms <= hour) wakesAt = clock.monotonicMs() + ms
+          if (ms <= 1_000) dueAt = clock.monotonicMs() + ms
           return clock.after(ms, callback)
         },
       },
@@ -59,6 +61,8 @@ describe.skipIf(!canRun)('a node in time', () => {
     await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour + 1_000 }))
     clock.advance(hour)
     await expect.poll(() => empty).toBeGreaterThan(before)
+    // It is told of an empty poll before it has asked what is due next.
+    await expect.poll(() => dueAt).toBe(pushed + hour + 1_000)
     expect(handled).toEqual([])
     clock.advance(1_000)
     await expect.poll(() => handled).toEqual([pushed + hour + 1_000])

@@ -62,6 +62,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
   // Processes take their time to start: one engine of each family.
   'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-options': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'plans/*': ({ plans }) => plans === true,
 }

@@ -124,8 +124,11 @@ export function roleChanges(node: ts.Node, file: ts.SourceFile): Change[] {
   }
   if (ts.isReturnStatement(parent) || (ts.isArrowFunction(parent) && parent.body === node)) {
     const inner = ts.isParenthesizedExpression(node) ? node.expression : node
+    // A literal has changes of its own.
     const trivial =
-      ['undefined', 'null', '[]', '{}', 'true', 'false'].includes(inner.getText(file)) || ts.isArrayLiteralExpression(inner)
+      ts.isNumericLiteral(inner) ||
+      ['undefined', 'null', '[]', '{}', 'true', 'false'].includes(inner.getText(file)) ||
+      ts.isArrayLiteralExpression(inner)
     return ts.isBlock(node) || trivial ? [] : whole('result', 'undefined')
   }
   if (ts.isForOfStatement(parent) && parent.expression === node) return whole('loop', '[]')

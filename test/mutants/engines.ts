@@ -27,7 +27,12 @@ const far: Readonly<Record<string, readonly string[]>> = {
   'task-processor': ['test/conformance/**', ...timers],
   'task-scheduler': ['test/properties/**', 'test/unit/composite*'],
 }
-const commandLine = ['test/e2e/cli.test.ts', 'test/e2e/cli-database.test.ts', 'test/unit/timer-command.test.ts']
+const commandLine = [
+  'test/e2e/cli.test.ts',
+  'test/e2e/cli-options.test.ts',
+  'test/e2e/cli-database.test.ts',
+  'test/unit/{timer-command,command-line-words}.test.ts',
+]
 
 /** The engine that notices most in the shortest time; undefined: none that is started here runs this file. */
 export function engineOf(file: string): string | undefined {

@@ -7,7 +7,7 @@ import type {
   HeldTask,
   Holding,
   PollOptions,
-  Release,
+  PromotedDue,
   TaskDecision,
   TransactionSource,
 } from '@taskstream/task-api'
@@ -278,7 +278,7 @@ export class NodeDatabase {
         })
         return tasks.length > 0 ? handBack(transaction, topic, tasks) : { completed: [], lost: [] }
       },
-      promoteDue: verb<Release>('promoteDue', {
+      promoteDue: verb<PromotedDue>('promoteDue', {
         after: (store, { promoted }, transaction) =>
           promoted > 0
             ? learn(verbs, store, transaction, ({ state, sequence }) => state === 'ready' && isReleased(sequence))

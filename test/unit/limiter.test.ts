@@ -1,4 +1,5 @@
 /** A limiter serves as many as it has slots for, in the order of asking. */
+import { getEventListeners } from 'node:events'
 import { bound, prioritizing, unlimited } from '@taskstream/task-processor'
 import type { TaskLimiter } from '@taskstream/task-processor'
 import fc from 'fast-check'
@@ -47,6 +48,16 @@ describe('a limiter', () => {
     asked[1]!.release()
     await settled()
     expect(asked.map(({ state }) => state)).toEqual(['holding', 'released', 'holding', 'waiting'])
+  })
+
+  test('listens to nobody any more whom it has served', async () => {
+    const limiter = bound(1)
+    const [first, second] = [ask(limiter, 'a'), ask(limiter, 'b')]
+    await settled()
+    expect([first, second].map(({ abort }) => getEventListeners(abort.signal, 'abort').length)).toEqual([0, 1])
+    first!.release()
+    await settled()
+    expect([second!.state, getEventListeners(second!.abort.signal, 'abort').length]).toEqual(['holding', 0])
   })
 
   test('takes a slot back once, however often it is given back', async () => {

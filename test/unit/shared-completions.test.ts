@@ -3,9 +3,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { testTasks } from '@taskstream/task-testing'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
+import { answering, namesOf, soon, taskOf } from './answering.ts'
+import type { Answering } from './answering.ts'
 
 test('what is completed together is completed in the context of whoever made the topic run, and each caller goes on in its own', async () => {
   await using tasks = await testTasks({ topics: ['mail'] })
@@ -40,4 +42,101 @@ test('what is completed together is completed in the context of whoever made the
   ])
   expect(outcomes).toEqual(held.map((task, index) => [task.identifier, index < 2 ? undefined : [task]]))
   dispatcher.rest()
+})
+
+describe('small batches that end while others are being completed', () => {
+  const decide = (names: string, from: number): Map<HeldTask, TaskDecision> =>
+    new Map([...names].map((name, index) => [taskOf(name, from + index), TaskDecision.success()]))
+  const many = (count: number): Map<HeldTask, TaskDecision> =>
+    new Map(Array.from({ length: count }, (_, index) => [taskOf('x', index), TaskDecision.success()]))
+
+  /** Two go their own way, until the gate is open. */
+  const busy = (answers: Answering = answering()) => {
+    const shared = new SharedCompletions(answers.environment)
+    const gate = Promise.withResolvers<void>()
+    const alone: string[] = []
+    const bring = (decisions: Map<HeldTask, TaskDecision>, single = true) =>
+      shared.complete(decisions, single, async () => void alone.push(namesOf(decisions.keys())))
+    const ways = [0, 1].map(() => shared.complete(decide('o', 0), true, () => gate.promise))
+    return { answers, shared, gate, alone, bring, ways }
+  }
+
+  test('are completed together, in the order of their tasks; each hears of its own', async () => {
+    const { answers, gate, alone, bring, ways } = busy()
+    const [later, sooner] = [decide('cd', 3), decide('ab', 1)]
+    answers.answer = () => [...later.keys()].slice(0, 1)
+    const outcomes = [bring(later), bring(sooner)]
+    gate.resolve()
+    expect(await soon(Promise.all(ways))).toEqual([undefined, undefined])
+    const [c, d] = later.keys()
+    expect(await soon(Promise.all(outcomes))).toEqual([
+      { completed: [d], lost: [c] },
+      { completed: [...sooner.keys()], lost: [] },
+    ])
+    expect([answers.asked, answers.begun, alone]).toEqual([['complete a,b,c,d'], ['autocommit'], []])
+  })
+
+  test('are one statement only where each would be one', async () => {
+    const { answers, gate, bring } = busy()
+    const outcomes = [bring(decide('a', 1), true), bring(decide('b', 2), false)]
+    gate.resolve()
+    await soon(Promise.all(outcomes))
+    expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
+  })
+
+  test('are a thousand tasks at most, in the order of their coming; the others go with the next', async () => {
+    const { answers, gate, bring } = busy()
+    const sizes: number[] = []
+    answers.answer = (_, __, { size }) => void sizes.push(size)
+    const outcomes = [...Array.from({ length: 10 }, () => bring(many(99))), bring(many(10)), bring(many(1)), bring(many(99))]
+    gate.resolve()
+    await soon(Promise.all(outcomes))
+    expect(sizes.toSorted((left, right) => right - left)).toEqual([1_000, 100])
+  })
+
+  test('go alone where together they cannot be written, and the next go together again', async () => {
+    const { answers, gate, alone, bring } = busy()
+    answers.answer = () => {
+      if (answers.asked.length === 1) throw new Error('not together')
+    }
+    const outcomes = [bring(decide('a', 1)), bring(decide('b', 2))]
+    gate.resolve()
+    expect(await soon(Promise.all(outcomes))).toEqual([undefined, undefined])
+    expect(alone).toEqual(['a', 'b'])
+    const next = busy(answers)
+    const together = [next.bring(decide('c', 3)), next.bring(decide('d', 4))]
+    next.gate.resolve()
+    await soon(Promise.all(together))
+    expect([answers.asked.at(-1), next.alone]).toEqual(['complete c,d', []])
+  })
+
+  test('do not keep a batch of a hundred, which gains nothing by company', async () => {
+    const { answers, alone, bring } = busy()
+    expect(await soon(bring(many(100)))).toBeUndefined()
+    expect([alone.length, answers.asked]).toEqual([1, []])
+    const waiting = bring(many(99))
+    await expect(soon(waiting)).rejects.toThrow('does not come')
+    expect(alone).toHaveLength(1)
+  })
+
+  test('go on where the one before waits for a lock, once for each', async () => {
+    const answers = answering()
+    const other = new SharedCompletions(answers.environment)
+    const giving: (() => void)[] = []
+    for (const name of 'op')
+      void other.complete(decide(name, 0), true, (giveWay) => (giving.push(giveWay!), new Promise<void>(() => {})))
+    const alone: string[] = []
+    const ask = (name: string) => other.complete(decide(name, 1), true, async () => void alone.push(name))
+    const waiting = ask('a')
+    await expect(soon(waiting)).rejects.toThrow('does not come')
+    giving[0]!()
+    giving[0]!()
+    await soon(waiting)
+    expect(answers.asked).toEqual(['complete a'])
+    // There is room for one, and no more: the other waits still.
+    await soon(ask('b'))
+    expect(alone).toEqual(['b'])
+    void other.complete(decide('c', 1), true, () => new Promise<void>(() => {}))
+    await expect(soon(ask('d'))).rejects.toThrow('does not come')
+  })
 })

@@ -51,8 +51,8 @@ export type {
   Holding,
   PollHold,
   PollOptions,
-  PromotedDue as Release,
-  PromoteDueOptions as ReleaseOptions,
+  PromotedDue,
+  PromoteDueOptions,
   TaskSource,
 } from './task-source.ts'
 export type {

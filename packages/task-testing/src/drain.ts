@@ -1,5 +1,5 @@
 import { checkInteger, checkNames, optionNames, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
-import type { HeldTask, Release, TaskDecision, TaskRepository, TaskState, TransactionSource } from '@taskstream/task-api'
+import type { HeldTask, PromotedDue, TaskDecision, TaskRepository, TaskState, TransactionSource } from '@taskstream/task-api'
 import { handleBatch } from '@taskstream/task-processor'
 import type { BatchOutcome, ProcessOptions, TaskHandler } from '@taskstream/task-processor'
 import type { TestClock } from './test-clock.ts'
@@ -76,7 +76,7 @@ async function release<Transaction>(
   topic: string,
 ): Promise<number | undefined> {
   for (;;) {
-    const { promoted, nextDueMs } = await transactions<Release>((transaction) => repository.promoteDue(transaction, topic))
+    const { promoted, nextDueMs } = await transactions<PromotedDue>((transaction) => repository.promoteDue(transaction, topic))
     if (promoted === 0) return nextDueMs
   }
 }

@@ -25,7 +25,7 @@ export function toLocation(url: string | undefined): Location {
   const engine = engines[scheme]
   if (engine !== undefined) return { engine, url: checkAddress(url, scheme) }
   if (scheme !== '') throw refused(`No engine for ${scheme.slice(0, -1)}: ${forms}`)
-  if (url in { postgres: 1, postgresql: 1, mariadb: 1, mysql: 1, sqlite: 1 }) throw refused(`${url} is no address: ${forms}`)
+  if (url === 'sqlite' || `${url}:` in engines) throw refused(`${url} is no address: ${forms}`)
   // What holds an @ may be an address with a password that has lost its beginning.
   throw refused(`--url names no engine: ${forms}${url.includes('@') ? '' : `; for a file of SQLite that is sqlite:${url}`}`)
 }

@@ -39,7 +39,7 @@ export function duration(ms: number): string {
   const first = units.findIndex(([, size]) => ms >= size)
   if (first < 0) return `${ms}ms`
   const parts = units.slice(first, first + 2).map(([name, size], index) => {
-    const within = index === 0 ? ms : ms % (units[first]?.[1] ?? 1)
+    const within = index === 0 ? ms : ms % units[first]![1]
     return [Math.floor(within / size), name] as const
   })
   return parts

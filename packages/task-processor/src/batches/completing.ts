@@ -14,8 +14,8 @@ type Rung = 'decided' | 'in ascii' | 'failed' | 'returned'
 interface Part {
   readonly rung: Rung
   readonly decisions: Decisions
-  /** How often it was not given a lock, or not the time. */
-  readonly waits: number
+  /** It was not given a lock, or not the time, before. */
+  readonly waited?: true
   /** What went wrong was told. */
   readonly told?: true
 }
@@ -94,7 +94,7 @@ export class Completing<Transaction> {
    */
   async complete(decisions: Decisions, patience: Patience, onWait: () => void = () => {}): Promise<Completion> {
     if (decisions.size === 0) return { completed: [], lost: [] }
-    const { failure, ...completion } = await this.#write({ rung: 'decided', decisions, waits: 0 }, patience, onWait)
+    const { failure, ...completion } = await this.#write({ rung: 'decided', decisions }, patience, onWait)
     if (failure) throw failure.error
     return completion
   }
@@ -111,7 +111,7 @@ export class Completing<Transaction> {
     this.#finished = join(this.#finished, completed)
     const gone = this.#gone(lost)
     const event = this.#eventOf(decisions)
-    const completion = gone === lost ? { completed, lost } : { completed, lost: gone }
+    const completion = { completed, lost: gone }
     if (completed.length > 0 || gone.length > 0) listener.onComplete({ ...event, completion, decisions })
     if (gone.length > 0) listener.onLost({ ...event, tasks: gone })
     return completion
@@ -164,7 +164,6 @@ export class Completing<Transaction> {
   #note({ rung, decisions }: Part, completion: Completion, outcome: Outcome): void {
     if (rung !== 'returned') {
       const { completed, lost } = this.completed(completion, decisions)
-      if (rung === 'failed') return
       // Most often there is one part, and nothing to be joined.
       outcome.completed = join(outcome.completed, completed) as HeldTask[]
       outcome.lost = join(outcome.lost, lost) as HeldTask[]
@@ -221,14 +220,14 @@ export class Completing<Transaction> {
 
   /** Of tasks that are said to be lost, those that are not done or handed back by this very batch. */
   #gone(lost: readonly HeldTask[]): readonly HeldTask[] {
-    if (lost.length === 0) return lost
     const gone = this.openOf(lost)
     this.#lost = join(this.#lost, gone)
-    return gone.length === lost.length ? lost : gone
+    return gone
   }
 
   /** Those of which nothing has become yet. */
   openOf(tasks: readonly HeldTask[]): readonly HeldTask[] {
+    // mutants: equivalent condition:false logic:&&, a shorter way to the same
     if (tasks.length === 0 || this.#finished.length + this.#returned.length + this.#lost.length === 0) return tasks
     const done = new Set([...this.#finished, ...this.#returned, ...this.#lost])
     return tasks.filter((task) => !done.has(task))
@@ -243,17 +242,17 @@ export class Completing<Transaction> {
 
 /** With a decision that it is not to be in ASCII only, it was told why. */
 function alone(task: HeldTask, decision: TaskDecision, rung: Rung): readonly Part[] {
-  return [{ rung, decisions: new Map([[task, decision]]), waits: 0, ...(rung !== 'in ascii' && { told: true }) }]
+  return [{ rung, decisions: new Map([[task, decision]]), ...(rung !== 'in ascii' && { told: true }) }]
 }
 
 function returning(tasks: readonly HeldTask[]): Part {
-  return { rung: 'returned', decisions: new Map(tasks.map((task) => [task, noDecision])), waits: 0 }
+  return { rung: 'returned', decisions: new Map(tasks.map((task) => [task, noDecision])) }
 }
 
 /** A row that somebody keeps locked is to hold up no other: what has waited before is halved. */
 function later(part: Part): readonly Part[] {
-  const again = { ...part, waits: part.waits + 1 }
-  return part.waits > 0 && part.decisions.size > 1 ? halves(again) : [again]
+  const again: Part = { ...part, waited: true }
+  return part.waited && part.decisions.size > 1 ? halves(again) : [again]
 }
 
 function halves({ decisions, ...part }: Part): readonly Part[] {
@@ -267,5 +266,6 @@ function isWait(error: unknown): boolean {
 }
 
 function join(some: readonly HeldTask[], others: readonly HeldTask[]): readonly HeldTask[] {
+  // mutants: equivalent condition:false, nothing is copied that need not be
   return some.length === 0 ? others : others.length === 0 ? some : [...some, ...others]
 }

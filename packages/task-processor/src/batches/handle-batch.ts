@@ -60,19 +60,16 @@ export async function handleBatch<Transaction>(
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
-  /** What went wrong, by the tasks that it has to do with. */
+  /** What went wrong, by the tasks that it has to do with. What comes after the completion is the handler's own affair, and stays. */
   const failures = new Map<HeldTask, unknown>()
-  let late: { readonly error: unknown } | undefined
   const listener = safeListener({
     onComplete: (completed) => {
       outcome = both(outcome, completed)
       // What the handler threw, or the database, has become the decision.
       for (const task of completed.tasks) failures.delete(task)
     },
-    onError: ({ error, activity, tasks: some = tasks }) => {
-      // What comes after the completion is the handler's own affair.
-      if (activity === 'handle' && outcome.completion.completed.length > 0) late = { error }
-      else for (const task of some) failures.set(task, error)
+    onError: ({ error, tasks: some = tasks }) => {
+      for (const task of some) failures.set(task, error)
     },
   })
   const open = openHandler(handler, topic)
@@ -85,6 +82,7 @@ export async function handleBatch<Transaction>(
     clock,
     timeoutMs,
     dispatcher,
+    // mutants: equivalent `{ dispatcher, repository, topic }`, one batch has no company
     completions: new SharedCompletions({ dispatcher, repository, topic }),
     handler: open.handle,
     abortMs: 2e3,
@@ -97,13 +95,10 @@ export async function handleBatch<Transaction>(
     dispatcher.rest()
   }
   for (const error of failures.values()) throw error
-  if (late) throw (late as { readonly error: unknown }).error
   return outcome
 }
 
 function both(before: BatchOutcome, { decisions, completion }: BatchOutcome): BatchOutcome {
-  // Most often there is one completion.
-  if (before.decisions.size === 0) return { decisions, completion }
   return {
     decisions: new Map([...before.decisions, ...decisions]),
     completion: {

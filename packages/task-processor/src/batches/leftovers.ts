@@ -34,7 +34,7 @@ interface Left {
   readonly condition: Condition
   failures: number
   nextAtMs: number
-  trying: Promise<void> | undefined
+  trying?: Promise<void> | undefined
 }
 
 /**
@@ -49,6 +49,7 @@ export class Leftovers<Transaction> {
   readonly #doubts: Map<string, Doubt> = new Map()
   /** How many loops poll a topic: a former one may still wait for its last poll. */
   readonly #polled: Map<string, number> = new Map()
+  /** The last time that a topic's were looked for by the node itself. */
   readonly #reclaiming: Map<string, Promise<void>> = new Map()
 
   constructor(options: LeftoversOptions<Transaction>) {
@@ -63,7 +64,7 @@ export class Leftovers<Transaction> {
 
   /** That loop polls no more. */
   leave(topic: string): void {
-    const others = (this.#polled.get(topic) ?? 1) - 1
+    const others = this.#polled.get(topic)! - 1
     if (others > 0) this.#polled.set(topic, others)
     else this.#polled.delete(topic)
   }
@@ -72,7 +73,8 @@ export class Leftovers<Transaction> {
   add(topic: string, tasks: readonly HeldTask[]): void {
     if (tasks.length === 0) return
     const condition = new Condition(this.#options.listener, 'complete', topic)
-    const left = this.#left.get(topic) ?? { tasks: new Set(), condition, failures: 0, nextAtMs: 0, trying: undefined }
+    // mutants: equivalent `nextAtMs: 0`, it is set below
+    const left: Left = this.#left.get(topic) ?? { tasks: new Set(), condition, failures: 0, nextAtMs: 0 }
     for (const task of tasks) left.tasks.add(task)
     this.#left.set(topic, left)
     this.#pause(left)
@@ -140,9 +142,7 @@ export class Leftovers<Transaction> {
     for (const topic of this.#doubts.keys()) {
       if (this.#polled.has(topic) || !this.isDoubted(topic)) continue
       // Once: somebody may poll it with the same repository who is not known here.
-      const reclaiming = this.reclaim(topic, [])
-        .then(() => void this.#doubts.delete(topic))
-        .finally(() => this.#reclaiming.delete(topic))
+      const reclaiming = this.reclaim(topic, []).then(() => void this.#doubts.delete(topic))
       this.#reclaiming.set(topic, reclaiming)
       await reclaiming
     }
@@ -152,6 +152,7 @@ export class Leftovers<Transaction> {
     const tasks = [...left.tasks]
     // Told once, however often it is tried.
     const listener = { ...this.#options.listener, onError: ({ error }: { error: unknown }) => left.condition.failed(error) }
+    // mutants: equivalent `retry: undefined`, what is handed back is not tried by a policy
     const completing = new Completing({ ...this.#options, listener, topic, retry: undefined }, { event: { topic, tasks } }, false)
     const once = new Patience(this.#options.clock)
     once.end()

@@ -77,7 +77,8 @@ export class SharedCompletions<Transaction> {
   #take(): Waiting[] {
     let tasks = 0
     const end = this.#waiting.findIndex(({ decisions }) => (tasks += decisions.size) > mostTasks)
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : Math.max(end, 1))
+    // mutants: equivalent boundary number:1, the first is never too large
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
   }
 
   /** Never rejects. */

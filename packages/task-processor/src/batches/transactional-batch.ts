@@ -17,12 +17,14 @@ export class TransactionalBatch<Transaction> implements Batch {
   /** The end of a transaction that the handler does not let go of. */
   readonly #abandoned = Promise.withResolvers<never>()
   #run: Run<Transaction> | undefined
-  /** Why what it polls from now on is not to be handled. */
-  #over: TaskError | undefined
+  /** What it polls from now on is not to be handled. */
+  #over = false
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
-  /** What was rolled back, and whether it was for the handler. */
-  #failed: 'no' | 'handler' | 'database' = 'no'
+  /** It was rolled back. */
+  #failed = false
+  /** And not for the handler. */
+  #setback = false
   #ended: Promise<void> = Promise.resolve()
 
   constructor(environment: BatchEnvironment<Transaction>) {
@@ -52,7 +54,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 
   get setback(): boolean {
-    return this.#failed === 'database'
+    return this.#setback
   }
 
   get ended(): Promise<void> {
@@ -69,7 +71,7 @@ export class TransactionalBatch<Transaction> implements Batch {
 
   /** Whether the transaction was rolled back: its tasks should be taken up again with more care. */
   get failed(): boolean {
-    return this.#failed !== 'no'
+    return this.#failed
   }
 
   /** Begins the transaction. @returns what was polled; rejects if nothing could be */
@@ -79,7 +81,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 
   abort(reason: TaskError): void {
-    this.#over ??= reason
+    this.#over = true
     this.#run?.handling.abort(reason)
   }
 
@@ -91,8 +93,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   giveUp(): void {
     const { topic } = this.#environment
     const message = `A handler of topic "${topic}" did not let go of its transaction: it is rolled back, and its connection closed`
-    const stopped = `Topic "${topic}" has stopped: what a poll under way brings is rolled back`
-    this.#over ??= new TaskError('SHUTDOWN', stopped, { topic })
+    this.#over = true
     this.#run?.abandon()
     this.#abandoned.reject(new TaskError('TRANSACTION_ABANDONED', message, { topic }))
   }
@@ -111,7 +112,7 @@ export class TransactionalBatch<Transaction> implements Batch {
           await lift(() => {})
           if (this.#over && tasks.length > 0) {
             this.#polled.resolve([])
-            throw this.#over
+            throw new TaskError('SHUTDOWN', `Topic "${topic}" has stopped: what a poll under way brings is rolled back`)
           }
           this.#run = last =
             tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
@@ -138,12 +139,13 @@ export class TransactionalBatch<Transaction> implements Batch {
   #rolledBack(run: Run<Transaction>, error: unknown): void {
     const { listener } = this.#environment
     const { aborted, event } = run.handling
-    this.#failed = run.failedBy(error)
+    this.#failed = true
+    this.#setback = run.isDatabases(error)
     // Of a commit that went unanswered nobody knows.
     this.#returned = run.completion && isTaskError(error, 'DATABASE_UNAVAILABLE') ? [] : run.tasks
     run.rollBack(error)
     if (aborted && aborted.code !== 'TASK_TIMEOUT') listener.onReturned(event)
-    else listener.onError({ ...event, activity: this.#failed === 'database' ? 'complete' : 'handle', error })
+    else listener.onError({ ...event, activity: this.#setback ? 'complete' : 'handle', error })
   }
 }
 
@@ -163,7 +165,7 @@ class Run<Transaction> {
   readonly #committed = Promise.withResolvers<Completion>()
   #asked: Promise<Decisions> | undefined
   /** What the handler threw, in the function that it completes with or elsewhere. */
-  #thrown: { readonly error: unknown; readonly inTransaction: boolean } | undefined
+  #thrown: { readonly error: unknown; readonly inTransaction?: true } | undefined
   #state: 'open' | 'committed' | 'rolled back' = 'open'
 
   constructor(
@@ -206,10 +208,10 @@ class Run<Transaction> {
   }
 
   /** Whether the handler is to blame, or the database: what a handler writes with is its own only as long as the database does not say so. */
-  failedBy(error: unknown): 'handler' | 'database' {
-    if (isTaskError(error, 'TRANSACTION_ABANDONED')) return 'handler'
-    if (!this.#thrown || this.#thrown.error !== error) return 'database'
-    return this.#thrown.inTransaction && this.#environment.dispatcher.isPassing(error, true, true) ? 'database' : 'handler'
+  isDatabases(error: unknown): boolean {
+    if (isTaskError(error, 'TRANSACTION_ABANDONED')) return false
+    if (!this.#thrown || this.#thrown.error !== error) return true
+    return this.#thrown.inTransaction === true && this.#environment.dispatcher.isPassing(error, true, true)
   }
 
   async #given(decisions: Promise<Decisions>): Promise<Decisions> {
@@ -218,7 +220,7 @@ class Run<Transaction> {
       checkDecisions(this.tasks, given)
       return given
     } catch (error) {
-      this.#thrown ??= { error, inTransaction: false }
+      this.#thrown ??= { error }
       throw error
     }
   }
@@ -262,7 +264,7 @@ class Run<Transaction> {
       try {
         return await decide(this.#transaction, this.tasks)
       } catch (error) {
-        this.#thrown ??= { error, inTransaction: true }
+        this.#thrown = { error, inTransaction: true }
         throw error
       }
     }

@@ -74,7 +74,7 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
   readonly #options: BufferingOptions<Transaction>
   readonly #delegates: OpenHandler<Transaction>[] = []
   /** Delegates without a batch. */
-  readonly #idle: OpenHandler<Transaction>[] = []
+  readonly #idle: OpenHandler<Transaction>[]
   readonly #waiting: Waiting<Transaction>[] = []
   readonly #working: Set<Promise<void>> = new Set()
   #closed: TaskError | undefined
@@ -84,12 +84,12 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
     this.#options = options
     this.capacity = options.buffer + options.workers
     try {
-      while (this.#delegates.length < options.workers) this.#delegates.push(openHandler(options.handler, topic))
+      for (let worker = 0; worker < options.workers; worker++) this.#delegates.push(openHandler(options.handler, topic))
     } catch (error) {
       void this.close()
       throw error
     }
-    this.#idle.push(...this.#delegates)
+    this.#idle = [...this.#delegates]
   }
 
   readonly handle = (batch: readonly HeldTask[], context: HandlerContext<Transaction>): Promise<Decisions | void> => {
@@ -106,6 +106,7 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
 
   /** @throws AggregateError of what closing the delegates threw: each is closed */
   async close(): Promise<void> {
+    // mutants: equivalent assignment, closed once more it says the same
     this.#closed ??= new TaskError('SHUTDOWN', `The buffer of topic "${this.#topic}" is closed`, { topic: this.#topic })
     const closed = this.#closed
     const { pendingOnClose } = this.#options

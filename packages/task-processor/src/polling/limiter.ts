@@ -22,6 +22,7 @@ export const unlimited: TaskLimiter = { acquire: async () => () => {} }
  * new TaskNode({ repository, transactions, limiter: bound(4) })
  */
 export function bound(slots: number): TaskLimiter {
+  // mutants: equivalent number, one is as good as another
   return prioritizing(slots, () => 0)
 }
 
@@ -72,15 +73,13 @@ interface Waiter {
 function wait(waiting: Waiter[], priority: number, signal: AbortSignal): Promise<() => void> {
   const { promise, resolve, reject } = Promise.withResolvers<() => void>()
   const leave = (): void => {
-    // Served already, it has a slot, and gives it back as everybody does.
-    const index = waiting.indexOf(waiter)
-    if (index < 0) return
-    waiting.splice(index, 1)
+    waiting.splice(waiting.indexOf(waiter), 1)
     reject(signal.reason as Error)
   }
   const waiter: Waiter = {
     priority,
     serve: (release) => {
+      // From now on it has a slot, and gives it back as everybody does.
       signal.removeEventListener('abort', leave)
       resolve(release)
     },

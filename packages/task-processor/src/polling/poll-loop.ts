@@ -1,6 +1,6 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { isPassing, isTaskError } from '@taskstream/task-api'
-import type { HeldTask, PollOptions, Release } from '@taskstream/task-api'
+import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
 import type { Leftovers } from '../batches/leftovers.ts'
@@ -60,6 +60,7 @@ export class PollLoop<Transaction> {
   /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
   #setbacks = 0
   #resumeAt = 0
+  /** Told of what polls bring when the loop has been asked to end. */
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
@@ -159,6 +160,7 @@ export class PollLoop<Transaction> {
       release()
       listener.onEmpty({ topic })
       // Woken meanwhile, it polls at once: due tasks have a time of their own.
+      // mutants: equivalent number, of what it was woken for before it sleeps no sleep comes
       if (version !== this.#wake.version) return 0
       // Before it sleeps it must know when to wake.
       const { promoted, nextDueMs = Infinity } = await this.#promoteDue()
@@ -175,7 +177,7 @@ export class PollLoop<Transaction> {
   /** Dense at first: where one task came, more may follow. Less so where pushes wake the loop, and it sleeps long. */
   #idleMs(empty: number): number {
     const longest = this.#settings.idleMs()
-    return pauseMs(Math.min(empty, 40), Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
+    return pauseMs(empty, Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
   }
 
   /** @returns how many tasks were polled */
@@ -190,12 +192,11 @@ export class PollLoop<Transaction> {
     const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
-    const isDraining = this.#draining.signal.aborted
     // A lease that was lost before it came asks no handler to let go any more.
-    const isLate = isDraining || !this.#settings.mayPoll()
+    const isLate = this.#draining.signal.aborted || !this.#settings.mayPoll()
     for (let from = 0; from < tasks.length; from += size) {
       const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
-      if (isDraining) this.#onLate(batch)
+      this.#onLate(batch)
       void this.#keep(batch, isLate ? batch.decline() : batch.begin(), release)
     }
     return tasks.length
@@ -271,6 +272,7 @@ export class PollLoop<Transaction> {
     })
     await undefined
     // A handler that runs on will wake the loop when it ends, but its batch has made room already.
+    // mutants: equivalent condition:true, who is woken twice is woken
     if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
@@ -293,8 +295,8 @@ export class PollLoop<Transaction> {
     }
   }
 
-  #promoteDue(): Promise<Release> {
+  #promoteDue(): Promise<PromotedDue> {
     const { dispatcher, repository, topic } = this.#environment
-    return dispatcher.once<Release>((transaction) => repository.promoteDue(transaction, topic))
+    return dispatcher.once<PromotedDue>((transaction) => repository.promoteDue(transaction, topic))
   }
 }

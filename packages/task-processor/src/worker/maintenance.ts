@@ -49,6 +49,7 @@ export class Maintenance<Transaction> {
   readonly #condition: Condition
   #end: (() => void) | undefined
   #running: Promise<void> | undefined
+  // mutants: equivalent literal, a start says so
   #stopped = false
   #forgetAt = -Infinity
   #refreshAt = -Infinity
@@ -83,6 +84,7 @@ export class Maintenance<Transaction> {
         )
         if (topics.length > 0) onReady(topics)
         more = expired + ready + failed >= chunkSize
+        // mutants: equivalent condition:true, a turn more
         if (more) await turnOfEventLoop()
       }
       await this.#purge()
@@ -129,6 +131,7 @@ export class Maintenance<Transaction> {
         repository.purge(transaction, topic, { states: [state], olderThanMs, limit: chunkSize }),
       )
       // Nor does the event loop, which a driver that answers at once would hold up.
+      // mutants: equivalent condition:true, a turn more
       if (purged >= chunkSize) await turnOfEventLoop()
     }
   }

@@ -1,5 +1,5 @@
 import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
-import type { Release, ReleaseOptions } from '@taskstream/task-api'
+import type { PromotedDue, PromoteDueOptions } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -8,7 +8,7 @@ import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
 
 /** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
-export function* promoteDue({ dialect, now }: Context, topic: string, options: ReleaseOptions = {}): Verb<Release> {
+export function* promoteDue({ dialect, now }: Context, topic: string, options: PromoteDueOptions = {}): Verb<PromotedDue> {
   checkNames(verbOptions.promoteDue, options)
   const { limit = 1000 } = options
   checkTopic(topic)

@@ -1,6 +1,6 @@
 /** How many tasks a verb is about where nobody says how many. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Expiry, HeldTask, RecreatedTask, Redrive, Release, TopicOverview } from '@taskstream/task-api'
+import type { Expiry, HeldTask, RecreatedTask, Redrive, PromotedDue, TopicOverview } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'
 import { part } from './engine.ts'
@@ -31,7 +31,8 @@ export const defaults: Part = part('by default', (engine) => {
 
   test('a release is of a thousand tasks, and tells that others are due', async () => {
     await pushMany(1_001, { due: new Date(0) })
-    const release = (): Promise<Release> => commit<Release>((transaction, topic) => fixture.tasks.promoteDue(transaction, topic))
+    const release = (): Promise<PromotedDue> =>
+      commit<PromotedDue>((transaction, topic) => fixture.tasks.promoteDue(transaction, topic))
     expect(await release()).toEqual({ promoted: 1_000, nextDueMs: 0 })
     expect(await release()).toEqual({ promoted: 1 })
   })

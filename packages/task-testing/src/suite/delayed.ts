@@ -1,6 +1,6 @@
 /** Tasks that wait for their time. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Release, HeldTask } from '@taskstream/task-api'
+import type { PromotedDue, HeldTask } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
@@ -9,8 +9,8 @@ import { names, useFixture } from './fixture.ts'
 export const delayed: Part = part('tasks that wait', (engine) => {
   let now = Date.UTC(2026, 0, 1)
   const fixture = useFixture(engine, { clock: () => new Date(now) })
-  const release = (limit?: number): Promise<Release> =>
-    fixture.commit<Release>((transaction) =>
+  const release = (limit?: number): Promise<PromotedDue> =>
+    fixture.commit<PromotedDue>((transaction) =>
       fixture.tasks.promoteDue(transaction, fixture.topic, limit === undefined ? {} : { limit }),
     )
 

@@ -1,6 +1,6 @@
 /** A task that waits no longer is not due any more either: or whoever asks when to look again would be told of it for ever. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, Release } from '@taskstream/task-api'
+import type { HeldTask, PromotedDue } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { useFixture } from './fixture.ts'
@@ -18,8 +18,8 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
     expect(await release()).toEqual({ promoted: 0, nextDueMs: 1_000 })
   })
 
-  const release = (): Promise<Release> =>
-    fixture.commit<Release>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+  const release = (): Promise<PromotedDue> =>
+    fixture.commit<PromotedDue>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
   const verbs: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
     'recreated: reset': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'reset', [retried]),
     'recreated: append': (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', [retried]),

@@ -1,0 +1,105 @@
+/** What is said to the command line reaches the repository: of tasks, of filters, of timers. */
+import { TaskDecision } from '@taskstream/task-api'
+import { useFixture } from '@taskstream/task-testing/suite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import { run, urlOf } from './command-line.ts'
+import type { Run } from './command-line.ts'
+
+describe.skipIf(!canRun)('the command line', () => {
+  const fixture = useFixture(engine)
+  let url = ''
+  beforeAll(async () => {
+    url = urlOf(fixture.subject)
+  })
+  const taskstream = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
+  const json = async (...args: readonly string[]): Promise<unknown> => {
+    const { code, out, err } = await taskstream(...args, '--json')
+    expect([code, err]).toEqual([0, ''])
+    return JSON.parse(out)
+  }
+
+  test('hands on what is said of tasks', async () => {
+    await fixture.nextTopic({ order: 'priority', keyed: true })
+    await taskstream('push', fixture.topic, 'late', '--delay-ms', '3600000', '--priority', '7', '--input', 'first')
+    await taskstream('push', fixture.topic, 'late', '--insertion', 'replace', '--priority', '2')
+    const line = '{"identifier":"read","reference":"r","deadline":"2100-01-01T00:00:00Z","priority":5}'
+    await run(['push', fixture.topic, 'named', '--stdin', '--url', url], { stdin: line })
+    expect(await fixture.page()).toMatchObject([
+      { identifier: 'late', state: 'redundant', input: 'first', priority: 7 },
+      { identifier: 'late', state: 'ready', priority: 2 },
+      { identifier: 'named', state: 'ready', priority: 0 },
+      { identifier: 'read', reference: 'r', deadline: new Date('2100-01-01T00:00:00Z'), priority: 5 },
+    ])
+    expect((await taskstream('topics', '--limit', '2')).out).toMatch(
+      new RegExp(`${fixture.topic} +│ priority +│ none +│ 2\\+ +│ 0 +│ 0 +│`),
+    )
+  })
+
+  test('hands on what is said of which tasks are meant', async () => {
+    await fixture.nextTopic()
+    await fixture.push('a', 'b', { identifier: 'c', reference: 'r' })
+    const [first, second, third] = (await fixture.page()).map(({ sequence }) => sequence)
+    const listed = async (...args: readonly string[]): Promise<unknown[]> => {
+      const { out } = await taskstream('ls', fixture.topic, '--json', ...args)
+      const lines = out.split('\n').filter((each) => each !== '')
+      return lines.map((each) => (JSON.parse(each) as { sequence: number }).sequence)
+    }
+    expect(await listed('--after', `${first}`, '--state', 'ready')).toEqual([second, third])
+    expect(await listed('--before', `${second}`)).toEqual([first])
+    expect(await listed('--reference', 'r')).toEqual([third])
+    expect(await listed('--from', `${first}`, '--to', `${second}`, '--identifier', 'b')).toEqual([second])
+    await fixture.complete(await fixture.poll(3), TaskDecision.failure())
+    expect((await taskstream('redrive', fixture.topic, '--dry-run', '--limit', '2')).out).toBe(
+      `would be ready again: 2, sequences ${first} to ${second}\n`,
+    )
+    expect(await json('redrive', fixture.topic, '--from', `${third}`)).toEqual({
+      count: 1,
+      first: third,
+      last: third,
+      dryRun: false,
+    })
+    expect((await taskstream('redrive', fixture.topic, '--identifier', 'nobody')).out).toBe('ready again: 0\n')
+  })
+
+  test('hands on what is said of a timer', async () => {
+    await fixture.nextTopic()
+    const said = {
+      input: 'in',
+      identifier: 'who',
+      name: 'kind',
+      summary: 'for what',
+      priority: 3,
+      maxTries: 4,
+      misfire: 'catch-up',
+      lateMs: 5_000,
+      whileUnfinished: 'push',
+      jitterMs: 6,
+      start: '2100-01-01T00:00:00.000Z',
+      end: '2101-01-01T00:00:00.000Z',
+      maxCount: 7,
+    }
+    const options = Object.entries(said).flatMap(([name, value]) => [
+      `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+      String(value),
+    ])
+    const add = ['periodic', 'add', 'all', 'daily', fixture.topic, '--scope', 'own']
+    expect(await json(...add, ...options, '--paused')).toMatchObject({
+      done: 'added',
+      id: 'all',
+      scope: 'own',
+      status: 'paused',
+      ...said,
+    })
+    expect((await taskstream(...add, '--replace', '--paused')).out).toBe('changed: all, next when it is resumed\n')
+    expect((await taskstream('periodic', 'ls', '--name', 'kind')).out).not.toContain('all')
+    expect((await taskstream('periodic', 'ls')).out).toMatch(/│ own +│ all +│ daily +│/)
+    expect((await taskstream('periodic', 'add', 'x', 'daily', fixture.topic, '--start', 'soon')).err).toMatch(
+      /^error: --start must be an instant, as .*: soon \(ARGUMENT_INVALID\)/,
+    )
+    expect((await taskstream('periodic', 'add', 'x', 'daily', fixture.topic, '--misfire', 'never')).code).toBe(2)
+    expect((await taskstream('periodic', 'rm', 'all', '--scope', 'own', '--json')).out).toBe(
+      '{\n  "removed": [\n    "all"\n  ]\n}\n',
+    )
+  })
+})

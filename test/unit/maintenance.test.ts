@@ -1,0 +1,300 @@
+/** What a node does now and then: when, what it asks for, and what keeps it from nothing else. */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import { TaskError } from '@taskstream/task-api'
+import type { Execution, Expiry, TaskRepository } from '@taskstream/task-api'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
+import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.ts'
+import { safeListener } from '../../packages/task-processor/src/core/listener.ts'
+import { Maintenance } from '../../packages/task-processor/src/worker/maintenance.ts'
+import type { MaintenanceOptions } from '../../packages/task-processor/src/worker/maintenance.ts'
+import { tasksOf } from './answering.ts'
+import { ringingClock } from './ringing-clock.ts'
+import type { RingingClock } from './ringing-clock.ts'
+
+const aDay = 86_400_000
+const gone = new TaskError('DATABASE_UNAVAILABLE', 'gone')
+const none: Expiry = { expired: 0, ready: 0, failed: 0, topics: [] }
+
+interface Kept {
+  readonly maintenance: Maintenance<object>
+  readonly clock: RingingClock
+  /** Each verb, and what it was asked with. */
+  readonly asked: unknown[][]
+  readonly told: unknown[]
+  readonly ready: (readonly string[])[]
+  readonly timeouts: (number | undefined)[]
+  readonly leftovers: Leftovers<object>
+  /** Answers; may throw. */
+  answer: (verb: string, asked: readonly unknown[]) => unknown
+  settled(): Promise<void>
+}
+
+const started: Kept[] = []
+afterEach(async () => {
+  for (const { maintenance } of started.splice(0)) await maintenance.stop()
+})
+
+function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
+  const clock = ringingClock()
+  const [asked, told, ready, timeouts]: [unknown[][], unknown[], (readonly string[])[], (number | undefined)[]] = [[], [], [], []]
+  const verb =
+    (name: string, otherwise: unknown) =>
+    async (_: object, ...given: unknown[]): Promise<unknown> => {
+      asked.push([name, ...given])
+      if (asked.length > 1_000) throw new Error('it asks for ever')
+      return (await kept.answer(name, given)) ?? otherwise
+    }
+  const repository = {
+    expire: verb('expire', none),
+    purge: verb('purge', 0),
+    purgeOwners: verb('purgeOwners', 0),
+    refresh: verb('refresh', undefined),
+    handBack: verb('handBack', { completed: [], lost: [] }),
+    reclaim: verb('reclaim', 0),
+    limitStatements: async () => {},
+  } as unknown as TaskRepository<object, Execution>
+  const dispatcher = new Dispatcher<object>({ repository, transactions: async (work) => work({}), statementTimeoutMs: 60_000 })
+  const once = dispatcher.once.bind(dispatcher)
+  dispatcher.once = (work, given) => (timeouts.push(given?.statementTimeoutMs), once(work, given))
+  const listener = safeListener({
+    onError: ({ activity, error }) => void told.push([activity, error]),
+    onRecovered: ({ activity }) => void told.push([activity, 'works']),
+  })
+  const leftovers = new Leftovers<object>({ repository, dispatcher, listener, clock })
+  const maintenance = new Maintenance<object>({
+    repository,
+    dispatcher,
+    listener,
+    clock,
+    intervalMs: 60_000,
+    leaseMs: 10_000,
+    expireTo: 'ready',
+    refreshIntervalMs: undefined,
+    leftovers,
+    onReady: (topics) => void ready.push(topics),
+    retained: () => [],
+    ...options,
+  })
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await turnOfEventLoop()
+  }
+  const kept: Kept = { maintenance, clock, asked, told, ready, timeouts, leftovers, answer: () => undefined, settled }
+  started.push(kept)
+  return kept
+}
+
+async function begun(options: Partial<MaintenanceOptions<object>> = {}, prepare: (kept: Kept) => void = () => {}): Promise<Kept> {
+  const kept = keep(options)
+  prepare(kept)
+  kept.maintenance.start()
+  await kept.settled()
+  return kept
+}
+
+const verbs = ({ asked }: Kept): unknown[] => asked.map(([verb]) => verb)
+const expiry = ['expire', { olderThanMs: 10_000, then: 'ready', limit: 1_000 }]
+
+describe('maintenance', () => {
+  test('comes with the start and then at its interval, until it is stopped', async () => {
+    const kept = await begun()
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay]])
+    for (const _ of [1, 2]) {
+      kept.asked.splice(0)
+      kept.clock.pass(59_999)
+      await kept.settled()
+      expect(kept.asked).toEqual([])
+      kept.clock.pass(1)
+      await kept.settled()
+      expect(kept.asked).toEqual([expiry])
+    }
+    await kept.maintenance.stop()
+    kept.asked.splice(0)
+    kept.clock.pass(aDay)
+    await kept.settled()
+    expect(kept.asked).toEqual([])
+    kept.maintenance.start()
+    await kept.settled()
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay]])
+  })
+
+  test('is one at a time, and a stop waits for what is under way, of which no more is begun', async () => {
+    const gate = Promise.withResolvers<void>()
+    const kept = await begun({}, (one) => {
+      one.answer = () => gate.promise.then(() => ({ ...none, ready: 1_000 }))
+    })
+    kept.clock.pass(180_000)
+    await kept.settled()
+    expect(verbs(kept)).toEqual(['expire'])
+    let stopped = false
+    void kept.maintenance.stop().then(() => (stopped = true))
+    await kept.settled()
+    expect(stopped).toBe(false)
+    kept.answer = () => undefined
+    gate.resolve()
+    await kept.settled()
+    expect([stopped, verbs(kept)]).toEqual([true, ['expire', 'purgeOwners']])
+  })
+
+  test('that never began is stopped', async () => {
+    await keep().maintenance.stop()
+  })
+
+  test('is told of once when it fails, and when it works again; meanwhile it is tried at its interval', async () => {
+    const kept = await begun({}, (one) => {
+      one.answer = () => {
+        throw gone
+      }
+    })
+    kept.clock.pass(60_000)
+    await kept.settled()
+    expect([verbs(kept), kept.told]).toEqual([['expire', 'expire'], [['maintenance', gone]]])
+    kept.answer = () => undefined
+    kept.clock.pass(60_000)
+    await kept.settled()
+    expect(kept.told.slice(1)).toEqual([['maintenance', 'works']])
+    expect(verbs(kept).slice(2)).toEqual(['expire', 'purgeOwners'])
+  })
+})
+
+describe('the tasks of dead owners', () => {
+  test.each([
+    { ...none, expired: 1_000 },
+    { ...none, ready: 500, failed: 500 },
+    { ...none, expired: 1, ready: 998, failed: 1 },
+  ])('are taken a thousand at a time until there are fewer: %o', async (first) => {
+    const answers: Expiry[] = [
+      { ...first, topics: ['mail', 'post'] },
+      { ...none, ready: 999, topics: ['mail'] },
+    ]
+    const kept = await begun({ expireTo: 'expired' }, (one) => {
+      one.answer = (verb) => (verb === 'expire' ? answers.shift() : undefined)
+    })
+    expect(verbs(kept)).toEqual(['expire', 'expire', 'purgeOwners'])
+    expect(kept.asked[0]).toEqual(['expire', { olderThanMs: 10_000, then: 'expired', limit: 1_000 }])
+    expect(kept.ready).toEqual([['mail', 'post'], ['mail']])
+  })
+
+  test('wake nobody where there are none, and leave other work of the process its turn', async () => {
+    expect((await begun()).ready).toEqual([])
+    let expiries = 0
+    let others = 0
+    await begun({}, (one) => {
+      one.answer = (verb) => {
+        if (verb !== 'expire') return undefined
+        if (expiries++ === 0) setImmediate(() => (others = expiries))
+        return expiries < 9 ? { ...none, ready: 1_000 } : undefined
+      }
+    })
+    expect([expiries, others]).toEqual([9, expect.toSatisfy((count: number) => count < 3)])
+  })
+})
+
+describe('what is old', () => {
+  const retained = (): { topic: string; retainMs: { succeeded?: number; failed?: number } }[] => [
+    { topic: 'mail', retainMs: { succeeded: 5, failed: 7 } },
+    { topic: 'post', retainMs: { succeeded: 9 } },
+  ]
+
+  test('is purged, each topic and each state by its own time, a thousand at a time until there are fewer', async () => {
+    const purged = [1_000, 1_001, 999, 0, 3]
+    const kept = await begun({ retained: retained as never }, (one) => {
+      one.answer = (verb) => (verb === 'purge' ? purged.shift() : undefined)
+    })
+    const mail = ['purge', 'mail', { states: ['succeeded'], olderThanMs: 5, limit: 1_000 }]
+    expect(kept.asked).toEqual([
+      expiry,
+      mail,
+      mail,
+      mail,
+      ['purge', 'mail', { states: ['failed'], olderThanMs: 7, limit: 1_000 }],
+      ['purge', 'post', { states: ['succeeded'], olderThanMs: 9, limit: 1_000 }],
+      ['purgeOwners', aDay],
+    ])
+  })
+
+  test('of a topic that is not known keeps no other from being purged; other errors do', async () => {
+    for (const [error, purges] of [
+      [new TaskError('TOPIC_UNKNOWN', 'what?'), ['mail', 'post']],
+      [gone, ['mail']],
+    ] as const) {
+      const kept = await begun({ retained: retained as never }, (one) => {
+        one.answer = (verb, [topic]) => {
+          if (verb === 'purge' && topic === 'mail') throw error
+        }
+      })
+      expect(kept.asked.filter(([verb]) => verb === 'purge').map(([, topic]) => topic)).toEqual(purges)
+      expect(kept.told).toEqual(error === gone ? [['maintenance', gone]] : [])
+    }
+  })
+
+  test('is purged no further once it is stopped, and leaves other work of the process its turn', async () => {
+    let purges = 0
+    let others = 0
+    const kept = keep({ retained: retained as never })
+    let stopped: Promise<void> | undefined
+    kept.answer = (verb) => {
+      if (verb !== 'purge') return undefined
+      if (purges++ === 0) setImmediate(() => (others = purges))
+      if (purges === 5) stopped = kept.maintenance.stop()
+      return 1_000
+    }
+    kept.maintenance.start()
+    await kept.settled()
+    await stopped
+    expect([purges, others]).toEqual([5, expect.toSatisfy((count: number) => count < 3)])
+  })
+})
+
+describe('silent owners', () => {
+  test.each([
+    [10_000, aDay],
+    [aDay / 2, aDay],
+    [aDay, 2 * aDay],
+  ])('are forgotten after a day, or two leases: %d', async (leaseMs, silentMs) => {
+    expect((await begun({ leaseMs })).asked.at(-1)).toEqual(['purgeOwners', silentMs])
+  })
+
+  test('are looked for every ten minutes, and again where that has failed', async () => {
+    const kept = await begun({ intervalMs: 100_000 }, (one) => {
+      one.answer = (verb) => {
+        if (verb === 'purgeOwners') throw gone
+      }
+    })
+    kept.answer = () => undefined
+    kept.clock.pass(100_000)
+    await kept.settled()
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'expire', 'purgeOwners'])
+    kept.asked.splice(0)
+    for (let count = 0; count < 12; count++) {
+      kept.clock.pass(100_000)
+      await kept.settled()
+    }
+    expect(verbs(kept).flatMap((verb, index) => (verb === 'purgeOwners' ? [index] : []))).toEqual([6, 13])
+  })
+})
+
+describe('what the planner knows', () => {
+  test('is renewed at its interval, for which there is an hour, and not otherwise', async () => {
+    const kept = await begun({ intervalMs: 100_000, refreshIntervalMs: 300_000 })
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'refresh'])
+    expect(kept.timeouts).toEqual([undefined, undefined, 3_600_000])
+    kept.asked.splice(0)
+    for (let count = 0; count < 6; count++) {
+      kept.clock.pass(100_000)
+      await kept.settled()
+    }
+    expect(verbs(kept)).toEqual(['expire', 'expire', 'expire', 'refresh', 'expire', 'expire', 'expire', 'purgeOwners', 'refresh'])
+    const never = await begun({ intervalMs: 100_000 })
+    never.clock.pass(100_000)
+    await never.settled()
+    expect(verbs(never)).not.toContain('refresh')
+  })
+})
+
+describe('what batches have left', () => {
+  test('is handed back before anything else', async () => {
+    const kept = await begun({}, ({ leftovers }) => leftovers.add('mail', tasksOf('a')))
+    expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners'])
+  })
+})
