@@ -162,6 +162,8 @@ describe('a timer that is due', () => {
     expect(firstOf(schedule(10), 1_000).next!.occurrence).toBe(1_010)
     expect(firstOf(schedule(10, { start: 2_000 }), 1_000).next!.occurrence).toBe(2_000)
     expect(firstOf(schedule(10, { start: 500 }), 1_000).next!.occurrence).toBe(1_010)
+    // What begins at this very moment does so with it.
+    expect(firstOf(schedule(10, { start: 1_000 }), 1_000).next!.occurrence).toBe(1_000)
     expect(firstOf(schedule(10, { timer: grid(10, 1_000) }), 1_000).ended).toMatch(/never/)
   })
 })

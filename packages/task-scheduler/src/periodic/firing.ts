@@ -44,7 +44,7 @@ export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitter
 /** The first occurrence of a timer that begins, or begins anew, now. */
 export function firstOf(schedule: Schedule, now: number): Firing {
   const { timer, start } = schedule
-  return follow(schedule, start !== undefined && start > now ? timer.next(start - 1) : timer.next(now))
+  return follow(schedule, start !== undefined && start >= now ? timer.next(start - 1) : timer.next(now))
 }
 
 /** An occurrence that a timer waits for already, while what else is said of it changes. */
