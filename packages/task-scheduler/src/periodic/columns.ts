@@ -102,7 +102,7 @@ export function toSchedule(row: ScheduleRow): Schedule {
     misfire: misfires[row.misfire!]!,
     lateMs: row.late_ms ?? undefined,
     jitterMs: row.jitter_ms!,
-    // mutants: equivalent nullish:row.starts, no instant is before null
+    // mutants: equivalent nullish:row.starts, null is before every instant
     start: row.starts ?? undefined,
     end: row.ends ?? undefined,
     maxCount: row.max_count ?? undefined,

@@ -59,6 +59,7 @@ export function* fireTimer(context: VerbContext, row: TimerRow, most: number): V
   }
   // mutants: equivalent number, without an input all of them fit
   const fits = Math.floor(inputsLength / (row.input?.length ?? 1))
+  // mutants: equivalent number, one is taken at least
   const firing = fireSome(schedule, occurrence, row.now!, mayOverlap ? Math.min(most, fits) : 1)
   const last = firing.submit.at(-1)
   if (last === undefined) {

@@ -89,6 +89,7 @@ export function passOver(schedule: Schedule, occurrence: number, now: number): F
 }
 
 /** Clocks are set back by two hours at most, and then show the same for twice as long. */
+// mutants: equivalent number, it may be more
 const repeatedMs = 4 * 3_600_000
 
 /**
@@ -98,7 +99,9 @@ const repeatedMs = 4 * 3_600_000
 function following(timer: Timer, occurrence: number, instant: number): number | undefined {
   let next = timer.next(occurrence)
   if (next === undefined || next > instant) return next
+  // mutants: equivalent condition:false, it takes longer
   if (timer.zone === 'UTC') return timer.next(instant)
+  // mutants: equivalent method statement, it takes longer
   next = timer.next(Math.max(occurrence, instant - repeatedMs))
   while (next !== undefined && next <= instant) next = timer.next(next)
   return next
