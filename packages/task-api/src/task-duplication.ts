@@ -71,7 +71,7 @@ function filter<Base extends Task>(
     const groups = Map.groupBy(batch, (task) => key(task, supplement))
     const decisions = new Map<T, TaskDecision>(batch.map((task) => [task, success]))
     for (const [common, group] of groups) {
-      const members = group.length > 1 ? distinct(group) : group
+      const members = distinct(group)
       if (members.length > 1) {
         const kept = keep(select(members, supplement, common), members, common)
         const decision = TaskDecision[result](message(common, members, kept))

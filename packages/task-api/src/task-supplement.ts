@@ -114,7 +114,7 @@ function under<Held>(held: Map<Kind, Map<string, Held>>, token: Kind): Map<strin
 }
 
 function keyOf(task: Task | 'global', qualifier: string | undefined): string {
-  return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier ?? null])
+  return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier])
 }
 
 function describe(token: Kind, task: Task | 'global', qualifier: string | undefined): string {
