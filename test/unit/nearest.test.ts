@@ -41,7 +41,7 @@ describe('the nearest word', () => {
     expect(nearest(text, ['other', word, 'another'])).toBe(word)
   })
 
-  test.each(['delayMinutes', 'del', 'swap', 'x', '', 'x'.repeat(100_000)])('is none for %s', (text) => {
+  test.each(['delayMinutes', 'fexayMd', 'del', 'swap', 'x', '', 'x'.repeat(100_000)])('is none for %s', (text) => {
     expect(nearest(text, ['delayMs', 'size'])).toBeUndefined()
   })
 

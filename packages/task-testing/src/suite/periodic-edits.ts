@@ -55,6 +55,7 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
 
   test.each([
     [{ start: new Date('2026-01-05T11:00:00Z') }, '2026-01-05T13:00:00Z', []],
+    [{ start: new Date('2026-01-05T11:00:00Z'), timer: 'daily' }, '2026-01-06T00:00:00Z', []],
     [{ end: new Date('2026-01-05T10:30:00Z') }, undefined, ['09:00', '10:00']],
     [{ maxCount: 2 }, undefined, ['09:00', '10:00']],
     [{ maxCount: 2, timer: 'daily' }, undefined, ['09:00', '10:00']],
