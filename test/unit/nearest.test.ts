@@ -45,6 +45,11 @@ describe('the nearest word', () => {
     expect(nearest(text, ['delayMs', 'size'])).toBeUndefined()
   })
 
+  test('is the nearer of two, whichever is first', () => {
+    expect(nearest('sizes', ['sxzex', 'size'])).toBe('size')
+    expect(nearest('sizes', ['size', 'sxzex'])).toBe('size')
+  })
+
   test('is told in its own case, whatever case is asked in', () => {
     expect(nearest('TIMEOUTMS', ['timeoutMs'])).toBe('timeoutMs')
     expect(nearest('timeoutms', ['TimeoutMs'])).toBe('TimeoutMs')

@@ -35,6 +35,7 @@ describe('a filter', () => {
 
   test.each([
     ['states', { states: 'ready' }],
+    ['states', { states: new Set(['ready']) }],
     ['states', { states: ['ready', 'unready'] }],
     ['reason', { reason: 'whim' }],
     ['identifier', { identifier: 'x'.repeat(501) }],

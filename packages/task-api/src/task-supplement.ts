@@ -114,6 +114,7 @@ function under<Held>(held: Map<Kind, Map<string, Held>>, token: Kind): Map<strin
 }
 
 function keyOf(task: Task | 'global', qualifier: string | undefined): string {
+  // mutants: equivalent condition:false, no task is without a topic
   return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier])
 }
 
