@@ -103,6 +103,11 @@ describe('a timer that is due', () => {
     const row = schedule(10, { misfire: 'catch-up' })
     expect(fireSome(row, 1_000, 1_020, 9)).toEqual({ submit: [1_000, 1_010, 1_020], next: { occurrence: 1_030, due: 1_030 } })
     expect(fireSome(row, 1_000, 1_020, 2)).toEqual({ submit: [1_000, 1_010], next: { occurrence: 1_020, due: 1_020 } })
+    // Nothing of what is late, though something else is due: that is told by itself.
+    expect(fireSome({ ...row, misfire: 'drop', lateMs: 5 }, 1_000, 1_020, 9)).toEqual({
+      submit: [],
+      next: { occurrence: 1_020, due: 1_020 },
+    })
     expect(fireSome({ ...row, fired: 5, maxCount: 7 }, 1_000, 1_020, 9)).toEqual({
       submit: [1_000, 1_010],
       ended: 'it has fired 7 times',

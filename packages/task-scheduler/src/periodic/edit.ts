@@ -26,11 +26,13 @@ export type Scheduled = 'added' | 'changed' | 'unchanged'
 /** Adds the timer, or makes the one that is there like it. What is due stays due. */
 export function* schedule(context: VerbContext, place: Place, task: PeriodicTask): Verb<Scheduled> {
   const checked = checkPeriodicTask(task)
-  const row = yield* lockOne(context, place.scope, checked.id)
-  if (row) return (yield* change(context, place, checked, row, task.paused)) ? 'changed' : 'unchanged'
-  if (yield* insert(context, place, checked)) return 'added'
-  // Somebody else has added it in between.
-  return yield* schedule(context, place, task)
+  let row = yield* lockOne(context, place.scope, checked.id)
+  if (!row) {
+    if (yield* insert(context, place, checked)) return 'added'
+    // Somebody else has added it in between.
+    row = yield* find(context, place.scope, checked.id)
+  }
+  return (yield* change(context, place, checked, row, task.paused)) ? 'changed' : 'unchanged'
 }
 
 /** @throws TaskError TIMER_DUPLICATE */

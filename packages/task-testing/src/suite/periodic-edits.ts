@@ -113,6 +113,14 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     expect(await fixture.fireAll()).toEqual(['submitted 09:00'])
   })
 
+  test('submits what waits for its jitter only, where its new times do not have it', async () => {
+    await fixture.schedule({ jitterMs: 30 * minute })
+    fixture.at('2026-01-05T09:00:00.001Z')
+    expect(await fixture.fireAll()).toEqual([])
+    await fixture.schedule({ jitterMs: 30 * minute, timer: 'daily' })
+    expect(await fixture.occurrences()).toEqual(['09:00'])
+  })
+
   test('does not overtake its task that has not ended', async () => {
     await fixture.schedule()
     fixture.at('2026-01-05T09:00:00.000Z')
