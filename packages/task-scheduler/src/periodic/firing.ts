@@ -37,6 +37,7 @@ export interface Firing {
 const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
 
 /** By how much an occurrence may be late, its jitter included; it may be without end. */
+// mutants: equivalent nullish:lateBy[misfire], what is no number is exceeded by nothing either
 export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitterMs }: Schedule): number {
   return lateMs + jitterMs
 }
