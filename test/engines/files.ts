@@ -37,8 +37,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
   // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
-  'conformance/{passed-over,waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
-  'conformance/{waiting,timers-waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
+  'conformance/{passed-over,waiting,timers-waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
 
   // What MariaDB and MySQL ask for.
   'conformance/{server,locks}': onMysql,
