@@ -30,12 +30,14 @@ const asked: Readonly<Record<string, Asked>> = {
   // PostgreSQL remembers what polls have passed, and finds names by a path.
   'conformance/{aborted,autocommit,isolation,lost-transaction,maintenance,poll-history,prepared,quiet,sequence,search-path}':
     onPostgres,
+  // A listener has a connection of its own.
+  'conformance/timers-told': all(onPostgres, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgres,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
   // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
-  'conformance/{passed-over,waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
+  'conformance/{passed-over,waiting,timers-waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
 
   // What MariaDB and MySQL ask for.
   'conformance/{server,locks}': onMysql,

@@ -78,7 +78,7 @@ export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] 
       if (node.operator === ts.SyntaxKind.MinusToken) return instead([['arithmetic', node.operand.getText(file)]])
       return []
     }
-    if (node.kind === ts.SyntaxKind.TrueKeyword) return instead([['literal', 'false']])
+    if (node.kind === ts.SyntaxKind.TrueKeyword) return isOfName(node) ? [] : instead([['literal', 'false']])
     if (node.kind === ts.SyntaxKind.FalseKeyword) return instead([['literal', 'true']])
     if (ts.isNumericLiteral(node)) return instead([['number', numberBeside(text)]])
     if (isSqlText(node)) return sqlChanges(text.slice(1, -1), node.getStart(file) + 1)
@@ -169,10 +169,18 @@ function isSaid(node: ts.Node): boolean {
   for (let at = node.parent; at && !ts.isBlock(at); at = at.parent) {
     if (ts.isThrowStatement(at)) return true
     if (ts.isNewExpression(at) && at.expression.getText().endsWith('Error')) return true
-    if (ts.isCallExpression(at) && /^(?:invalid|check\w*)$/.test(at.expression.getText())) return true
+    if (ts.isCallExpression(at) && /^(?:invalid|check\w*|optionNames)$/.test(at.expression.getText())) return true
     if (ts.isFunctionLike(at)) return false
   }
   return false
+}
+
+/** The value of a name in a set of names, `Record<…, true>`: it can be no other, and nobody reads it. */
+function isOfName({ parent }: ts.Node): boolean {
+  if (!ts.isPropertyAssignment(parent)) return false
+  const { parent: whole } = parent.parent
+  if (ts.isCallExpression(whole)) return /^(?:optionNames|checkNames)$/.test(whole.expression.getText())
+  return ts.isVariableDeclaration(whole) && /\btrue>+$/.test(whole.type?.getText() ?? '')
 }
 
 function numberBeside(text: string): string {

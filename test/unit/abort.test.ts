@@ -16,6 +16,18 @@ describe('options of a transaction that may be given up', () => {
     expect(signal?.reason).toBe(why)
   })
 
+  it('carry one signal, whoever asks, and the reason that was given first', () => {
+    const controller = new LazyAbortController()
+    const options = abortedBy(controller)
+    const { signal } = options
+    expect(options.signal).toBe(signal)
+    expect(controller.reason).toBeUndefined()
+    controller.abort(why)
+    controller.abort(new Error('another'))
+    expect([controller.reason, signal?.reason]).toEqual([why, why])
+    expect(abortOf(options)).toBe(controller)
+  })
+
   it('carry a signal that is aborted, to whoever asks for it too late', () => {
     const controller = new LazyAbortController()
     const options = abortedBy(controller)

@@ -40,6 +40,13 @@ test('code is changed where it compares, decides, calculates, calls and answers'
     'property: let a = { b,  }',
   ])
   expect(changesOf("import a from 'b'\ntype C = 'd' | 1\nthrow invalid('e', 'f')")).toEqual([])
+  // What nobody can notice of a set of names: whose they are, and the value that each has.
+  for (const names of ["optionNames<B>('c', { d: true }, 'field')", "checkNames('c', b, { d: true })"])
+    expect(changesOf(`let a = ${names}`)).toEqual([`property: let a = ${names.replace('d: true', '')}`])
+  expect(changesOf('let a: Readonly<Record<B, true>> = { c: true }')).toEqual([
+    'property: let a: Readonly<Record<B, true>> = {  }',
+  ])
+  expect(changesOf('let a: Record<B, boolean> = { c: true }')).toContain('literal: let a: Record<B, boolean> = { c: false }')
 })
 
 test('SQL is changed so that it stays SQL: conditions, orders, limits, and one assignment at a time', () => {

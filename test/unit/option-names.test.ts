@@ -60,6 +60,23 @@ describe('names of options', () => {
       expect(() => checkNames(names, JSON.parse(`{ "${name}": 1 }`) as object)).toThrow(`${name} is no option of a wait`)
   })
 
+  test('are told with what was given, and where, a long one not whole', () => {
+    const refusal = (given: object, at?: string): unknown => {
+      try {
+        return checkNames(names, given, at)
+      } catch (error) {
+        return error
+      }
+    }
+    expect(refusal({ delay: 7 })).toMatchObject({ data: { argument: 'delay', value: 7, suggestion: 'delayMs' } })
+    expect((refusal({ colour: 'red' }, 'waits[1].') as TaskError).data).toStrictEqual({
+      argument: 'waits[1].colour',
+      value: 'red',
+    })
+    expect((refusal({ ['x'.repeat(200)]: 1 }) as TaskError).data['argument']).toBe(`${'x'.repeat(99)}…`)
+    expect(refusal(7 as never, 'waits[1].')).toMatchObject({ data: { argument: 'waits[1].options', value: 7 } })
+  })
+
   test('are suggested when they differ in little, in their case, or in what was left out', () => {
     const suggestion = (name: string): unknown => {
       try {
@@ -77,7 +94,14 @@ describe('names of options', () => {
       'olderThanMs',
       'size',
     ])
-    expect(['colour', 's', '', 'x'.repeat(100_000)].map(suggestion)).toEqual([undefined, undefined, undefined, undefined])
+    expect(['DELAY', 'THANMS', 'OLDERTHAN', 'del', 'hanms'].map(suggestion)).toEqual([
+      'delayMs',
+      'olderThanMs',
+      'olderThanMs',
+      'delayMs',
+      'olderThanMs',
+    ])
+    expect(['colour', 's', 'de', 'Ms', '', 'x'.repeat(100_000)].map(suggestion)).toEqual(Array(6).fill(undefined))
     expect(() => checkNames(names, { colour: 1 })).toThrow('colour is no option of a wait: it has delayMs, size, olderThanMs')
   })
 })

@@ -99,6 +99,21 @@ describe('a timer that is due', () => {
     )
   })
 
+  test('submits all that is due at once, up to this very moment, and no more than it is asked for', () => {
+    const row = schedule(10, { misfire: 'catch-up' })
+    expect(fireSome(row, 1_000, 1_020, 9)).toEqual({ submit: [1_000, 1_010, 1_020], next: { occurrence: 1_030, due: 1_030 } })
+    expect(fireSome(row, 1_000, 1_020, 2)).toEqual({ submit: [1_000, 1_010], next: { occurrence: 1_020, due: 1_020 } })
+    // Nothing of what is late, though something else is due: that is told by itself.
+    expect(fireSome({ ...row, misfire: 'drop', lateMs: 5 }, 1_000, 1_020, 9)).toEqual({
+      submit: [],
+      next: { occurrence: 1_020, due: 1_020 },
+    })
+    expect(fireSome({ ...row, fired: 5, maxCount: 7 }, 1_000, 1_020, 9)).toEqual({
+      submit: [1_000, 1_010],
+      ended: 'it has fired 7 times',
+    })
+  })
+
   test('is not late while it only waits for its jitter', () => {
     const occurrence = Array.from({ length: 100 }, (_, index) => index * 1_000).find((at) => jitterOf('s', 'i', at, 500) > 400)!
     const due = occurrence + jitterOf('s', 'i', occurrence, 500)
@@ -136,10 +151,24 @@ describe('a timer that is due', () => {
     }
   })
 
+  test('of people in a time zone is passed over to the very next, however much was missed', () => {
+    const row = schedule(1, { timer: parseTimer('*:0/20 Europe/Oslo') })
+    const at = (time: string): number => Date.parse(`2026-01-05T${time}Z`)
+    const next = (from: string, now: string): string =>
+      new Date(passOver(row, at(from), at(now)).next!.occurrence).toISOString().slice(11, 16)
+    expect(next('08:00:00', '08:10:00')).toBe('08:20')
+    expect(next('08:00:00', '08:20:00')).toBe('08:40')
+    expect(next('08:00:00', '08:50:00')).toBe('09:00')
+    expect(next('01:00:00', '22:20:00')).toBe('22:40')
+    expect(next('01:00:00', '22:50:00')).toBe('23:00')
+  })
+
   test('begins with its first occurrence from now on, or from its start on, which counts', () => {
     expect(firstOf(schedule(10), 1_000).next!.occurrence).toBe(1_010)
     expect(firstOf(schedule(10, { start: 2_000 }), 1_000).next!.occurrence).toBe(2_000)
     expect(firstOf(schedule(10, { start: 500 }), 1_000).next!.occurrence).toBe(1_010)
+    // What begins at this very moment does so with it.
+    expect(firstOf(schedule(10, { start: 1_000 }), 1_000).next!.occurrence).toBe(1_000)
     expect(firstOf(schedule(10, { timer: grid(10, 1_000) }), 1_000).ended).toMatch(/never/)
   })
 })
@@ -183,6 +212,18 @@ describe('the tasks of a timer', () => {
       expect(
         occurrenceOf({ topic: 't', sequence: 1, identifier: 'i', ...(externalId !== undefined && { externalId }) }),
       ).toBeUndefined()
+  })
+
+  test.each([
+    ['system', 'report', 0, 86_400_000, 53_613_120],
+    ['system', 'report', 3_600_000, 86_400_000, 24_862_068],
+    ['acme/ann', 'häagen 🍦', Date.UTC(2026, 0, 5, 9), 60_000, 39_010],
+    ['system', 'report', 0, 1, 1],
+    ['system', 'report', 3_600_000, 1, 0],
+    ['system', 'report', 0, 0, 0],
+  ])('are late by the same jitter in every release, as nodes of several look at one timer: %s %s %i %i', (...given) => {
+    const [scope, id, occurrence, jitterMs, expected] = given
+    expect(jitterOf(scope, id, occurrence, jitterMs)).toBe(expected)
   })
 
   test('are spread over the whole of their jitter', () => {

@@ -10,6 +10,22 @@ describe('a decision', () => {
     expect([success(), failure(), suspension(), filter()].map(({ continued }) => continued)).toEqual([true, false, false, false])
     expect(filter().withContinuation(true).continued).toBe(true)
     expect(success().withContinuation(false)).toMatchObject({ result: 'success', continued: false })
+    expect(retry({ afterMs: 5 })).toMatchObject({ result: 'suspension', continued: false, retryAfterMs: 5 })
+  })
+
+  test('is the very same where nothing is changed', () => {
+    const gone = filter('gone').because('cancelled')
+    for (const same of [gone.withContinuation(false), gone.because('cancelled'), gone.include('gone'), gone.inAscii()])
+      expect(same).toBe(gone)
+  })
+
+  test('keeps what else it says when one thing is changed', () => {
+    const later = retry({ afterMs: 5 }, 'busy').because('unreachable')
+    const said = { result: 'suspension', explanations: ['busy'], continued: false, retryAfterMs: 5, reason: 'unreachable' }
+    expect(later).toMatchObject(said)
+    expect(later.withContinuation(true)).toMatchObject({ ...said, continued: true })
+    expect(later.because('timeout')).toMatchObject({ ...said, reason: 'timeout' })
+    expect(later.include('again')).toMatchObject({ ...said, explanations: ['busy', 'again'] })
   })
 
   test('of two takes the weightier result, both explanations, and continues if both do', () => {
@@ -64,6 +80,9 @@ describe('a decision', () => {
     expect([late.merge(success()).reason, success().merge(late).reason]).toEqual(['timeout', 'timeout'])
     expect([late.merge(failure()).reason, failure().merge(late).reason]).toEqual(['timeout', 'timeout'])
     expect(late.merge(filter().because('cancelled')).reason).toBe('timeout')
+    expect(filter().because('cancelled').merge(late).reason).toBe('timeout')
+    expect(late.merge(failure().because('terminated')).reason).toBe('timeout')
+    expect(failure().because('terminated').merge(late).reason).toBe('terminated')
     expect(failure().merge(filter().because('cancelled')).reason).toBeUndefined()
     expect(() => success().because('whim' as 'timeout')).toThrow(/reason/)
   })
@@ -80,7 +99,16 @@ describe('a decision', () => {
     expect(success().toMessage()).toBeUndefined()
     expect(failure('a\0b\ud800').toMessage()).toBe('a\ufffdb\ufffd')
     expect(failure(42).toMessage()).toBe('42')
-    expect(success('x'.repeat(100_000)).toMessage()).toHaveLength(65_536)
+    expect(success('x'.repeat(100_000)).toMessage()).toBe(`${'x'.repeat(65_535)}…`)
+    expect(success('x'.repeat(65_536)).toMessage()).toBe('x'.repeat(65_536))
+    // A character of two halves stays whole, or is left out.
+    expect(success(`${'x'.repeat(65_533)}😀yy`).toMessage()).toBe(`${'x'.repeat(65_533)}😀…`)
+    expect(success(`${'x'.repeat(65_534)}😀y`).toMessage()).toBe(`${'x'.repeat(65_534)}…`)
+    const ascii = (text: string): string | undefined => success(text).inAscii().toMessage()
+    expect(ascii(`é${'x'.repeat(65_530)}`)).toBe(String.raw`\u{e9}` + 'x'.repeat(65_530))
+    expect(ascii(`é${'x'.repeat(65_531)}`)).toBe(String.raw`\u{e9}` + 'x'.repeat(65_527) + '...')
+    for (const nothing of [undefined, null, '']) expect(failure(nothing).explanations).toEqual([])
+    expect(failure(0).include(false).explanations).toEqual(['0', 'false'])
   })
 
   test('is the same as another that would be stored alike', () => {
@@ -101,7 +129,8 @@ describe('a decision', () => {
     expect(toDecision(new TaskDecisionError(filter('gone')))).toMatchObject({ result: 'filter', explanations: ['gone'] })
     expect(toDecision(new Error('x'))).toMatchObject({ result: 'failure' })
     expect(toDecision(new TaskDecisionError(filter('gone').withContinuation(true))).continued).toBe(true)
-    expect(new TaskDecisionError(filter('gone')).message).toBe('gone')
+    expect(new TaskDecisionError(filter('gone'))).toMatchObject({ name: 'TaskDecisionError', message: 'gone' })
+    expect(new TaskDecisionError(filter()).message).toBe('decided: filter')
     expect(toDecision('text')).toMatchObject({ result: 'failure', explanations: ['text'] })
   })
 
@@ -126,7 +155,7 @@ describe('maps of decisions', () => {
   test('are combined if they share no task', () => {
     expect([...TaskDecision.combine(new Map([[a, success()]]), new Map([[b, filter()]])).keys()]).toEqual([a, b])
     expect(() => TaskDecision.combine(new Map([[a, success()]]), new Map([[a, filter()]]))).toThrow(
-      expect.objectContaining({ code: 'TASK_DUPLICATE' }),
+      expect.objectContaining({ code: 'TASK_DUPLICATE', data: { task: a } }),
     )
   })
 

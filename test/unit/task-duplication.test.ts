@@ -44,6 +44,11 @@ describe('outdated', () => {
     ])
   })
 
+  test('keeps the first of those that have the same sequence, of several topics', () => {
+    const tasks = ['t', 'u', 'v'].map((topic): Task => ({ topic, identifier: 'a', sequence: 7 }))
+    expect([...duplicates.outdated()(tasks).values()].map(({ result }) => result)).toEqual(['success', 'filter', 'filter'])
+  })
+
   test('duplicates have the same key, of what is known of a task', () => {
     const Customer = supplementToken<string>('customer')
     const supplement = new TaskSupplement()
@@ -102,6 +107,8 @@ describe('a filter of duplicates', () => {
     const message = duplicates.outdated()(many).get(many[0]!)?.toMessage()
     expect(message).toMatch(/t\/a@19 and 10 more; kept: t\/a@29$/)
     expect(message).not.toContain('t/a@20')
+    const twenty = duplicates.outdated()(many.slice(0, 20)).get(many[0]!)?.toMessage()
+    expect(twenty).toMatch(/t\/a@18, t\/a@19; kept: t\/a@19$/)
   })
 
   test('leads to completed states only', () => {

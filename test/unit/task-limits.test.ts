@@ -36,6 +36,8 @@ describe('a check', () => {
     for (const bound of [0, taskLimits.durationMs]) expect(accepts(() => checkDuration('ms', bound))).toBe(true)
     for (const beyond of [-1, taskLimits.durationMs + 1, '5', null, undefined, 5n])
       expect(accepts(() => checkDuration('ms', beyond))).toBe(false)
+    for (const value of [3, 5]) expect(accepts(() => checkInteger('n', value, 3, 5))).toBe(true)
+    for (const value of [2, 6]) expect(accepts(() => checkInteger('n', value, 3, 5))).toBe(false)
   })
 
   test('takes any well-formed text up to its length, and nothing that an engine could not keep', () => {
@@ -75,7 +77,10 @@ describe('a check', () => {
       message: 'identifier must not be empty: ""',
       data: { argument: 'identifier', value: '' },
     })
-    expect(refusal('x'.repeat(1_000_000)).message.length).toBeLessThan(200)
+    expect(refusal('x'.repeat(1_000_000)).message).toBe(
+      `identifier must have at most 10 characters, and has 1000000: "${'x'.repeat(56)}…`,
+    )
+    expect(refusal(7).message).toBe('identifier must be a string: 7')
   })
 })
 

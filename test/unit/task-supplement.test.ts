@@ -71,6 +71,9 @@ describe('a supplement', () => {
         data: { token: 'total', task: 'global', qualifier: undefined },
       }),
     )
+    expect(() => supplement.require(Total, task, 'EUR')).toThrow(
+      expect.objectContaining({ data: { token: 'total', task, qualifier: 'EUR' } }),
+    )
   })
 
   test('may be a value that is not much of one', () => {

@@ -58,6 +58,7 @@ export class LazyAbortController implements Abort {
   }
 }
 
+// mutants: equivalent string, nobody reads what it is called
 const lazily: unique symbol = Symbol('lazily')
 
 interface LazyOptions extends TransactionOptions {
@@ -95,7 +96,7 @@ export function abortOf(options: TransactionOptions = {}): Abort | undefined {
       },
       throwIfAborted: () => signal.throwIfAborted(),
       onAbort: (listener) => {
-        signal.addEventListener('abort', listener, { once: true })
+        signal.addEventListener('abort', listener)
         return () => signal.removeEventListener('abort', listener)
       },
     }

@@ -4,6 +4,7 @@ export function nearest(text: string, words: Iterable<string>): string | undefin
   let found: string | undefined
   let least = Math.min(3, Math.ceil(lower.length / 2))
   for (const word of words) {
+    // mutants: equivalent boundary condition:false, it takes longer
     if (Math.abs(word.length - lower.length) >= least) continue
     const distance = distanceOf(lower, word.toLowerCase())
     if (distance < least) [found, least] = [word, distance]
@@ -19,8 +20,7 @@ function distanceOf(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const isSame = a[i - 1] === b[j - 1]
       let distance = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (isSame ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        distance = Math.min(distance, rows[i - 2]![j - 2]! + 1)
+      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) distance = Math.min(distance, rows[i - 2]![j - 2]! + 1)
       row.push(distance)
     }
     rows.push(row)

@@ -71,7 +71,7 @@ function filter<Base extends Task>(
     const groups = Map.groupBy(batch, (task) => key(task, supplement))
     const decisions = new Map<T, TaskDecision>(batch.map((task) => [task, success]))
     for (const [common, group] of groups) {
-      const members = group.length > 1 ? distinct(group) : group
+      const members = distinct(group)
       if (members.length > 1) {
         const kept = keep(select(members, supplement, common), members, common)
         const decision = TaskDecision[result](message(common, members, kept))
@@ -86,9 +86,7 @@ const success = TaskDecision.success()
 
 /** A task that stands twice in a batch is no duplicate of itself. */
 function distinct<T extends Task>(group: readonly T[]): readonly T[] {
-  const found = new Map<string, T>()
-  for (const task of group) if (!found.has(taskKey(task))) found.set(taskKey(task), task)
-  return [...found.values()]
+  return [...new Map(group.map((task) => [taskKey(task), task])).values()]
 }
 
 function keep(chosen: Iterable<Task>, members: readonly Task[], key: string): ReadonlyMap<string, Task> {

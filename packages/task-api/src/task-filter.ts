@@ -66,6 +66,7 @@ function checkSpan<Key extends 'createdFrom' | 'createdBefore' | 'completedFrom'
   const before = filter[beforeKey]
   if (from !== undefined) checkInstant(fromKey, from)
   if (before !== undefined) checkInstant(beforeKey, before)
+  // mutants: equivalent logic `from !== undefined && before !== undefined`, nothing is after undefined
   if (from !== undefined && before !== undefined && from > before)
     throw invalid(fromKey, from.toISOString(), `must not be after ${beforeKey}, which is ${before.toISOString()}`)
 }

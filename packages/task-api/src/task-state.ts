@@ -50,6 +50,7 @@ export function isCompleted(state: TaskState): boolean {
 
 /** The result that outweighs the other: `mergeResults('success', 'filter') === 'filter'`. */
 export function mergeResults(left: TaskResult, right: TaskResult): TaskResult {
+  // mutants: equivalent boundary, of two that are the same either outweighs the other
   return taskResults.indexOf(left) <= taskResults.indexOf(right) ? left : right
 }
 

@@ -114,7 +114,8 @@ function under<Held>(held: Map<Kind, Map<string, Held>>, token: Kind): Map<strin
 }
 
 function keyOf(task: Task | 'global', qualifier: string | undefined): string {
-  return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier ?? null])
+  // mutants: equivalent condition:false, no task is without a topic
+  return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier])
 }
 
 function describe(token: Kind, task: Task | 'global', qualifier: string | undefined): string {

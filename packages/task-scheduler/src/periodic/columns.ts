@@ -61,7 +61,6 @@ export function columnsOf(dialect: Dialect, now: number | null): Statement {
 /** Values as the columns take them, by their names. */
 export function stored(dialect: Dialect, values: Values): Record<string, SqlValue | Statement> {
   const convert = ([name, value]: [string, SqlValue]): [string, SqlValue | Statement] => {
-    if (value === null) return [name, value]
     if ((instants as readonly string[]).includes(name)) return [name, dialect.expr.instant(sql`${value}`)]
     return [name, name === 'headers' ? dialect.expr.json(sql`${value}`) : value]
   }
@@ -88,8 +87,14 @@ export function toRow(row: Row): TimerRow {
   return Object.fromEntries([...[...texts, 'headers'].map(text), ...[...numbers, ...instants, 'now'].map(number)]) as TimerRow
 }
 
+/** Columns that say when a timer fires. */
+type ScheduleRow = Pick<
+  TimerRow,
+  'scope' | 'id' | 'timer' | 'misfire' | 'late_ms' | 'jitter_ms' | 'starts' | 'ends' | 'max_count' | 'fired'
+>
+
 /** @throws TaskError ARGUMENT_INVALID if its timer cannot be read: a later release has written it, or a hand */
-export function toSchedule(row: TimerRow): Schedule {
+export function toSchedule(row: ScheduleRow): Schedule {
   return {
     scope: row.scope!,
     id: row.id!,
@@ -97,6 +102,7 @@ export function toSchedule(row: TimerRow): Schedule {
     misfire: misfires[row.misfire!]!,
     lateMs: row.late_ms ?? undefined,
     jitterMs: row.jitter_ms!,
+    // mutants: equivalent nullish:row.starts, null is before every instant
     start: row.starts ?? undefined,
     end: row.ends ?? undefined,
     maxCount: row.max_count ?? undefined,
@@ -134,13 +140,12 @@ export function toInfo(row: TimerRow): PeriodicTaskInfo {
     ...(row.note !== null && { note: row.note }),
     ...(row.occurrence !== null && { next: new Date(row.occurrence) }),
     ...(row.due !== null && { due: new Date(row.due) }),
-    ...(lastTopic !== null &&
-      lastSequence !== null && {
-        last: {
-          topic: lastTopic,
-          sequence: lastSequence,
-          ...(lastOccurrence !== null && { occurrence: new Date(lastOccurrence) }),
-        },
-      }),
+    ...(lastTopic !== null && {
+      last: {
+        topic: lastTopic,
+        sequence: lastSequence!,
+        ...(lastOccurrence !== null && { occurrence: new Date(lastOccurrence) }),
+      },
+    }),
   }
 }

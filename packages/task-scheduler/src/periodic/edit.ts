@@ -17,7 +17,7 @@ import { waiting } from './waiting.ts'
 /** Whose a timer is, and who has declared it. */
 export interface Place {
   readonly scope: string
-  readonly application?: string
+  readonly application: string | null
 }
 
 /** What scheduling came to. */
@@ -26,10 +26,12 @@ export type Scheduled = 'added' | 'changed' | 'unchanged'
 /** Adds the timer, or makes the one that is there like it. What is due stays due. */
 export function* schedule(context: VerbContext, place: Place, task: PeriodicTask): Verb<Scheduled> {
   const checked = checkPeriodicTask(task)
-  const there = yield* lockOne(context, place.scope, checked.id)
-  if (!there && (yield* insert(context, place, checked))) return 'added'
-  // Somebody else has added it in between.
-  const row = there ?? (yield* find(context, place.scope, checked.id))
+  let row = yield* lockOne(context, place.scope, checked.id)
+  if (!row) {
+    if (yield* insert(context, place, checked)) return 'added'
+    // Somebody else has added it in between.
+    row = yield* find(context, place.scope, checked.id)
+  }
   return (yield* change(context, place, checked, row, task.paused)) ? 'changed' : 'unchanged'
 }
 
@@ -54,11 +56,12 @@ export function* remove(context: VerbContext, scope: string, id: string): Verb<v
 function* insert(context: VerbContext, { scope, application }: Place, { id, paused, definition }: CheckedTask): Verb<boolean> {
   const { dialect } = context
   const now = yield* nowOf(context, definition.topic)
-  const first = begin({ ...blank, ...definition, scope, id, now }, definition)
+  // mutants: equivalent property `fired: 0`, a new timer may fire once at least
+  const first = begin({ scope, id, fired: 0, now }, definition)
   const row = stored(dialect, {
     scope,
     id,
-    application: application ?? null,
+    application,
     ...definition,
     ...waiting(paused ? 'paused' : 'running', first),
     created: now,
@@ -132,9 +135,9 @@ const batch = 1_000
  * @returns whether it has fired as often as it may @throws TaskError ARGUMENT_INVALID if that is too much for one transaction
  */
 function* submitDue(context: VerbContext, definition: Definition, row: TimerRow): Verb<boolean> {
-  const late = latestMs(toSchedule({ ...row, ...definition, jitter_ms: row.jitter_ms }))
+  const old = { ...row, ...definition, timer: row.timer, jitter_ms: row.jitter_ms }
   // What waits for its jitter only would be lost: there is nobody to wait for it.
-  let due: TimerRow = { ...row, ...definition, timer: row.timer, jitter_ms: 0, late_ms: late ?? null }
+  let due: TimerRow = { ...old, jitter_ms: 0, late_ms: latestMs(toSchedule(old)) }
   while (due.occurrence !== null && due.occurrence <= row.now!) {
     if (due.fired! - row.fired! >= mostDue)
       throw invalid(
@@ -148,30 +151,14 @@ function* submitDue(context: VerbContext, definition: Definition, row: TimerRow)
 }
 
 /** @throws TaskError ARGUMENT_INVALID if it would never fire */
-function begin(row: TimerRow, definition: Definition): Firing {
+function begin(row: Pick<TimerRow, 'scope' | 'id' | 'fired' | 'now'>, definition: Definition): Firing {
   const first = firstOf(toSchedule({ ...row, ...definition }), row.now!)
   if (!first.next) throw invalid('timer', definition.timer, `must fire some time from now on, and ${first.ended}`)
   checkCount(row, definition)
   return first
 }
 
-function checkCount({ fired }: TimerRow, { max_count: maxCount }: Definition): void {
+function checkCount({ fired }: Pick<TimerRow, 'fired'>, { max_count: maxCount }: Definition): void {
   if (maxCount !== null && fired! >= maxCount)
     throw invalid('maxCount', maxCount, `must be more than the ${fired} times that it has fired`)
-}
-
-/** The row of a timer that is not there yet. */
-const blank = {
-  application: null,
-  note: null,
-  last_topic: null,
-  status: 0,
-  fired: 0,
-  skipped: 0,
-  last_sequence: null,
-  occurrence: null,
-  due: null,
-  last_occurrence: null,
-  created: 0,
-  changed: 0,
 }

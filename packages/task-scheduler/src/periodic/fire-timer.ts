@@ -57,7 +57,9 @@ export function* fireTimer(context: VerbContext, row: TimerRow, most: number): V
     const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'unfinished' as const, ...ending(next) }]
     return { occurrences, row: yield* moveOn(context, row, next, { skipped: row.skipped! + 1 }), ...difference }
   }
-  const fits = Math.max(1, Math.floor(inputsLength / (row.input?.length ?? 1)))
+  // mutants: equivalent number, without an input all of them fit
+  const fits = Math.floor(inputsLength / (row.input?.length ?? 1))
+  // mutants: equivalent number, one is taken at least
   const firing = fireSome(schedule, occurrence, row.now!, mayOverlap ? Math.min(most, fits) : 1)
   const last = firing.submit.at(-1)
   if (last === undefined) {

@@ -59,6 +59,7 @@ export function* fireNext(
 
 /** One occurrence of the first timer that is due. */
 export function* fireOne(context: VerbContext): Verb<Fired> {
+  // mutants: equivalent number, one is taken at least
   const fired = yield* fireNext(context, nobody, () => {}, 1)
   return 'outcome' in fired ? fired : fired.occurrences[0]!
 }

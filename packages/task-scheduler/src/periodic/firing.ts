@@ -36,15 +36,16 @@ export interface Firing {
 /** By how much an occurrence may be late where nothing is said of it. */
 const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
 
-/** By how much an occurrence may be late, its jitter included; undefined: without end. */
-export function latestMs({ misfire, lateMs = lateBy[misfire], jitterMs }: Schedule): number | undefined {
-  return lateMs === undefined ? undefined : lateMs + jitterMs
+/** By how much an occurrence may be late, its jitter included; it may be without end. */
+// mutants: equivalent nullish:lateBy[misfire], what is no number is exceeded by nothing either
+export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitterMs }: Schedule): number {
+  return lateMs + jitterMs
 }
 
 /** The first occurrence of a timer that begins, or begins anew, now. */
 export function firstOf(schedule: Schedule, now: number): Firing {
   const { timer, start } = schedule
-  return follow(schedule, start !== undefined && start > now ? timer.next(start - 1) : timer.next(now))
+  return follow(schedule, start !== undefined && start >= now ? timer.next(start - 1) : timer.next(now))
 }
 
 /** An occurrence that a timer waits for already, while what else is said of it changes. */
@@ -58,26 +59,24 @@ export interface Firings extends Omit<Firing, 'submit'> {
   readonly submit: readonly number[]
 }
 
-/** As `fire`, of one occurrence after another: at most so many. */
+/** As `fire`, of one occurrence after another: at most so many, and one at least. */
 export function fireSome(schedule: Schedule, occurrence: number, now: number, most: number): Firings {
   const submit: number[] = []
-  let firing: Firing = { next: { occurrence, due: occurrence } }
-  do {
-    firing = fire({ ...schedule, fired: schedule.fired + submit.length }, firing.next!.occurrence, now)
-    if (firing.submit !== undefined) submit.push(firing.submit)
-  } while (firing.submit !== undefined && submit.length < most && firing.next && firing.next.due <= now)
-  const { next, ended } = firing
-  return { submit, ...(next && { next }), ...(ended !== undefined && { ended }) }
+  for (let each = occurrence; ;) {
+    const { submit: one, ...after } = fire({ ...schedule, fired: schedule.fired + submit.length }, each, now)
+    if (one !== undefined) submit.push(one)
+    if (one === undefined || submit.length >= most || !after.next || after.next.due > now) return { submit, ...after }
+    each = after.next.occurrence
+  }
 }
 
 /** @param occurrence the one that is due */
 export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
   const { timer, misfire, fired, maxCount } = schedule
-  const late = latestMs(schedule)
-  const isLate = late !== undefined && occurrence < now - late
+  const inTime = now - latestMs(schedule)
+  const isLate = occurrence < inTime
   // What is due at this very moment is not late.
-  const earliest = isLate && misfire === 'drop' ? now : now - (late ?? 0)
-  const found = follow(schedule, isLate ? following(timer, occurrence, earliest - 1) : occurrence)
+  const found = follow(schedule, isLate ? following(timer, occurrence, (misfire === 'drop' ? now : inTime) - 1) : occurrence)
   // Only what is to come is not too late; what is dropped is told by itself.
   if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return found
   const submit = found.next.occurrence
@@ -91,6 +90,7 @@ export function passOver(schedule: Schedule, occurrence: number, now: number): F
 }
 
 /** Clocks are set back by two hours at most, and then show the same for twice as long. */
+// mutants: equivalent number, it may be more
 const repeatedMs = 4 * 3_600_000
 
 /**
@@ -100,7 +100,9 @@ const repeatedMs = 4 * 3_600_000
 function following(timer: Timer, occurrence: number, instant: number): number | undefined {
   let next = timer.next(occurrence)
   if (next === undefined || next > instant) return next
+  // mutants: equivalent condition:false, it takes longer
   if (timer.zone === 'UTC') return timer.next(instant)
+  // mutants: equivalent method statement, it takes longer
   next = timer.next(Math.max(occurrence, instant - repeatedMs))
   while (next !== undefined && next <= instant) next = timer.next(next)
   return next

@@ -37,6 +37,7 @@ export function* list(context: VerbContext, scope: string | undefined, filter: P
 
 /** Locks the row until the transaction ends. */
 export function* lockOne(context: VerbContext, scope: string, id: string): Verb<TimerRow | undefined> {
+  // mutants: equivalent string, what is not to be skipped is waited for
   const [row] = yield* lock(context, sql`t.scope = ${scope} and t.id = ${id}`, 'wait')
   return row
 }

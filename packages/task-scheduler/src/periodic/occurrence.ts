@@ -31,16 +31,16 @@ export function externalIdByHand(scope: string, id: string, nowMs: number): stri
  * handler: eachTask((task) => report(occurrenceOf(task)?.at ?? new Date()))
  */
 export function occurrenceOf(task: Task & { readonly externalId?: string }): Occurrence | undefined {
-  const [, digits, rest = ''] = /^timer:(\d+):(.*)$/s.exec(task.externalId ?? '') ?? []
+  const [, digits, rest] = task.externalId?.match(/^timer:(\d+):(.*)$/s) ?? []
+  if (rest === undefined) return undefined
   const length = Number(digits)
   const [, id, instant] = /^\/(.*)@([^@]+)$/s.exec(rest.slice(length)) ?? []
-  const at = new Date(instant ?? Number.NaN)
-  return id === undefined || Number.isNaN(at.getTime()) ? undefined : { scope: rest.slice(0, length), id, at }
+  const at = new Date(instant!)
+  return Number.isNaN(at.getTime()) ? undefined : { scope: rest.slice(0, length), id: id!, at }
 }
 
 /** A share of `jitterMs` that every node finds alike: FNV-1a, finished so that neighbouring instants lie far apart. */
 export function jitterOf(scope: string, id: string, occurrenceMs: number, jitterMs: number): number {
-  if (jitterMs === 0) return 0
   let hash = 0x811c9dc5
   for (const character of externalIdOf(scope, id, occurrenceMs)) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

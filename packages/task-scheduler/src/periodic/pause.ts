@@ -36,6 +36,7 @@ export function resumeAll(context: VerbContext, scope: string): Verb<number> {
 }
 
 function* storeAll(context: VerbContext, scope: string, from: 'running' | 'paused', to: 'running' | 'paused'): Verb<number> {
+  // mutants: equivalent string, what is not to be skipped is waited for
   const rows = yield* lock(context, sql`t.scope = ${scope} and t.status = ${statuses.indexOf(from)}`, 'wait')
   for (const row of rows) yield* store(context, row, to)
   if (to === 'running' && rows.length > 0) yield* notifySchedulers(context)

@@ -90,8 +90,8 @@ export function periodicTasks<Transaction, E extends Execution>(
     repository.verb((context, ...args: Arguments) => verb(context, scope, ...args))
   return {
     scope,
-    schedule: bind((context, scope, task: PeriodicTask) => schedule(context, { scope }, task)),
-    add: bind((context, scope, task: PeriodicTask) => add(context, { scope }, task)),
+    schedule: bind((context, scope, task: PeriodicTask) => schedule(context, { scope, application: null }, task)),
+    add: bind((context, scope, task: PeriodicTask) => add(context, { scope, application: null }, task)),
     get: bind(get),
     list: bind((context, scope, filter?: PeriodicFilter) => list(context, scope, filter)),
     pause: bind(pause),

@@ -38,8 +38,7 @@ export function* reconcile(
   if (twice !== undefined) throw invalid('id', twice, 'must not be declared twice')
   const result = { added: [] as string[], changed: [] as string[], unchanged: [] as string[] }
   // In one order, so that two nodes that are deployed at once do not wait for each other.
-  for (const task of tasks.toSorted((left, right) => (left.id < right.id ? -1 : 1)))
-    result[yield* schedule(context, { scope, application }, task)].push(task.id)
+  for (const id of ids.toSorted()) result[yield* schedule(context, { scope, application }, tasks[ids.indexOf(id)]!)].push(id)
   const declared = yield* list(context, scope, { application })
   const gone = declared.map(({ id }) => id).filter((id) => !ids.includes(id))
   if (undeclared === 'remove')

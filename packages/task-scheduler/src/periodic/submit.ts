@@ -35,7 +35,10 @@ const latest = 1_000
  */
 export function* unfinished({ dialect }: VerbContext, row: TimerRow): Verb<number | undefined> {
   const reference = referenceOf(row.scope!, row.id!)
+  // mutants: equivalent nullish:row.last_topic, no topic is null
   for (const topic of new Set([row.topic!, row.last_topic ?? row.topic!])) {
+    // mutants: equivalent sql-boundary `external_id >`, no instant is empty
+    // mutants: equivalent sql-boundary `external_id <`, no instant is a tilde
     // The reference tells them from those of a timer whose id goes on where this one's ends.
     const [task] = yield sql`
       select o.sequence

@@ -69,7 +69,7 @@ export function typedTasks<Transaction, E extends Execution, Input>(
   checkText('name', name, periodicLimits.nameLength)
   const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
   const store = (context: VerbContext, task: TypedTask<Input>): Verb<Scheduled> =>
-    schedule(context, { scope }, { ...task, name, topic, input: toText(schema, name, task.input) })
+    schedule(context, { scope, application: null }, { ...task, name, topic, input: toText(schema, name, task.input) })
   function* removeBut(context: VerbContext, kept?: string): Verb<number> {
     const others = (yield* list(context, scope, { name })).filter(({ id }) => id !== kept)
     for (const { id } of others)

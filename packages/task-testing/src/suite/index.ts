@@ -21,8 +21,10 @@ import { looking } from './looking.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
 import { owner } from './owner.ts'
+import { periodicChanges } from './periodic-changes.ts'
 import { periodicClocks } from './periodic-clocks.ts'
 import { periodicEdits } from './periodic-edits.ts'
+import { periodicOutcomes } from './periodic-outcomes.ts'
 import { periodicRivals } from './periodic-rivals.ts'
 import { periodicUnfinished } from './periodic-unfinished.ts'
 import { periodic } from './periodic.ts'
@@ -43,6 +45,7 @@ import { junctionSiblings } from './junction-siblings.ts'
 import { nothingDue } from './nothing-due.ts'
 import { ownerBounds } from './owner-bounds.ts'
 import { tries } from './tries.ts'
+import { timerLists } from './timer-lists.ts'
 import { timerScopes } from './timer-scopes.ts'
 import { periodicStates } from './periodic-states.ts'
 import type { Engine, Part } from './engine.ts'
@@ -70,8 +73,10 @@ const parts: Readonly<Record<string, Part>> = {
   'option-names': optionNames,
   order,
   owner,
+  'periodic-changes': periodicChanges,
   'periodic-clocks': periodicClocks,
   'periodic-edits': periodicEdits,
+  'periodic-outcomes': periodicOutcomes,
   'periodic-rivals': periodicRivals,
   'periodic-unfinished': periodicUnfinished,
   periodic,
@@ -91,6 +96,7 @@ const parts: Readonly<Record<string, Part>> = {
   'nothing-due': nothingDue,
   'owner-bounds': ownerBounds,
   tries: tries,
+  'timer-lists': timerLists,
   'timer-scopes': timerScopes,
   'periodic-states': periodicStates,
   values,

@@ -1,7 +1,7 @@
 /** Timers that are changed while something is due: a deployment loses no occurrence. */
 import type { PeriodicTask } from '@taskstream/task-scheduler'
+import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
-import { codeOf } from './fixture.ts'
 import { minute, usePeriodicFixture } from './periodic-fixture.ts'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
@@ -23,6 +23,7 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     { maxCount: 9 },
     { end: new Date('2026-01-06T00:00:00Z') },
     { start: new Date('2026-01-05T08:00:00Z') },
+    { start: new Date('2026-01-05T09:00:00Z') },
     { jitterMs: 5 * minute },
     { timer: '*:00:00' },
     { timer: 'cron:0 * * * *' },
@@ -45,12 +46,16 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     [{ misfire: 'catch-up' }, { misfire: 'once', timer: 'daily' }, ['09:00']],
     [{}, { misfire: 'catch-up' }, missed],
     [{}, { misfire: 'catch-up', timer: 'daily' }, missed],
+    [{ misfire: 'catch-up', whileUnfinished: 'skip' }, { timer: 'daily' }, ['09:00']],
+    // How late it may be counts from the jitter that it had.
+    [{ misfire: 'skip', lateMs: 5 * minute, jitterMs: 15 * minute }, { timer: 'daily', jitterMs: 0 }, ['12:00']],
   ] as const)('goes by its policy as it is afterwards: from %o to %o', async (before, after, expected) => {
     expect(await edit({ whileUnfinished: 'push', ...before }, { maxCount: 9, ...after })).toEqual(expected)
   })
 
   test.each([
     [{ start: new Date('2026-01-05T11:00:00Z') }, '2026-01-05T13:00:00Z', []],
+    [{ start: new Date('2026-01-05T11:00:00Z'), timer: 'daily' }, '2026-01-06T00:00:00Z', []],
     [{ end: new Date('2026-01-05T10:30:00Z') }, undefined, ['09:00', '10:00']],
     [{ maxCount: 2 }, undefined, ['09:00', '10:00']],
     [{ maxCount: 2, timer: 'daily' }, undefined, ['09:00', '10:00']],
@@ -70,6 +75,13 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     },
   )
 
+  test('loses nothing at the very moment when it is due', async () => {
+    await fixture.schedule()
+    fixture.at('2026-01-05T09:00:00.000Z')
+    await fixture.schedule({ timer: 'daily' })
+    expect(await fixture.occurrences()).toEqual(['09:00'])
+  })
+
   test('submits with the change itself, or not at all, what only its old times had', async () => {
     await fixture.schedule({ misfire: 'catch-up' })
     fixture.at('2026-01-05T10:15:00.000Z')
@@ -83,7 +95,11 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     expect(await fixture.occurrences()).toEqual([])
     await fixture.schedule({ misfire: 'catch-up', timer: 'daily' })
     expect(await fixture.occurrences()).toEqual(['09:00', '10:00'])
-    expect(await fixture.info()).toMatchObject({ fired: 2, last: { occurrence: new Date('2026-01-05T10:00:00.000Z') } })
+    const { sequence } = (await fixture.fixture.page()).at(-1)!
+    expect(await fixture.info()).toMatchObject({
+      fired: 2,
+      last: { sequence, occurrence: new Date('2026-01-05T10:00:00.000Z') },
+    })
   })
 
   test('keeps what waits for its jitter only', async () => {
@@ -95,6 +111,14 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     expect(await fixture.info()).toMatchObject({ next: new Date('2026-01-05T09:00:00.000Z'), due })
     await fixture.schedule({ jitterMs: 0, maxCount: 3 })
     expect(await fixture.fireAll()).toEqual(['submitted 09:00'])
+  })
+
+  test('submits what waits for its jitter only, where its new times do not have it', async () => {
+    await fixture.schedule({ jitterMs: 30 * minute })
+    fixture.at('2026-01-05T09:00:00.001Z')
+    expect(await fixture.fireAll()).toEqual([])
+    await fixture.schedule({ jitterMs: 30 * minute, timer: 'daily' })
+    expect(await fixture.occurrences()).toEqual(['09:00'])
   })
 
   test('does not overtake its task that has not ended', async () => {
@@ -109,9 +133,24 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
 
   test('refuses other times while more is due than one transaction should submit, and says what to do', async () => {
     await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
-    fixture.at('2026-01-05T09:30:00.000Z')
-    expect(await codeOf(() => fixture.schedule({ timer: 'daily', misfire: 'catch-up' }))).toBe('ARGUMENT_INVALID')
+    // The first was due at 08:59:30.1; this is the 10 001st.
+    fixture.at('2026-01-05T09:16:10.100Z')
+    const error = await fixture.schedule({ timer: 'daily', misfire: 'catch-up' }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument: 'timer' } })
+    expect(await fixture.info()).toMatchObject({ fired: 0, timer: '*:*:0/0.1' })
     expect(await fixture.schedule({ timer: 'daily', misfire: 'catch-up', lateMs: minute })).toBe('changed')
     expect(await fixture.info()).toMatchObject({ fired: 601 })
+  })
+
+  test('submits as many as one transaction should, however often it has fired before', async () => {
+    await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
+    const { tasks, commit } = fixture.fixture
+    const hasFired = tasks.verb(function* ({ dialect }) {
+      yield sql`update ${dialect.tables.periodic} set fired = 20000`
+    })
+    await commit((transaction) => hasFired(transaction) as unknown)
+    fixture.at('2026-01-05T09:16:10.000Z')
+    expect(await fixture.schedule({ timer: 'daily', misfire: 'catch-up' })).toBe('changed')
+    expect(await fixture.info()).toMatchObject({ fired: 30_000 })
   })
 })

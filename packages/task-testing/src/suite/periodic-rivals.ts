@@ -1,5 +1,5 @@
 /** Schedulers in each other's way. With one writer a transaction that fires keeps all others waiting. */
-import { beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { usePeriodicFixture } from './periodic-fixture.ts'
 import { part } from './engine.ts'
 import type { Part, Session } from './engine.ts'
@@ -12,6 +12,8 @@ export const periodicRivals: Part = part(
     beforeAll(async () => {
       others = await fixture.fixture.subject.session()
     })
+    // One test's failure is not the next one's.
+    afterEach(() => others.rollback())
 
     test.each(['commit', 'rollback'] as const)('do not fire the same timer, and pass over it: %s', async (end) => {
       await fixture.schedule({ id: 'first' })

@@ -1,0 +1,68 @@
+/** Two transactions that make or change the same timer: whoever comes second waits, and goes by what has become of it. */
+import { periodicTasks } from '@taskstream/task-scheduler'
+import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
+import { codeOf, useFixture } from '@taskstream/task-testing/suite'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction, Session } from '../subject.ts'
+import { whileWaiting } from './while-waiting.ts'
+
+describe.skipIf(!canRun)('a transaction that waits for another at a timer', () => {
+  const fixture = useFixture(engine)
+  let timers: PeriodicTasks<AnyTransaction>
+  let first: Session
+  let second: Session
+  let id: string
+  beforeAll(async () => {
+    first = await fixture.subject.session()
+    second = await fixture.subject.session()
+    timers = periodicTasks(fixture.tasks) as PeriodicTasks<AnyTransaction>
+  })
+  beforeEach(async () => {
+    id = fixture.topic
+    await first.begin()
+  })
+  afterEach(async () => {
+    // One test's failure is not the next one's.
+    await first.rollback()
+    await second.rollback()
+  })
+
+  const task = (more: Partial<PeriodicTask> = {}): PeriodicTask => ({ id, timer: 'yearly', topic: fixture.topic, ...more })
+  const waited = <Result>(work: () => unknown, end: 'commit' | 'rollback'): Promise<Result> =>
+    whileWaiting({ subject: fixture.subject, first, second }, () => work() as Promise<Result>, end)
+  const info = (): Promise<PeriodicTaskInfo | undefined> =>
+    fixture.commit<PeriodicTaskInfo | undefined>((transaction) => timers.get(transaction, id))
+
+  test.each([
+    ['finds it as it is, once that is committed', 'commit', {}, 'unchanged'],
+    ['changes it, once that is committed', 'commit', { input: 'mine' }, 'changed'],
+    ['adds it, if that is rolled back', 'rollback', {}, 'added'],
+  ] as const)('that adds it: schedule %s', async (_, end, more, expected) => {
+    expect(await timers.schedule(first.transaction, task())).toBe('added')
+    expect(await waited(() => timers.schedule(second.transaction, task(more)), end)).toBe(expected)
+    expect(await info()).toMatchObject({ id, ...more })
+  })
+
+  test.each([
+    ['is refused, once that is committed', 'commit', 'TIMER_DUPLICATE'],
+    ['adds it, if that is rolled back', 'rollback', undefined],
+  ] as const)('that adds it: add %s', async (_, end, code) => {
+    await timers.add(first.transaction, task())
+    expect(await codeOf(() => waited(() => timers.add(second.transaction, task()), end))).toBe(code)
+  })
+
+  test('that changes it does not lose what that has changed', async () => {
+    await fixture.commit((transaction) => timers.add(transaction, task()))
+    await timers.pause(first.transaction, id)
+    expect(await waited(() => timers.schedule(second.transaction, task({ input: 'mine' })), 'commit')).toBe('changed')
+    expect(await info()).toMatchObject({ status: 'paused', input: 'mine' })
+  })
+
+  test('that removes it makes it anew', async () => {
+    await fixture.commit((transaction) => timers.add(transaction, task({ input: 'old' })))
+    await timers.remove(first.transaction, id)
+    expect(await waited(() => timers.schedule(second.transaction, task({ input: 'new' })), 'commit')).toBe('added')
+    expect(await info()).toMatchObject({ status: 'running', input: 'new' })
+  })
+})

@@ -1,0 +1,99 @@
+/** Whatever the type of a verb's options has is known to that verb: none is refused by a table that has forgotten it. */
+import { checkNames, creationNames, verbOptions } from '@taskstream/task-api'
+import type {
+  CompleteOptions,
+  CountOptions,
+  ExpireOptions,
+  OverviewOptions,
+  PageOptions,
+  PollOptions,
+  PurgeOptions,
+  PushOptions,
+  ReassignAllOptions,
+  RecreateSelection,
+  RedriveOptions,
+  RegisterOptions,
+  PromoteDueOptions,
+  ResolveOptions,
+  ResultsOptions,
+  TaskCreation,
+  TaskFilter,
+  TopicOptions,
+} from '@taskstream/task-api'
+import { expect, test } from 'vitest'
+
+const instant = new Date(0)
+const filter: Required<Omit<TaskFilter, 'states'>> = {
+  identifier: 'a',
+  reference: 'r',
+  reason: 'timeout',
+  from: 1,
+  to: 2,
+  createdFrom: instant,
+  createdBefore: instant,
+  completedFrom: instant,
+  completedBefore: instant,
+}
+const creation: Required<TaskCreation> = {
+  identifier: 'a',
+  input: 'i',
+  reference: 'r',
+  externalId: 'e',
+  suspended: true,
+  due: instant,
+  delayMs: 1,
+  deadline: instant,
+  deadlineMs: 1,
+  priority: 1,
+  maxTries: 1,
+  headers: {},
+}
+
+interface Options {
+  readonly initialize: TopicOptions
+  readonly push: PushOptions
+  readonly poll: PollOptions
+  readonly complete: CompleteOptions
+  readonly release: PromoteDueOptions
+  readonly recreate: RecreateSelection
+  readonly redrive: RedriveOptions
+  readonly reassignAll: ReassignAllOptions
+  readonly page: PageOptions
+  readonly overview: OverviewOptions
+  readonly count: CountOptions
+  readonly results: ResultsOptions
+  readonly resolve: ResolveOptions
+  readonly purge: PurgeOptions
+  readonly register: RegisterOptions
+  readonly expire: ExpireOptions
+}
+
+/** The compiler sees to it that none is missing here. */
+const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
+  initialize: { order: 'fifo', condition: 'none', keyed: true },
+  push: { insertion: 'append' },
+  poll: { size: 1, order: 'fifo', condition: 'none', hold: 'lease' },
+  complete: { strict: true },
+  promoteDue: { limit: 1 },
+  recreate: { ...filter, state: 'failed', size: 1 },
+  redrive: { ...filter, states: [], dryRun: true, limit: 1 },
+  reassignAll: { from: 'failed', to: 'success', first: 1, last: 2 },
+  page: { ...filter, states: [], after: 1, before: 2, size: 1 },
+  overview: { limit: 1 },
+  count: { ...filter, states: [], topic: 't', recent: true },
+  results: { from: instant, to: instant },
+  resolve: { preceding: true },
+  purge: { ...filter, states: [], olderThanMs: 1, limit: 1 },
+  register: { exclusive: true },
+  expire: { olderThanMs: 1, then: 'ready', limit: 1 },
+}
+
+test.each(Object.keys(all) as (keyof Options)[])('every option of %s is known, and none that is not', (verb) => {
+  checkNames(verbOptions[verb], all[verb])
+  expect([...verbOptions[verb].known].toSorted()).toEqual(Object.keys(all[verb]).toSorted())
+})
+
+test('every field of a creation is known, and none that is not', () => {
+  checkNames(creationNames, creation)
+  expect([...creationNames.known].toSorted()).toEqual(Object.keys(creation).toSorted())
+})
