@@ -80,7 +80,6 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
-    if (heads.length === 0 && waiting.length === 0) break
     // What is left is of lanes that others have locked, or blocked.
     if (claimed.length > 0 && lanes.all && rows.length < most) break
   }
