@@ -108,7 +108,7 @@ function toReason({ reason }: TaskDecision): number | null {
 
 /** A retry is still in its identifier's way, until it has no tries left. */
 function toStage({ state, retryAfterMs }: TaskDecision): number {
-  return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)] ?? 'ended'] : stages.open
+  return retryAfterMs === undefined ? stages[stageOfState[stateNumber(state)]!] : stages.open
 }
 
 function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {

@@ -18,13 +18,14 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
-  const before = dialect.plusMs(dialect.now(now()), sql`${-(olderThanMs ?? 0)}`)
-  const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
-  const { from = 0, to } = filter
+  const old =
+    olderThanMs === undefined
+      ? nothing
+      : sql` and coalesce(t.completed, t.created) <= ${dialect.plusMs(dialect.now(now()), sql`${-olderThanMs}`)}`
   const found = yield* dialect.lockTasks(
     {
       topic,
-      read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, from, to) },
+      read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
       which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
       first: { orderBy: dialect.orderBy('fifo'), limit },
       locked: 'skip',
@@ -49,7 +50,7 @@ export function* purgeAll(context: Context, topic: string): Verb<number> {
   checkTopic(topic)
   yield sql`delete from ${dialect.tables.turn} where topic = ${topic}`
   const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
-  const count = toNumber(row?.['count'] ?? 0)
+  const count = toNumber(row!['count'])
   if (count === 0) yield* checkKnown(context, topic)
   else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
   return count

@@ -141,7 +141,7 @@ function anyInsertion(
     integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
     // Pushed suspended, a task waits for somebody, not for its time.
     integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
-    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant || delayMs === 0 ? null : delayMs)),
+    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant ? null : delayMs)),
     ...headColumn(heads),
   ]
   const instant = (at: string, delay: string): Statement =>
@@ -206,7 +206,7 @@ function isReady(creation: CheckedCreation): boolean {
 }
 
 function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
-  return suspended || dueMs !== null || (delayMs ?? 0) > 0
+  return suspended || dueMs !== null || delayMs !== null
 }
 
 function stageOf({ redundant, suspended }: CheckedCreation): Stage {

@@ -55,7 +55,7 @@ function* assign(context: Context, topic: string, result: TaskResult, which: Pic
       state = ${state},
       due = null,
       reason = null,
-      ${setStage(raw(String(stages[stageOfState[state] ?? 'ended'])))}`,
+      ${setStage(raw(String(stages[stageOfState[state]!])))}`,
     returning: raw('identifier, stage'),
   })
   yield* noteTurns(context, topic, rows)

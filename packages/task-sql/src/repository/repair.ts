@@ -121,7 +121,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
   counts.noted = noted.size
   if (passedOver.length > 0) {
     const [row] = yield sql`select count(*) as count from ${dialect.tasksAt(topic, passedOver)} and ${wrong}`
-    counts.left = toNumber(row?.['count'])
+    counts.left = toNumber(row!['count'])
   }
   return counts
 }

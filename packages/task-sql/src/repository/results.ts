@@ -45,8 +45,9 @@ export function* resolve({ dialect }: Context, instant: Date, options: ResolveOp
     select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
       from ${dialect.tables.task} t
      where ${(preceding ? until : since)(dialect, 't.created', instant)}`
-  if (row?.['sequence'] === null || row === undefined) return preceding ? 0 : Number.MAX_SAFE_INTEGER
-  return toNumber(row['sequence'])
+  const { sequence } = row!
+  if (sequence === null) return preceding ? 0 : Number.MAX_SAFE_INTEGER
+  return toNumber(sequence)
 }
 
 /** At or after an instant. */
