@@ -87,9 +87,9 @@ export function toReport(status: string): ClaimReport {
   ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
   return {
     ownerKnown: ownerKnown === 't',
-    ordering: ordering ?? '',
-    condition: condition ?? '',
-    history: history ?? '',
+    ordering: ordering!,
+    condition: condition!,
+    history: history!,
     persisted: Number(persisted),
     floor: Number(floor),
     bound: Number(bound),

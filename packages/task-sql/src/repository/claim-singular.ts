@@ -23,10 +23,13 @@ import { toNumber } from './row.ts'
 import { stages } from './turns.ts'
 
 /** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
+// mutants: equivalent number, one more or less is as good
 const spareLanes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
+// mutants: equivalent number, one more or less is as good
 const spareRows = 1_000
 /** Each takes rows or takes them off the list; what is left then is left for the next poll. */
+// mutants: equivalent number, one more or less is as good
 const maximumRounds = 16
 
 /** One number that orders rows as `orderBy` does. A priority outweighs every sequence below 2^47. */

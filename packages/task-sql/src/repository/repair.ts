@@ -17,6 +17,7 @@ import { toNumber } from './row.ts'
 import { noteIdentifiers, stageOfState, stages } from './turns.ts'
 
 /** Rows that are corrected by one statement. */
+// mutants: equivalent number, one more or less is as good
 const portion = 10_000
 
 type Counts = Omit<Repair, 'topics' | 'sequence'>

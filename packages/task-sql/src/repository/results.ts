@@ -31,8 +31,7 @@ export function* results(
     const name = String(row['topic'])
     const inTopic = counts.get(name) ?? new Map<TaskResult, number>()
     counts.set(name, inTopic)
-    const result = row['state'] === null ? undefined : taskResults[toNumber(row['state']) - 3]
-    if (result) inTopic.set(result, toNumber(row['count']))
+    if (row['state'] !== null) inTopic.set(taskResults[toNumber(row['state']) - 3]!, toNumber(row['count']))
   }
   return counts
 }
