@@ -36,7 +36,8 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   if (size === 0) return []
   const held: HeldTask[] = []
   let polling: Polling = plainPolling
-  for (let late = 1; late > 0 && held.length < size;) {
+  let late: number
+  do {
     const claimed = yield* claimSome(context, topic, size - held.length, options)
     polling = claimed.polling
     const how = claimed.locked ? 'locked' : polling.condition === 'none' ? 'active' : 'staged'
@@ -47,7 +48,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     }
     late = tooLate.length
     if (late > 0) yield* filterLate(context, topic, tooLate)
-  }
+  } while (late > 0 && held.length < size)
   return held.toSorted(inOrder(polling))
 }
 
