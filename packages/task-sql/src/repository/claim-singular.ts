@@ -44,12 +44,16 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
   const status = yield* claimStatus(dialect, topic, owner)
   if (!status.polling || !status.ownerKnown || !isSamePolling(status.polling, polling)) return { rows: [], ...status }
   const some = (yield* takeUpNotes(dialect, topic, polling, size)) || (yield* hasListed(dialect, topic, polling))
+  // mutants: equivalent condition:false, a poll that looks where nothing is finds nothing
   if (!some) return { rows: [], polling, ownerKnown: true }
   const claimed: Row[] = []
   /** Heads that others have locked, and work on without a lane. */
   const locked: number[] = []
+  // mutants: equivalent number `let round = 0`, one round more or less is as good
+  // mutants: equivalent boundary `round < maximumRounds`, one round more or less is as good
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
+    // mutants: equivalent number arithmetic, so many more or less are looked at
     const limit = room * 2 + spareRows
     const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
@@ -70,10 +74,12 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
                order by c.place
                ${dialect.limit(sql`${most}`)}) c
        order by c.place`
+    // mutants: equivalent condition:false, the rounds that are left find nothing either
     if (rows.length === 0) break
     const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
     // Where some were locked more of them may be.
     const heads = locked.length > 0 ? free : free.slice(0, room)
+    // mutants: equivalent boundary condition:true, without any nothing is claimed
     if (heads.length > 0) {
       const taken = yield* claim(dialect, request, polling, heads, room)
       claimed.push(...taken)
@@ -98,12 +104,14 @@ function* hasListed(dialect: Dialect, topic: string, polling: Polling): Verb<boo
      where t.topic = ${topic} and ${isListed(dialect, polling)}
      order by ${dialect.orderBy(polling.order)}
      ${dialect.limit(raw('1'))}`
+  // mutants: equivalent boundary, a poll that looks where nothing is finds nothing
   return some.length > 0
 }
 
 /** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
 function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: number): Verb<boolean> {
   const { turn } = dialect.tables
+  // mutants: equivalent number arithmetic, so many more or less are looked at
   const limit = size * 4 + spareRows
   const first = sql`
     select n.turn, n.identifier, n.turn as place
@@ -126,11 +134,14 @@ function* takeUpNotes(dialect: Dialect, topic: string, polling: Polling, size: n
       from ${dialect.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${stages.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
+  // mutants: equivalent condition:false, without any nothing is updated
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
   // Others are working on these: their notes stay.
   const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
+  // mutants: equivalent boundary condition:true, without any nothing is deleted
   if (done.length > 0) yield* dialect.remove({ table: turn, key: 'turn', topic, keys: done })
+  // mutants: equivalent boundary number, where it is not said it is looked for
   return listed.length > 0
 }
 

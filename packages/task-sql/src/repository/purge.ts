@@ -25,6 +25,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   const found = yield* dialect.lockTasks(
     {
       topic,
+      // mutants: equivalent property, an index finds by it what the filter asks for too
       read: { from: dialect.taskInOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
       which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
       first: { orderBy: dialect.orderBy('fifo'), limit },

@@ -83,9 +83,10 @@ function insertPlain(
   creations: readonly CheckedCreation[],
   heads: readonly number[] | undefined,
 ): Statement {
-  const [first] = creations
-  if (creations.length > 1 || !first || context.now() !== null) return writePlain(context, topic, creations, heads)
+  const first = creations[0]!
+  if (creations.length > 1 || context.now() !== null) return writePlain(context, topic, creations, heads)
   const { identifier, input } = first
+  // mutants: equivalent string, there is one kind
   return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
 }
 

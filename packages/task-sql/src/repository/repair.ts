@@ -93,7 +93,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     listed = case when t.state > 1 then ${dialect.false} when ${unlisted} then ${dialect.true} else t.listed end,
     ranked = ${ranked},
     stage = ${stage ?? raw('null')}`
-  const counts = { corrected: 0, listed: 0, noted: 0, left: 0 }
+  const counts = { corrected: 0, listed: 0, left: 0 }
   const noted = new Set<string>()
   const passedOver: number[] = []
   for (let after = 0, more = true; more;) {
@@ -119,12 +119,11 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     yield* noteIdentifiers(context, topic, identifiers)
     for (const identifier of identifiers) noted.add(identifier)
   }
-  counts.noted = noted.size
   if (passedOver.length > 0) {
     const [row] = yield sql`select count(*) as count from ${dialect.tasksAt(topic, passedOver)} and ${wrong}`
     counts.left = toNumber(row!['count'])
   }
-  return counts
+  return { ...counts, noted: noted.size }
 }
 
 /**

@@ -103,11 +103,23 @@ export const edges: Part = part('at the edge of what is taken', (engine) => {
     expect(await codeOf(() => overview(1_000_001))).toBe('ARGUMENT_INVALID')
   })
 
+  test('a task is given a result, and nothing else', async () => {
+    await fixture.complete([held], TaskDecision.failure())
+    const reassign = (result: string): Promise<unknown> =>
+      commit((transaction, topic) => fixture.tasks.reassign(transaction, topic, new Map([[held, result as 'success']])))
+    await expect(reassign('succeeded')).rejects.toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument: 'result' } })
+    expect(await fixture.states()).toEqual({ failed: 1, ready: 1 })
+    await reassign('success')
+    expect(await fixture.states()).toEqual({ succeeded: 1, ready: 1 })
+  })
+
   test('what is no task at all is refused by its name', async () => {
     const nobody = null as unknown as HeldTask
     for (const verb of [
       (transaction: AnyTransaction, topic: string) => fixture.tasks.hold(transaction, topic, [nobody]),
       (transaction: AnyTransaction, topic: string) => fixture.tasks.recreate(transaction, topic, 'append', [nobody]),
+      (transaction: AnyTransaction, topic: string) => fixture.tasks.recreate(transaction, topic, 'append', null as never),
+      (transaction: AnyTransaction, topic: string) => fixture.tasks.recreate(transaction, topic, 'append', 'all' as never),
       (transaction: AnyTransaction, topic: string) => fixture.tasks.task(transaction, topic, nobody as never),
     ])
       expect(await codeOf(() => commit(verb))).toBe('ARGUMENT_INVALID')
