@@ -64,6 +64,17 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     expect(await seen(1_000)).toBe(true)
   })
 
+  test('is spoken for by its whole name, and by nobody who has a name too', async () => {
+    const { owner } = rival
+    const spokesman = fixture.subject.tasks({ speaksFor: owner, clock: clock.now })
+    expect(spokesman.owner).toBe(owner)
+    await fixture.commit((transaction) => spokesman.heartbeat(transaction))
+    expect(await seen(0)).toBe(true)
+    const speakFor = (options: object): Promise<unknown> => codeOf(() => fixture.subject.tasks(options))
+    expect(await speakFor({ speaksFor: 'nobody' })).toBe('ARGUMENT_INVALID')
+    expect(await speakFor({ speaksFor: owner, owner: 'me' })).toBe('ARGUMENT_INVALID')
+  })
+
   test('never forgets itself, however silent it was', async () => {
     clock.advance(1_000)
     await fixture.commit((transaction) => rival.purgeOwners(transaction, 0))
