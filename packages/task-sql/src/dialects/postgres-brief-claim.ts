@@ -51,7 +51,7 @@ export class BriefClaims {
     if (chunkOf(floor + 1) !== known.chunk) return undefined
     const values = { topic, owner, size, history, floor, chunk: known.chunk }
     const write = (places: Known): Statement => briefStatement(this.#tables, request, places)
-    // mutants: equivalent string, there is one kind
+    // mutants: equivalent string `''`, there is one kind
     // mutants: equivalent condition:false, it is written anew each time, which takes longer
     return now === null ? this.#filled.fill('', values, write) : write(values)
   }

@@ -79,7 +79,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, polling:
     const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
     // Where some were locked more of them may be.
     const heads = locked.length > 0 ? free : free.slice(0, room)
-    // mutants: equivalent boundary condition:true, without any nothing is claimed
+    // mutants: equivalent boundary condition:true `heads.length > 0`, without any nothing is claimed
     if (heads.length > 0) {
       const taken = yield* claim(dialect, request, polling, heads, room)
       claimed.push(...taken)
