@@ -3,7 +3,7 @@ import type { TaskOwner } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { codeOf, useFixture } from './fixture.ts'
-import { part } from './engine.ts'
+import { part, testWhere } from './engine.ts'
 import type { Part, Tasks } from './engine.ts'
 
 export const ownerBounds: Part = part('an owner that beat a second ago', (engine) => {
@@ -64,7 +64,8 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     expect(await seen(1_000)).toBe(true)
   })
 
-  test('is spoken for by its whole name, and by nobody who has a name too', async () => {
+  // A repository that the tests are only given is made by nobody's options.
+  testWhere(engine.adapts !== false)('is spoken for by its whole name, and by nobody who has a name too', async () => {
     const { owner } = rival
     const spokesman = fixture.subject.tasks({ speaksFor: owner, clock: clock.now })
     expect(spokesman.owner).toBe(owner)
