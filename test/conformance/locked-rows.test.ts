@@ -103,9 +103,7 @@ describe.skipIf(!canRun || engine.writers === 1)('a task that another transactio
     await session.begin()
     const locked = sql`select identifier from ${task} where topic = ${fixture.topic} and identifier = 'a' for update`
     await fixture.subject.execute(session.transaction, locked)
-    const first = await ask()
-    await session.rollback()
-    await session.close()
+    const first = await ask().finally(() => session.close())
     expect([first, await ask()]).toEqual(found)
   })
 })
