@@ -1,5 +1,7 @@
 /** A topic in which one task follows the other is polled by less: what a poll before has learned is taken to be so, where it is. */
-import { raw, sqlTaskRepository } from '@taskstream/task-sql'
+import type { Expiry, TaskInfo } from '@taskstream/task-api'
+import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
+import type { Statement } from '@taskstream/task-sql'
 import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, subjectName, engine } from '../subject.ts'
@@ -23,6 +25,17 @@ describe.skipIf(!canRun)('a quiet topic', () => {
     await fixture.push('before')
     await fixture.complete(await fixture.poll(1, owner), undefined, owner)
     expect(await fixture.poll(1, owner)).toEqual([])
+  }
+
+  const run = (statement: Statement): Promise<unknown> =>
+    fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
+  const move = (by: number): Promise<unknown> =>
+    run(sql`select setval('taskstream.task_sequence', (select last_value + ${by}::int8 from taskstream.task_sequence))`)
+  /** How many tasks the owner has lost by its death. */
+  const expired = async (): Promise<number> => {
+    await fixture.commit((transaction) => owner.unregister(transaction))
+    const options = { olderThanMs: 86_400_000, then: 'ready' } as const
+    return (await fixture.commit<Expiry>((transaction) => fixture.tasks.expire(transaction, options))).ready
   }
 
   /** A repository that knows nothing of what the others have learned. */
@@ -72,6 +85,96 @@ describe.skipIf(!canRun)('a quiet topic', () => {
     await fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic, { order: 'lifo' }))
     await fixture.push('a', 'b')
     expect(names(await fixture.poll(1, owner))).toEqual(['b'])
+  })
+
+  test('finds what a poll took when its owner is dead, though its note was tidied away before', async () => {
+    await run(sql`delete from taskstream.task_holding where owner = ${owner.owner}`)
+    await fixture.push('a')
+    expect(names(await fixture.poll(1, owner))).toEqual(['a'])
+    expect(await expired()).toBe(1)
+  })
+
+  test('gives what was pushed after somebody has set the sequence back', async () => {
+    await move(100)
+    await fixture.nextTopic()
+    await quieten()
+    await fixture.commit((transaction) => fixture.tasks.purge(transaction, fixture.topic))
+    await move(-50)
+    await fixture.push('a')
+    expect(names(await fixture.poll(1, owner))).toEqual(['a'])
+  })
+
+  test('finds what a poll took when its owner is dead, though others have drawn many sequences before it', async () => {
+    await move(8192)
+    await fixture.push('a')
+    expect(names(await fixture.poll(1, owner))).toEqual(['a'])
+    expect(await expired()).toBe(1)
+  })
+
+  test('finds what a poll took when its owner is dead, though it was locked while many later ones were drawn', async () => {
+    // One that has polled nothing yet.
+    owner = await fixture.owner()
+    await fixture.push('a')
+    const lock = async (): Promise<void> => {
+      await session.begin()
+      const row = sql`select identifier from taskstream.task where topic = ${fixture.topic} and identifier = 'a' for update`
+      await fixture.subject.execute(session.transaction, row)
+    }
+    await lock()
+    await move(8192)
+    await fixture.push('b')
+    expect(names(await fixture.poll(1, owner))).toEqual(['b'])
+    // Whoever locks it now is no pusher whom the floor would wait for.
+    await session.rollback()
+    await lock()
+    expect(await fixture.poll(1, owner)).toEqual([])
+    await session.rollback()
+    expect(names(await fixture.poll(1, owner))).toEqual(['a'])
+    expect(await expired()).toBe(2)
+  })
+
+  test('is only locked by a poll for its transaction', async () => {
+    // What a session says of its server it has been asked by a poll that learns.
+    await fixture.push('first')
+    expect(names(await owner.poll(session.transaction, fixture.topic))).toEqual(['first'])
+    expect(await owner.poll(session.transaction, fixture.topic)).toEqual([])
+    await fixture.push('a')
+    await session.begin()
+    expect(names(await owner.poll(session.transaction, fixture.topic, { hold: 'transaction' }))).toEqual(['a'])
+    const page = (await fixture.tasks.page(session.transaction, fixture.topic, { identifier: 'a' })) as TaskInfo[]
+    expect(page.map(({ state }) => state)).toEqual(['ready'])
+    await session.rollback()
+  })
+
+  test('is polled without learning anything, so many times; each task counts as a poll', async () => {
+    const learns: boolean[] = []
+    const watched = fixture.subject.tasks({
+      adapt: (adapter) => ({
+        ...adapter,
+        execute: (transaction, statement, plan) => {
+          const text = statement.texts.join('')
+          if (text.includes('start as materialized')) learns.push(text.includes(' as status'))
+          return adapter.execute(transaction, statement, plan)
+        },
+      }),
+    })
+    await fixture.commit((transaction) => watched.register(transaction))
+    /** How many polls learn nothing, up to the first that does. */
+    const untilOneLearns = async (identifiers: readonly string[]): Promise<number> => {
+      await fixture.push('before')
+      await fixture.complete(await fixture.poll(1, watched), undefined, watched)
+      expect(await fixture.poll(1, watched)).toEqual([])
+      for (learns.length = 0; !learns.includes(true) && learns.length < 100;) {
+        await fixture.push(...identifiers)
+        const batch = await fixture.poll(10, watched)
+        expect(names(batch)).toEqual(identifiers)
+        await fixture.complete(batch, undefined, watched)
+      }
+      return learns.length - 1
+    }
+    expect(await untilOneLearns([])).toBe(32)
+    expect(await untilOneLearns(['a'])).toBe(16)
+    expect(await untilOneLearns(['a', 'b', 'c'])).toBe(8)
   })
 
   test('gives no task twice in a transaction, whichever repository asks', async () => {

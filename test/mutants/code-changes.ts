@@ -87,6 +87,7 @@ export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] 
       return sqlChanges(node.template.getText(file).slice(1, -1), node.template.getStart(file) + 1)
     }
     // What is compared is as good as another when the comparison is turned round.
+    if (isLockMode(node)) return instead([['lock', node.text === 'skip' ? "'wait'" : "'skip'"]])
     if (ts.isStringLiteral(node))
       return isSaid(node) || isCompared(node) ? [] : instead([['string', text === "''" ? "'mutant'" : "''"]])
     if (ts.isArrayLiteralExpression(node)) return node.elements.length > 0 ? instead([['array', '[]']]) : []
@@ -162,6 +163,11 @@ function isSqlText(node: ts.Node): node is ts.StringLiteral | ts.TemplateLiteral
     ts.isCallExpression(parent) &&
     parent.expression.getText() === 'raw'
   )
+}
+
+/** Any other word, or none, is to wait. */
+export function isLockMode(node: ts.Node): node is ts.StringLiteral {
+  return ts.isStringLiteral(node) && (node.text === 'skip' || node.text === 'wait') && !isCompared(node)
 }
 
 /** Part of what an error tells. */

@@ -122,7 +122,10 @@ export class Trial {
     const reaching = this.#reaching.get(mutant.id)
     if (!reaching) return { mutant, fate: 'not covered' }
     let hangs = 0
-    for (const [group, chosen] of this.#inOrder(mutant, reaching)) {
+    const groups = this.#inOrder(mutant, reaching)
+    // A statement that is written once and kept is reached by the first test only that needs it, and used by all that follow.
+    const whole = groups.filter(([, chosen]) => chosen).map(([group]) => [group, undefined] as const)
+    for (const [group, chosen] of [...groups, ...whole]) {
       const by = await this.#try(mutant, group, chosen)
       if (by === 'hung') {
         if (++hangs === mostHangs) break

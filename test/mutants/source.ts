@@ -3,7 +3,7 @@
  * loaded it can become any of them.
  */
 import ts from 'typescript-5.9'
-import { expressionChanges, roleChanges } from './code-changes.ts'
+import { expressionChanges, isLockMode, roleChanges } from './code-changes.ts'
 import { applyMarks } from './marks.ts'
 import { keyOf, lineOf } from './mutant.ts'
 import type { Change, Mutant } from './mutant.ts'
@@ -90,6 +90,7 @@ function placesOf(node: ts.Node): Place[] {
   if (!parent) return []
   if (ts.isBlock(node)) return isBody(node) ? ['body'] : []
   if (ts.isObjectLiteralElementLike(node)) {
+    if (ts.isPropertyAssignment(node) && isLockMode(node.initializer)) return []
     return ts.isObjectLiteralExpression(parent) && !ts.isAccessor(node) && !isTarget(parent) ? ['property'] : []
   }
   if (!ts.isExpression(node) || !mayStandElsewhere(node)) return []

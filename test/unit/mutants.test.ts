@@ -39,6 +39,9 @@ test('code is changed where it compares, decides, calculates, calls and answers'
     'optional: let a = { b, c: d.e }',
     'property: let a = { b,  }',
   ])
+  // A lock is waited for unless something else is said.
+  expect(changesOf("let a = { locked: 'wait' }")).toEqual(["lock: let a = { locked: 'skip' }"])
+  expect(changesOf("let a = { locked: 'skip' }")).toEqual(["lock: let a = { locked: 'wait' }"])
   expect(changesOf("import a from 'b'\ntype C = 'd' | 1\nthrow invalid('e', 'f')")).toEqual([])
   // What nobody can notice of a set of names: whose they are, and the value that each has.
   for (const names of ["optionNames<B>('c', { d: true }, 'field')", "checkNames('c', b, { d: true })"])
@@ -115,6 +118,8 @@ test('a mutant that a test notices is killed, one that none does has survived, o
   expect(fateOf('condition', 'steps < target')).toBe('killed')
   // What is said while the module is loaded.
   expect(fateOf('string', "'steps'")).toBe('killed')
+  // What a test before has written, and the one that notices is given.
+  expect(fateOf('string', "'label'")).toBe('killed')
   expect(fateOf('result', 'unit.slice(0, 1)')).toBe('not covered')
   expect(outcomes.find(({ fate }) => fate === 'killed')?.by).toBe('a value is at most what it may be')
   // Survivors, hangs and what is not covered are all alive.

@@ -54,7 +54,7 @@ interface Options {
   readonly push: PushOptions
   readonly poll: PollOptions
   readonly complete: CompleteOptions
-  readonly release: PromoteDueOptions
+  readonly promoteDue: PromoteDueOptions
   readonly recreate: RecreateSelection
   readonly redrive: RedriveOptions
   readonly reassignAll: ReassignAllOptions

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { atMost, stepsTo, unit } from './steps.ts'
+import { atMost, label, stepsTo, unit } from './steps.ts'
 
 test('a value is at most what it may be', () => {
   expect(atMost(3, 2)).toBe(2)
@@ -8,4 +8,12 @@ test('a value is at most what it may be', () => {
 
 test('steps are counted', () => {
   expect(`${stepsTo(3)} ${unit}`).toBe('3 steps')
+})
+
+test('a label is a text', () => {
+  expect(label()).toBeTypeOf('string')
+})
+
+test('a label is this one', () => {
+  expect(label()).toBe('label')
 })

@@ -13,6 +13,14 @@ export function stepsTo(target: number): number {
 
 export const unit = 'steps'
 
+let written: string | undefined
+
+/** The first call writes it, and the others are given the same. */
+export function label(): string {
+  written ??= 'label'
+  return written
+}
+
 export function neverCalled(): string {
   return unit.slice(0, 1)
 }

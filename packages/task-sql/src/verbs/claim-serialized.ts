@@ -23,11 +23,14 @@ import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { blockingClasses } from './recheck.ts'
 
-/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
+/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
+// mutants: equivalent number, one more or less is as good
 const spareStripes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
+// mutants: equivalent number, one more or less is as good
 const spareRows = 1_000
 /** Each takes rows or takes them off the list; what is left then is left for the next poll. */
+// mutants: equivalent number, one more or less is as good
 const maximumRounds = 16
 
 /** One number that orders rows as `orderBy` does. A priority outweighs every sequence below 2^47. */
@@ -42,12 +45,16 @@ export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: 
   const status = yield* claimStatus(dialect, topic, owner)
   if (!status.mode || !status.ownerKnown || !isSameMode(status.mode, mode)) return { rows: [], ...status }
   const some = (yield* processRechecks(dialect, topic, mode, size)) || (yield* hasListed(dialect, topic, mode))
+  // mutants: equivalent condition:false, a poll that looks where nothing is finds nothing
   if (!some) return { rows: [], mode, ownerKnown: true }
   const claimed: Row[] = []
   /** Heads that others have locked, and work on without a stripe. */
   const locked: number[] = []
+  // mutants: equivalent number `let round = 0`, one round more or less is as good
+  // mutants: equivalent boundary `round < maximumRounds`, one round more or less is as good
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
+    // mutants: equivalent number arithmetic, so many more or less are looked at
     const limit = room * 2 + spareRows
     const most = room + spareRows
     // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
@@ -68,10 +75,12 @@ export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: 
                order by c.place
                ${dialect.expr.limit(sql`${most}`)}) c
        order by c.place`
+    // mutants: equivalent condition:false, the rounds that are left find nothing either
     if (rows.length === 0) break
     const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
     // Where some were locked more of them may be.
     const heads = locked.length > 0 ? free : free.slice(0, room)
+    // mutants: equivalent boundary condition:true `heads.length > 0`, without any nothing is claimed
     if (heads.length > 0) {
       const taken = yield* claim(dialect, request, mode, heads, room)
       claimed.push(...taken)
@@ -81,7 +90,6 @@ export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: 
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     // mutants: equivalent boundary condition:true, without any nothing is updated
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
-    if (heads.length === 0 && waiting.length === 0) break
     // What is left is of stripes that others have locked, or blocked.
     if (claimed.length > 0 && stripes.all && rows.length < most) break
   }
@@ -97,12 +105,14 @@ function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<bool
      where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
      order by ${dialect.paths.orderBy(mode.order)}
      ${dialect.expr.limit(raw('1'))}`
+  // mutants: equivalent boundary, a poll that looks where nothing is finds nothing
   return some.length > 0
 }
 
 /** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
 function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size: number): Verb<boolean> {
   const { turn } = dialect.tables
+  // mutants: equivalent number arithmetic, so many more or less are looked at
   const limit = size * 4 + spareRows
   const first = sql`
     select n.turn, n.identifier, n.turn as place
@@ -125,11 +135,14 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
       from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${blockingClasses.active}`))} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
+  // mutants: equivalent condition:false, without any nothing is updated
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
   // Others are working on these: their notes stay.
   const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
+  // mutants: equivalent boundary condition:true, without any nothing is deleted
   if (done.length > 0) yield* dialect.writes.remove({ table: turn, key: 'turn', topic, keys: done })
+  // mutants: equivalent boundary number, where it is not said it is looked for
   return listed.length > 0
 }
 

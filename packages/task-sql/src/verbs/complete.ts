@@ -34,7 +34,7 @@ export function* complete(
     if (!(decision instanceof TaskDecision))
       throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
   }
-  let sequences: ReadonlySet<number> = new Set()
+  const sequences = new Set<number>()
   const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
   for (const request of heldRequests(context, topic, tasks, columnsOf)) {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
@@ -42,7 +42,7 @@ export function* complete(
     const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
       outcomeOf(context, request.tasks, values, { retries, reasons }),
     )
-    sequences = sequences.size === 0 ? touched : new Set([...sequences, ...touched])
+    for (const sequence of touched) sequences.add(sequence)
   }
   const { found, lost } = split(tasks, sequences)
   yield* enqueueRechecksOf(context, topic, found)
@@ -108,7 +108,7 @@ function toReason({ reason }: TaskDecision): number | null {
 
 /** A retry is still in its identifier's way, until it has no tries left. */
 function toStage({ state, retryAfterMs }: TaskDecision): number {
-  return retryAfterMs === undefined ? blockingClasses[blockingClassOfState[stateNumber(state)] ?? 'ended'] : blockingClasses.open
+  return retryAfterMs === undefined ? blockingClasses[blockingClassOfState[stateNumber(state)]!] : blockingClasses.open
 }
 
 function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {

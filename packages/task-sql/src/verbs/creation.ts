@@ -96,7 +96,8 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     externalId: given.externalId ?? null,
     suspended: given.suspended ?? false,
     dueMs: given.due?.getTime() ?? null,
-    delayMs: given.delayMs ?? null,
+    // What is to wait for no time does not wait.
+    delayMs: given.delayMs || null,
     deadline: given.deadline?.getTime() ?? null,
     deadlineMs: given.deadlineMs ?? null,
     priority: given.priority ?? 0,

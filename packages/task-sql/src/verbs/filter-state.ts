@@ -21,7 +21,7 @@ export const filterStateNumber: Statement = raw(
 )
 
 export function toFilterState(number: unknown): FilterState {
-  return filterStates[toNumber(number)] ?? 'redundant'
+  return filterStates[toNumber(number)]!
 }
 
 function text(state: FilterState): string {

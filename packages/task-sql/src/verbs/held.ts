@@ -22,12 +22,8 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
   sorted.sort((left, right) => left.sequence - right.sequence)
-  for (let index = 1; index < sorted.length; index++) {
-    const task = sorted[index]
-    if (task && task.sequence === sorted[index - 1]?.sequence) {
-      throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
-    }
-  }
+  const twice = sorted.find(({ sequence }, index) => sequence === sorted[index + 1]?.sequence)
+  if (twice) throw new TaskError('TASK_DUPLICATE', `${taskToString(twice)} stands twice in one call`, { task: twice })
   return sorted
 }
 

@@ -36,7 +36,8 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   if (size === 0) return []
   const held: HeldTask[] = []
   let mode: TopicMode = plainMode
-  for (let late = 1; late > 0 && held.length < size;) {
+  let late: number
+  do {
     const claimed = yield* claimSome(context, topic, size - held.length, options)
     mode = claimed.mode
     const how = claimed.locked ? 'locked' : mode.condition === 'none' ? 'active' : 'staged'
@@ -47,7 +48,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     }
     late = tooLate.length
     if (late > 0) yield* filterLate(context, topic, tooLate)
-  }
+  } while (late > 0 && held.length < size)
   return held.toSorted(inOrder(mode))
 }
 

@@ -18,13 +18,15 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
-  const before = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-(olderThanMs ?? 0)}`)
-  const old = olderThanMs === undefined ? nothing : sql` and coalesce(t.completed, t.created) <= ${before}`
-  const { from = 0, to } = filter
+  const old =
+    olderThanMs === undefined
+      ? nothing
+      : sql` and coalesce(t.completed, t.created) <= ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)}`
   const found = yield* dialect.locks.tasks(
     {
       topic,
-      read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, from, to) },
+      // mutants: equivalent property, an index finds by it what the filter asks for too
+      read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
       which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
@@ -49,7 +51,7 @@ export function* purgeAll(context: Context, topic: string): Verb<number> {
   checkTopic(topic)
   yield sql`delete from ${dialect.tables.turn} where topic = ${topic}`
   const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
-  const count = toNumber(row?.['count'] ?? 0)
+  const count = toNumber(row!['count'])
   if (count === 0) yield* checkKnown(context, topic)
   else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
   return count

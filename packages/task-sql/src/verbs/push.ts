@@ -84,9 +84,10 @@ function insertPlain(
   creations: readonly CheckedCreation[],
   heads: readonly number[] | undefined,
 ): Statement {
-  const [first] = creations
-  if (creations.length > 1 || !first || context.now() !== null) return writePlain(context, topic, creations, heads)
+  const first = creations[0]!
+  if (creations.length > 1 || context.now() !== null) return writePlain(context, topic, creations, heads)
   const { identifier, input } = first
+  // mutants: equivalent string, there is one kind
   return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
 }
 
@@ -142,7 +143,7 @@ function anyInsertion(
     integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
     // Pushed suspended, a task waits for somebody, not for its time.
     integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
-    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant || delayMs === 0 ? null : delayMs)),
+    integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant ? null : delayMs)),
     ...headColumn(heads),
   ]
   const instant = (at: string, delay: string): Statement =>
@@ -207,7 +208,7 @@ function isReady(creation: CheckedCreation): boolean {
 }
 
 function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
-  return suspended || dueMs !== null || (delayMs ?? 0) > 0
+  return suspended || dueMs !== null || delayMs !== null
 }
 
 function stageOf({ redundant, suspended }: CheckedCreation): BlockingClass {

@@ -55,7 +55,7 @@ function* assign(context: Context, topic: string, result: TaskResult, which: Pic
       state = ${state},
       due = null,
       reason = null,
-      ${setBlockingClass(raw(String(blockingClasses[blockingClassOfState[state] ?? 'ended'])))}`,
+      ${setBlockingClass(raw(String(blockingClasses[blockingClassOfState[state]!])))}`,
     returning: raw('identifier, stage'),
   })
   yield* enqueueRechecks(context, topic, rows)

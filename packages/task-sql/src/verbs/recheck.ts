@@ -59,6 +59,7 @@ export function removeRows(dialect: Dialect, topic: string, keys: readonly numbe
 }
 
 export function* enqueueIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
+  // mutants: equivalent boundary condition:true, without any nothing is written
   if (identifiers.length > 0) yield noteStatement(dialect, topic, [...new Set(identifiers)])
 }
 

@@ -57,7 +57,7 @@ export function* recreate(
     const identifiers = rows.map(({ identifier }) => String(identifier))
     yield* removeOlder(context, topic, revivification, identifiers, Math.min(...created))
   }
-  return rows.map((row, index) => ({ from: toTask(topic, row), to: { ...toTask(topic, row), sequence: created[index] ?? 0 } }))
+  return rows.map((row, index) => ({ from: toTask(topic, row), to: { ...toTask(topic, row), sequence: created[index]! } }))
 }
 
 export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {

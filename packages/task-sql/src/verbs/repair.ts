@@ -17,6 +17,7 @@ import { toNumber } from '../core/task-row.ts'
 import { enqueueIdentifiers, blockingClassOfState, blockingClasses } from './recheck.ts'
 
 /** Rows that are corrected by one statement. */
+// mutants: equivalent number, one more or less is as good
 const portion = 10_000
 
 type Counts = Omit<Repair, 'topics' | 'sequence'>
@@ -92,7 +93,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     listed = case when t.state > 1 then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
     ranked = ${ranked},
     stage = ${stage ?? raw('null')}`
-  const counts = { corrected: 0, listed: 0, noted: 0, left: 0 }
+  const counts = { corrected: 0, listed: 0, left: 0 }
   const noted = new Set<string>()
   const passedOver: number[] = []
   for (let after = 0, more = true; more;) {
@@ -118,12 +119,11 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     yield* enqueueIdentifiers(context, topic, identifiers)
     for (const identifier of identifiers) noted.add(identifier)
   }
-  counts.noted = noted.size
   if (passedOver.length > 0) {
     const [row] = yield sql`select count(*) as count from ${dialect.paths.byKeys(topic, passedOver)} and ${wrong}`
-    counts.left = toNumber(row?.['count'])
+    counts.left = toNumber(row!['count'])
   }
-  return counts
+  return { ...counts, noted: noted.size }
 }
 
 /**

@@ -31,8 +31,7 @@ export function* results(
     const name = String(row['topic'])
     const inTopic = counts.get(name) ?? new Map<TaskResult, number>()
     counts.set(name, inTopic)
-    const result = row['state'] === null ? undefined : taskResults[toNumber(row['state']) - 3]
-    if (result) inTopic.set(result, toNumber(row['count']))
+    if (row['state'] !== null) inTopic.set(taskResults[toNumber(row['state']) - 3]!, toNumber(row['count']))
   }
   return counts
 }
@@ -45,8 +44,9 @@ export function* resolve({ dialect }: Context, instant: Date, options: ResolveOp
     select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
       from ${dialect.tables.task} t
      where ${(preceding ? until : since)(dialect, 't.created', instant)}`
-  if (row?.['sequence'] === null || row === undefined) return preceding ? 0 : Number.MAX_SAFE_INTEGER
-  return toNumber(row['sequence'])
+  const { sequence } = row!
+  if (sequence === null) return preceding ? 0 : Number.MAX_SAFE_INTEGER
+  return toNumber(sequence)
 }
 
 /** At or after an instant. */

@@ -65,6 +65,16 @@ export const activation: Part = part('activation', (engine) => {
     expect([await stored(first), await stored()]).toEqual([before, { active: true, changed: now }])
   })
 
+  test('is told in the order of topics', async () => {
+    for (const topic of ['m', 'a', 'z'].map((name) => `${name} of the active`)) {
+      await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic))
+      await set('activate', topic)
+    }
+    const all = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
+    const told = [...all.keys()].filter((topic) => topic.endsWith('of the active'))
+    expect(told).toEqual(['a of the active', 'm of the active', 'z of the active'])
+  })
+
   test('refuses topics that were never initialised, and names that are none', async () => {
     for (const verb of ['activate', 'deactivate'] as const) {
       expect(await codeOf(() => set(verb, 'never-there'))).toBe('TOPIC_UNKNOWN')

@@ -50,6 +50,17 @@ export const badInput: Part = part('bad input', (engine) => {
       await refused('topic', (transaction) => fixture.tasks.task(transaction, topic, 1))
       await refused('topic', (transaction) => fixture.tasks.page(transaction, topic))
       await refused('topic', (transaction) => fixture.tasks.count(transaction, { topic }))
+      await refused('topic', (transaction) => fixture.tasks.purge(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.purgeAll(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.recreate(transaction, topic, 'append', []))
+      await refused('topic', (transaction) => fixture.tasks.redrive(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.reassign(transaction, topic, new Map()))
+      await refused('topic', (transaction) => fixture.tasks.reassignAll(transaction, topic, { from: 'failed', to: 'success' }))
+      await refused('topic', (transaction) => fixture.tasks.junction(transaction, topic, 'singular', []))
+      await refused('topic', (transaction) => fixture.tasks.activate(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.deactivate(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.repair(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.destroy(transaction, topic))
     },
   )
 

@@ -23,4 +23,21 @@ export const givenClock: Part = part('a clock that is given', (engine) => {
       { created, due: new Date(created.getTime() + 5) },
     ])
   })
+
+  test('dates each of several that are pushed or polled one by one', async () => {
+    let now = Date.UTC(2031, 4, 6)
+    await using fixture = await openFixture(engine, () => new Date(now))
+    const created: Date[] = []
+    for (const identifier of ['a', 'b', 'c']) {
+      created.push(new Date((now += 1_001)))
+      await fixture.push(identifier)
+    }
+    expect((await fixture.page()).map((task) => task.created)).toEqual(created)
+    const started: Date[] = []
+    for (let polled = 0; polled < 3; polled++) {
+      started.push(new Date((now += 1_001)))
+      await fixture.complete(await fixture.poll(1))
+    }
+    expect((await fixture.page()).map((task) => task.started)).toEqual(started)
+  })
 })

@@ -40,6 +40,7 @@ import { values } from './values.ts'
 import { ages } from './ages.ts'
 import { resolved } from './resolved.ts'
 import { defaults } from './defaults.ts'
+import { edges } from './edges.ts'
 import { filters } from './filters.ts'
 import { junctionSiblings } from './junction-siblings.ts'
 import { nothingDue } from './nothing-due.ts'
@@ -91,6 +92,7 @@ const parts: Readonly<Record<string, Part>> = {
   ages: ages,
   resolved: resolved,
   defaults: defaults,
+  edges,
   filters: filters,
   'junction-siblings': junctionSiblings,
   'nothing-due': nothingDue,

@@ -179,4 +179,20 @@ export const insertion: Part = part('a push that takes the place of older tasks'
     await session.rollback()
     expect(await rows()).toEqual(['a1 ready ready', 'a2 redundant ready', 'a3 ready ready'])
   })
+
+  test('tells of how many it took the place of only for what it has created', async () => {
+    await fixture.nextTopic({ keyed: true })
+    await fixture.push('a', { identifier: 'b', externalId: 'there' })
+    const pushed = await fixture.commit<PushedTask[]>((transaction) =>
+      fixture.tasks.push(transaction, fixture.topic, ['a', 'a', { identifier: 'b', externalId: 'there' }, 'c'], {
+        insertion: 'supersede',
+      }),
+    )
+    expect(pushed.map(({ outcome, superseded }) => [outcome, superseded])).toEqual([
+      ['redundant', undefined],
+      ['created', 1],
+      ['duplicate', undefined],
+      ['created', 0],
+    ])
+  })
 })

@@ -70,6 +70,8 @@ export const order: Part = part('the order of a topic', (engine) => {
       const error = (await poll(options).catch((thrown: unknown) => thrown)) as TaskError
       const data = { topic: fixture.topic, expected: options, found: { order: 'lifo', condition: 'none' } }
       expect(error).toMatchObject({ code: 'TOPIC_DIFFERENT', data })
+      const asked = Object.entries(options).flat().join(' ')
+      expect(error.message).toContain(`has order lifo and condition none, not ${asked} as was asked for`)
     }
     expect(await codeOf(() => poll({ order: 'random' }))).toBe('ARGUMENT_INVALID')
     expect(await codeOf(() => poll({ condition: 'single' }))).toBe('ARGUMENT_INVALID')

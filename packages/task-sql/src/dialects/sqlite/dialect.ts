@@ -143,8 +143,8 @@ function byKey(topic: Statement, sequence: Statement): Statement {
 }
 
 function rows(columns: readonly RowColumn[]): Statement {
-  const count = columns[0]?.values.length ?? 0
-  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
+  const count = columns[0]!.values.length
+  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index]))
   const list = columns.map(({ name }, index) => `value ->> ${index} as ${name}`).join(', ')
   return sql`(select ${raw(list)} from json_each(${JSON.stringify(values)})) as r`
 }
