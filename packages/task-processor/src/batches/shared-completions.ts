@@ -21,7 +21,7 @@ interface Waiting {
 
 /**
  * Completions of a topic's small batches, several in one transaction: those that come while others are under way go along with the next. None
- * waits for more to come. What they share cannot fail one for another: whatever goes wrong with it, each is tried alone, and of a
+ * waits for more to come. If the shared commit fails, each is tried alone, and of a
  * commit whose outcome is unknown the fence tells then, as it would have told before.
  */
 export class SharedCompletions<Transaction> {

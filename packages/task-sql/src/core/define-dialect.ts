@@ -34,7 +34,7 @@ export function defineDialect({ expr, writes, claims, repair, topics, plans, ses
   }
 }
 
-/** Statements name their indexes: what their plans are does not depend on what tables hold. */
+/** Index hints fix the plans of these statements, so the size of the table does not matter. */
 export const anyPlan: Plans = { sizeClass: () => undefined, tableBytes: raw('0'), learn: () => {} }
 
 function plainInsertion({ tables }: Pick<Dialect, 'tables'>): Writes['insertAndWake'] {

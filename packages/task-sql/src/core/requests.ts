@@ -11,9 +11,9 @@ export interface RowColumn {
   readonly values: readonly (string | number | null)[]
 }
 
-/** What held rows `t` are given. */
+/** Parts of an update of held rows `t`. */
 export interface HeldValues {
-  /** What polling has left to be written, as the end of a list of assignments; nothing of active rows. */
+  /** Assignments that a poll left for the completion, at the end of a list; nothing for active rows. */
   readonly take: Statement
   /** How often the row was tried, this time included. */
   readonly tries: Statement
@@ -21,7 +21,7 @@ export interface HeldValues {
   value(column: string): Statement
 }
 
-/** Tasks of one poll, and what each is given. */
+/** Held tasks of one topic, with the new values of each. */
 export interface HeldRequest {
   readonly topic: string
   readonly owner: string
@@ -37,24 +37,24 @@ export interface Selection {
   readonly topic: string
   /** Only these. */
   readonly sequences?: readonly number[]
-  /** The task table as `t`, where it is to be read in a certain way; and what says which topic it is, said so too. */
+  /** Table expression and topic predicate to use instead of the defaults. The table's alias is `t`. */
   readonly read?: { readonly from: Statement; readonly topic: Statement }
-  /** Only those, as `t`, that meet this. */
+  /** A condition on rows `t`. */
   readonly which?: Statement
   /** Only the first of them. */
   readonly first?: { readonly orderBy: Statement; readonly limit: number }
-  /** What others have locked is waited for, or passed over. */
+  /** Whether the statement waits for rows that others have locked, or passes over them. */
   readonly locked: 'wait' | 'skip'
 }
 
 /** Rows of one topic that are to be changed. */
 export interface Change extends Selection {
   /**
-   * Assignments to the columns of `t`. What is derived from a column stands before what is assigned to that column: not every database goes
-   * by the row as it was.
+   * Assignments to the columns of `t`. An expression that reads a column stands before the assignment to that column: some databases
+   * evaluate assignments in order, on the changed row.
    */
   readonly set: Statement
-  /** What is told of each row, as it is afterwards; its `sequence` where nothing is said. Bare names: SQLite knows no alias there. */
+  /** The columns to return of each row, as it is afterwards. Default: `sequence`. Without an alias, which SQLite does not know there. */
   readonly returning?: Statement
 }
 
@@ -64,14 +64,14 @@ export interface Removal {
   readonly key: string
   readonly topic: string
   readonly keys: readonly number[]
-  /** What is told of each row; nothing where nothing is said. */
+  /** The columns to return of each row. Default: the key. */
   readonly returning?: Statement
 }
 
 /** Tasks that are to be inserted into a topic. */
 export interface TaskInsertion {
   readonly topic: string
-  /** Says at commit that the topic has ready tasks, where the database can. */
+  /** Whether the insert notifies listeners of the topic at commit, where the database can. */
   readonly wake: boolean
   /** Names of columns. */
   readonly columns: Statement
@@ -79,7 +79,7 @@ export interface TaskInsertion {
   readonly values: Statement
   readonly from: Statement
   readonly where?: Statement
-  /** The order in which the rows of `from` stand, said where that is not taken for granted. */
+  /** The order of the rows of `from`, where the database does not keep it by itself. */
   readonly orderBy?: Statement
   /** How many rows `from` has. */
   readonly count: number
@@ -97,10 +97,10 @@ export interface ClaimRequest {
   readonly mayLock: boolean
 }
 
-/** What a poll took. Rows come in no particular order. */
+/** The result of a claim. Its rows are in no particular order. */
 export interface Claim {
   readonly rows: readonly Row[]
-  /** How the topic is polled; none if it is unknown. Where that is not what was expected, nothing was taken. */
+  /** The topic's mode; undefined if the topic is unknown. If it is not the expected mode, nothing was taken. */
   readonly mode?: TopicMode
   readonly ownerKnown: boolean
   /** The rows are locked, and nothing is written yet. */

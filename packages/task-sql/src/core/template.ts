@@ -6,7 +6,7 @@ interface Template<Values> {
   readonly names: readonly (keyof Values | undefined)[]
 }
 
-/** Statements that are written once and filled in: writing one takes longer than many a poll. */
+/** Statements that are written once and filled in, because writing one takes longer than many polls do. */
 export class Templates<Values extends Record<string, SqlValue>> {
   readonly #written = new Map<string, Template<Values> | undefined>()
 
@@ -38,5 +38,5 @@ function templateOf<Values extends Record<string, SqlValue>>(
   return names.every((name) => found.includes(name)) ? { statement, names: found } : undefined
 }
 
-/** Begins what stands for a value: no value begins so, as nothing that is stored may contain it. */
+/** Prefix of a placeholder. Stored values cannot contain NUL. */
 const placed = '\0'

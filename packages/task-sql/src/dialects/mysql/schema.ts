@@ -141,7 +141,7 @@ export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlF
     {
       version: 2,
       name: 'periodic tasks',
-      // Code that does not know them submits none, and keeps nobody from it.
+      // Older releases ignore this table and may keep running.
       worksFrom: 1,
       statements: [
         sql`

@@ -127,7 +127,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 4,
       name: 'periodic tasks',
-      // Code that does not know them submits none, and keeps nobody from it.
+      // Older releases ignore this table and may keep running.
       worksFrom: 2,
       statements: [
         sql`

@@ -1,4 +1,4 @@
-/** Writing where statements tell only how many rows they have touched: rows are locked first, and then changed by their keys. */
+/** For databases without RETURNING: rows are locked first, then changed by their keys. */
 import type { Expressions, Writes } from '../../core/dialect.ts'
 import type { Selection } from '../../core/requests.ts'
 import { raw, sql } from '../../core/statement.ts'

@@ -1,4 +1,4 @@
-/** Writing where statements return the rows that they have touched: one statement does, whatever it is to tell. */
+/** For databases with RETURNING: one statement writes and reports. */
 import type { PollOrder } from '@taskstream/task-api'
 import type { AccessPaths, Dialect, Locks, Writes } from '../../core/dialect.ts'
 import type { HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/requests.ts'

@@ -83,7 +83,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 4,
     name: 'periodic tasks',
-    // Code that does not know them submits none, and keeps nobody from it.
+    // Older releases ignore this table and may keep running.
     worksFrom: 2,
     statements: [
       raw(`

@@ -89,7 +89,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       } catch (error) {
         if (abort?.aborted) server.doubt(pool)
         abort?.throwIfAborted()
-        // Whatever was sent may have been committed: only who could not be reached is given up for another.
+        // Fail over only if the connection was never made: a statement that was sent may have been committed.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         if (count >= retries || !elsewhere) throw error
       }
