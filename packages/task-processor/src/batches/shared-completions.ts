@@ -21,8 +21,7 @@ interface Waiting {
 
 /**
  * Completions of a topic's small batches, several in one transaction: those that come while others are under way go along with the next. None
- * waits for more to come. If the shared commit fails, each is tried alone, and of a
- * commit whose outcome is unknown the fence tells then, as it would have told before.
+ * waits for more to come. If the shared commit fails, each batch is tried alone; if its outcome is unknown, the fence rejects duplicates.
  */
 export class SharedCompletions<Transaction> {
   readonly #environment: Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic'>
