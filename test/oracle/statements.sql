@@ -43,8 +43,7 @@ order by t.sequence for update
 --   JSON, text
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
-from task_topic p,
-json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
 where p.topic = :2
 
 -- complete
@@ -1932,6 +1931,95 @@ where 1 = 1
 --   text, number, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
+-- promoteDue
+--   text, text
+select (select t.due
+  from task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select k.ms from task_clock k) as now
+from task_topic p
+where p.topic = :2
+
+-- promoteDue; so many rows are fetched as are wanted
+--   text
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.due <= (select k.ms from task_clock k) and t.state = 4
+order by t.due
+for update skip locked
+
+-- promoteDue
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order by t.due
+
+-- promoteDue
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- promoteDue
+--   text, number, text
+select (select t.due
+  from task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+:2 as now
+from task_topic p
+where p.topic = :3
+
+-- promoteDue; so many rows are fetched as are wanted
+--   text, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.due <= :2 and t.state = 4
+order by t.due
+for update skip locked
+
+-- promoteDue
+--   JSON, text, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
+
+-- promoteDue
+--   text, text
+select (select t.due
+  from tasks.task t
+  where t.topic = :1 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select k.ms from tasks.task_clock k) as now
+from tasks.task_topic p
+where p.topic = :2
+
+-- promoteDue; so many rows are fetched as are wanted
+--   text
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4
+order by t.due
+for update skip locked
+
+-- promoteDue
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 order by t.due
+
+-- promoteDue
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- purge, push, reassign, reassignAll, recreate
 --   JSON, text
 select identifier, stage from
@@ -2136,8 +2224,7 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task t where t.top
 --   JSON, text
 insert into tasks.task_turn (topic, identifier)
 select p.topic, r.identifier
-from tasks.task_topic p,
-json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+from tasks.task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
 where p.topic = :2
 
 -- purge; so many rows are fetched as are wanted
@@ -2649,95 +2736,6 @@ values (:1, :2, (select k.ms from task_clock k))
 insert /*+ ignore_row_on_dupkey_index(task_owner (owner)) */
 into task_owner (owner, name, heartbeat)
 values (:1, :2, :3)
-
--- release
---   text, text
-select (select t.due
-  from task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
-  fetch first 1 rows only) as due,
-(select k.ms from task_clock k) as now
-from task_topic p
-where p.topic = :2
-
--- release; so many rows are fetched as are wanted
---   text
-select /*+ first_rows(100) */ t.sequence
-from task t
-where t.topic = :1 and t.due <= (select k.ms from task_clock k) and t.state = 4
-order by t.due
-for update skip locked
-
--- release
---   JSON, text
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order by t.due
-
--- release
---   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- release
---   text, number, text
-select (select t.due
-  from task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
-  fetch first 1 rows only) as due,
-:2 as now
-from task_topic p
-where p.topic = :3
-
--- release; so many rows are fetched as are wanted
---   text, number
-select /*+ first_rows(100) */ t.sequence
-from task t
-where t.topic = :1 and t.due <= :2 and t.state = 4
-order by t.due
-for update skip locked
-
--- release
---   JSON, text, number
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
-
--- release
---   text, text
-select (select t.due
-  from tasks.task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
-  fetch first 1 rows only) as due,
-(select k.ms from tasks.task_clock k) as now
-from tasks.task_topic p
-where p.topic = :2
-
--- release; so many rows are fetched as are wanted
---   text
-select /*+ first_rows(100) */ t.sequence
-from tasks.task t
-where t.topic = :1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4
-order by t.due
-for update skip locked
-
--- release
---   JSON, text
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 order by t.due
-
--- release
---   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 select p.topic, p.ordering, p.condition, p.stage
