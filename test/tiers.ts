@@ -84,6 +84,7 @@ const slow = [
   'drivers-guide',
   'examples',
   'mutants',
+  'libsql',
   'oracle',
   'pglite',
   'prisma-types',
