@@ -103,7 +103,9 @@ describe.skipIf(!canRun || engine.writers === 1)('a task that another transactio
     await session.begin()
     const locked = sql`select identifier from ${task} where topic = ${fixture.topic} and identifier = 'a' for update`
     await fixture.subject.execute(session.transaction, locked)
-    const first = await ask().finally(() => session.close())
+    // A connection that is closed may keep its locks for a moment.
+    const first = await ask().finally(() => session.rollback())
+    await session.close()
     expect([first, await ask()]).toEqual(found)
   })
 })
