@@ -12,6 +12,8 @@ interface Open {
   readonly taken: Map<number, number>
   /** Identifiers that it has joined: another that joins them waits for it. */
   readonly joined: Set<string>
+  /** It has pushed tasks with external ids, whatever became of them. */
+  namesTasks: boolean
 }
 
 /** One topic at READ COMMITTED, with as many open transactions as there are sessions. */
@@ -32,7 +34,7 @@ export class Model {
   }
 
   begin(session: number): void {
-    this.#open.set(session, { writes: new Map(), locks: new Set(), taken: new Map(), joined: new Set() })
+    this.#open.set(session, { writes: new Map(), locks: new Set(), taken: new Map(), joined: new Set(), namesTasks: false })
   }
 
   commit(session: number): void {
@@ -68,6 +70,15 @@ export class Model {
   /** Whether a session has polled the row, and only locked it. */
   hasTaken(session: number, { sequence, attempt, state }: ModelRow): boolean {
     return state === 'ready' && this.#open.get(session)?.taken.get(sequence) === attempt
+  }
+
+  nameTasks(session: number): void {
+    this.#open.get(session)!.namesTasks = true
+  }
+
+  /** Whether an open transaction has pushed tasks with external ids. */
+  get someNameTasks(): boolean {
+    return [...this.#open.values()].some(({ namesTasks }) => namesTasks)
   }
 
   join(session: number, identifiers: readonly string[]): void {

@@ -56,6 +56,7 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
   const counts = (creation: TaskCreation): boolean => insertion === 'append' || last.get(creation.identifier) === creation
   const kept = insertion === 'delete' ? creations.filter(counts) : creations
   const asked = new Set(kept.flatMap(({ externalId }) => externalId ?? []))
+  if (asked.size > 0) model.nameTasks(session)
   const pushed = await world.run<PushedTask[]>(
     turn,
     () => party.tasks.push(party.session.transaction, fixture.topic, creations, { insertion }) as Promise<PushedTask[]>,
@@ -110,6 +111,8 @@ function touches({ model }: World, session: number, externalIds: ReadonlySet<str
 export function mayMeetExternalIds(world: World): boolean {
   const { model } = world
   if (!isMariadb(world)) return false
+  // An entry of its index that was deleted stays until the transaction has ended.
+  if (model.someNameTasks) return true
   return [undefined, ...model.open].some((session) => model.rows(session).some(({ externalId }) => externalId !== undefined))
 }
 
