@@ -23,7 +23,7 @@ import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { blockingClasses } from './recheck.ts'
 
-/** Lanes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
+/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
 // mutants: equivalent number, one more or less is as good
 const spareStripes = 16
 /** Looks at so many more rows than are asked for: others may be working on the first. */
