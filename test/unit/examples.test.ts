@@ -68,7 +68,7 @@ test.each([
   ['exactly-once', "account: 'a', amount: 200"],
   ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
   ['handlers', '{ succeeded: 4, failed: 1 }'],
-  ['jobs', 'counter: 3\n'],
+  ['clock-jobs', 'counter: 3\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {

@@ -26,7 +26,7 @@ test.each([
   ['sqlite', 'prismaSqliteTransactions', 'fromPrismaSqlite', 'sqlite'],
 ] as const)('handlers over Prisma on %s are given the types of the client', async (provider, transactions, adapter, dialect) => {
   const folder = await generatePrismaClient(provider, invoiceSchema)
-  const dialectFrom = dialect === 'mariadb' ? 'mysql' : 'prisma'
+  const dialectFrom = dialect === 'mariadb' ? 'mysql2' : 'prisma'
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }))
   writeFileSync(
