@@ -18,10 +18,11 @@ describe.skipIf(!canRun)('a node whose heart is not heard', () => {
       const clock = watchedClock()
       const own = fixture.subject.tasks({ clock: clock.now })
       const told: string[] = []
-      let [silent, polls] = [false, 0]
+      let [silent, polls, asked] = [false, 0, 0]
       const repository: Tasks = {
         ...own,
         heartbeat: (transaction) => {
+          asked++
           if (silent) throw new TaskError('DATABASE_UNAVAILABLE', 'not this time')
           return own.heartbeat(transaction)
         },
@@ -54,8 +55,15 @@ describe.skipIf(!canRun)('a node whose heart is not heard', () => {
       }
       expect([polls, await fixture.states()]).toEqual([before, { ready: 1 }])
       silent = false
-      // The next beat; a loop that was not woken by it would sleep on for the rest of its second.
-      clock.advance(700)
+      // The next beat, which does not begin while the last one has not ended. A loop that was not woken by it would sleep on for the rest of
+      // its second.
+      const last = asked
+      await expect
+        .poll(() => {
+          if (asked === last) clock.advance(700)
+          return asked
+        })
+        .toBeGreaterThan(last)
       await expect.poll(() => handled).toEqual(['a'])
       await expect.poll(fixture.states).toEqual({ succeeded: 1 })
       expect(told.filter((event) => event === 'lost')).toHaveLength(1)
