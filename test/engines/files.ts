@@ -36,6 +36,9 @@ const asked: Readonly<Record<string, Asked>> = {
   'properties/late-commit': onPostgres,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
+  // What another transaction has locked: where several write.
+  'conformance/locked-rows': ({ writers }) => writers > 1,
+
   // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
   'conformance/{passed-over,waiting,timers-waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
 
