@@ -84,7 +84,6 @@ const slow = [
   'drivers-guide',
   'examples',
   'mutants',
-  'libsql',
   'oracle',
   'pglite',
   'prisma-types',

@@ -1,6 +1,7 @@
 /** PGlite is a PostgreSQL without a server or a process: the dialect of PostgreSQL keeps its promises there. */
 import { PGlite } from '@electric-sql/pglite'
 import { fromPglite, pgliteTransactions, postgres } from '@taskstream/task-sql/pglite'
+import { expect, test } from 'vitest'
 import { conformance, subjectOf } from '@taskstream/task-testing/suite'
 import type { Subject } from '@taskstream/task-testing/suite'
 
@@ -26,5 +27,14 @@ async function open(): Promise<Subject> {
     close: () => database.close(),
   })
 }
+
+test('a transaction of PGlite inside another is refused, and does not wait for itself', async () => {
+  const database = await PGlite.create({ loadDataDir: cluster })
+  const transactions = pgliteTransactions(database)
+  const inner = transactions(() => transactions(() => 'inner'))
+  await expect(inner).rejects.toMatchObject({ code: 'LIFECYCLE' })
+  expect(await transactions(() => 'after')).toBe('after')
+  await database.close()
+})
 
 conformance({ name: 'pglite', family: 'postgres', connections: 1, writers: 1, synchronous: false, adapts: true, open })

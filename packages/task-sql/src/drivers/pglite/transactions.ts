@@ -1,6 +1,7 @@
 import type { TransactionSource } from '@taskstream/task-api'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
+import { onlyConnection } from '../shared/only-connection.ts'
 import type { PgliteTransaction } from './adapter.ts'
 
 /** What we need of PGlite: what `new PGlite(folder)` is. */
@@ -13,14 +14,16 @@ export interface PgliteDatabase<Transaction extends PgliteTransaction = PgliteTr
  *
  * @example
  * const transactions = pgliteTransactions(new PGlite('tasks'))
- * @throws what `work` throws, after a rollback
+ * @throws what `work` throws, after a rollback; TaskError LIFECYCLE inside another transaction of this source
  */
 export function pgliteTransactions<Transaction extends PgliteTransaction>(
   database: PgliteDatabase<Transaction>,
 ): TransactionSource<Transaction> {
-  return libraryTransactions<Transaction>(
-    (work) => database.transaction(work),
-    classifyPostgresError,
-    () => 1,
+  return onlyConnection(
+    libraryTransactions<Transaction>(
+      (work) => database.transaction(work),
+      classifyPostgresError,
+      () => 1,
+    ),
   )
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { abortOf, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Abort, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../../dialects/sqlite/errors.ts'
+import { nested } from './only-connection.ts'
 import { ownWord } from './own-word.ts'
 
 export interface SqliteTransactionsOptions {
@@ -68,12 +69,7 @@ export function immediateTransactions<Transaction>(
     const abort = abortOf(transactionOptions)
     if (inside.getStore()?.open) {
       // It would wait for the transaction that waits for it.
-      return Promise.reject<Result>(
-        new TaskError(
-          'LIFECYCLE',
-          'A transaction was asked for inside another on the same SQLite connection: use the one there is',
-        ),
-      )
+      return Promise.reject<Result>(nested())
     }
     const turn = last.then(async () => {
       let result: Result

@@ -1,6 +1,0 @@
-export { fromLibsql } from './adapter.ts'
-export type { LibsqlTransaction } from './adapter.ts'
-export { sqlite } from '../../dialects/sqlite/dialect.ts'
-export { libsqlTransactions } from './transactions.ts'
-export type { LibsqlClient } from './transactions.ts'
-export type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'

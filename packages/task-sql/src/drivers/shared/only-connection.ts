@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { TaskError } from '@taskstream/task-api'
+import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'
+
+/** Refuses a transaction inside another of a source that has one connection: it would wait for the transaction that waits for it. */
+export function onlyConnection<Transaction>(source: TransactionSource<Transaction>): TransactionSource<Transaction> {
+  const inside = new AsyncLocalStorage<{ open: boolean }>()
+  const transact = async <Result>(
+    work: (transaction: Transaction) => Result | Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result> => {
+    if (inside.getStore()?.open) throw nested()
+    return source(async (transaction) => {
+      const state = { open: true }
+      try {
+        return await inside.run(state, async () => work(transaction))
+      } finally {
+        state.open = false
+      }
+    }, options)
+  }
+  const { classify } = source
+  return Object.defineProperties(Object.assign(transact, classify && { classify }), {
+    connections: { get: () => source.connections },
+    inside: { get: () => inside.getStore()?.open ?? false },
+  })
+}
+
+/** What a transaction inside another is refused with. */
+export function nested(): TaskError {
+  return new TaskError('LIFECYCLE', 'A transaction was asked for inside another on the only connection: use the one there is')
+}
