@@ -87,10 +87,10 @@ export class StopTally<Transaction> {
     }
   }
 
-  #outcomeOf(task: HeldTask, { state, attempt, owner, completed }: TaskInfo): keyof StopReport {
-    // Nobody has taken it up since, unless it was tried more often.
-    if (attempt > task.attempt) return 'abandoned'
-    if (state === 'ready') return 'returned'
-    return completed && owner === this.#options.repository.owner ? 'finished' : 'abandoned'
+  #outcomeOf(task: HeldTask, { state, attempt, tries, owner, completed }: TaskInfo): keyof StopReport {
+    // Polled again by this very owner, perhaps, after a hand-back that went unanswered.
+    if (completed && owner === this.#options.repository.owner) return 'finished'
+    // Tried more often, somebody has taken it up since; unless that was refunded too.
+    return state === 'ready' && (attempt === task.attempt || tries < task.tries) ? 'returned' : 'abandoned'
   }
 }
