@@ -1,6 +1,6 @@
 /**
  * `npm run mutants -- --package task-sql [--files 'repository/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n --seed s]
- * [--json file] [--again file] [--patience seconds] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with
+ * [--json file] [--again file] [--patience seconds] [--budget seconds] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with
  * status 1 if a test fails without any change, if a mark of an equivalent one is wrong, or, with
  * `--check-marks`, which tries those that are marked, if one of them dies.
  */
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     again: { type: 'string' },
     patience: { type: 'string', default: '5' },
+    budget: { type: 'string', default: 'Infinity' },
     'check-marks': { type: 'boolean', default: false },
   },
 })
@@ -78,7 +79,8 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
   rehearsing.stop()
   if (rehearsal.red.length > 0) throw new Error(`fails without any change:\n${rehearsal.red.join('\n')}`)
 
-  const trial = new Trial(session, rehearsal, mutants.length, { patienceMs: 1_000 * Number(values.patience) })
+  const [patienceMs, budgetMs] = [1_000 * Number(values.patience), 1_000 * Number(values.budget)]
+  const trial = new Trial(session, rehearsal, mutants.length, { patienceMs, budgetMs })
   const known = new Map(mutants.map((mutant) => [mutant, earlier?.find(mutant)]))
   const marked = mutants.filter(({ equivalent }) => equivalent !== undefined)
   const chosen = values['check-marks'] ? marked : earlier ? mutants.filter((mutant) => known.get(mutant)) : sample(mutants)

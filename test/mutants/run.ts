@@ -105,14 +105,17 @@ export class Trial {
   readonly #dependent = new Set<Group>()
   /** How much longer than without a mutant a test may take before it counts as hanging, beside five times as long. */
   readonly #patienceMs: number
+  /** After so long a mutant has survived: tests that are likelier to notice came first. */
+  readonly #budgetMs: number
 
   constructor(
     session: Session,
     { reaching }: Rehearsal,
     count: number,
-    { patienceMs = 5_000 }: { readonly patienceMs?: number } = {},
+    { patienceMs = 5_000, budgetMs = Infinity }: { readonly patienceMs?: number; readonly budgetMs?: number } = {},
   ) {
     this.#patienceMs = patienceMs
+    this.#budgetMs = budgetMs
     this.#session = session
     this.#reaching = reaching
     this.#count = count
@@ -125,7 +128,9 @@ export class Trial {
     const groups = this.#inOrder(mutant, reaching)
     // A statement that is written once and kept is reached by the first test only that needs it, and used by all that follow.
     const whole = groups.filter(([, chosen]) => chosen).map(([group]) => [group, undefined] as const)
+    const endMs = performance.now() + this.#budgetMs
     for (const [group, chosen] of [...groups, ...whole]) {
+      if (performance.now() > endMs) break
       const by = await this.#try(mutant, group, chosen)
       if (by === 'hung') {
         if (++hangs === mostHangs) break
