@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { names } from './fixture.ts'
 import { part, testWhere, textColumn } from './engine.ts'
 import type { AnyTransaction, Part, Session, Subject, Tasks } from './engine.ts'
@@ -17,24 +17,34 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
     session = await subject.session()
     await subject.transactions(async (transaction) => {
       await tasks.register(transaction)
-      await tasks.initialize(transaction, 'mail')
       await subject.execute(transaction, sql`create table invoice (id ${textColumn(engine)})`)
     })
   })
   afterAll(() => subject[Symbol.asyncDispose]())
 
+  /** Each test has a topic of its own, and no invoice. */
+  let topic = ''
+  let topics = 0
+  beforeEach(async () => {
+    topic = `mail-${topics++}`
+    await subject.transactions(async (transaction) => {
+      await tasks.initialize(transaction, topic)
+      await subject.execute(transaction, sql`delete from invoice`)
+    })
+  })
+  const pushed = (): Promise<unknown> => subject.transactions((transaction) => tasks.push(transaction, topic, 'a'))
   const insertInvoice = (transaction: AnyTransaction, id: string): Promise<unknown> =>
     subject.execute(transaction, sql`insert into invoice (id) values (${id})`)
   const seen = async (): Promise<{ invoices: unknown[]; tasks: string[] }> =>
     subject.transactions(async (transaction) => ({
       invoices: (await subject.execute(transaction, sql`select id from invoice order by id`)).map(({ id }) => id),
-      tasks: ((await tasks.page(transaction, 'mail')) as TaskInfo[]).map(({ identifier, state }) => `${identifier} ${state}`),
+      tasks: ((await tasks.page(transaction, topic)) as TaskInfo[]).map(({ identifier, state }) => `${identifier} ${state}`),
     }))
 
   test('that rolls back takes the push with it, and what it had written itself', async () => {
     await session.begin()
     await insertInvoice(session.transaction, 'rolled back')
-    await tasks.push(session.transaction, 'mail', 'rolled back')
+    await tasks.push(session.transaction, topic, 'rolled back')
     await session.rollback()
     expect(await seen()).toEqual({ invoices: [], tasks: [] })
   })
@@ -42,34 +52,37 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
   test('that commits brings both', async () => {
     await session.begin()
     await insertInvoice(session.transaction, 'a')
-    await tasks.push(session.transaction, 'mail', 'a')
+    await tasks.push(session.transaction, topic, 'a')
     await session.commit()
     expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready'] })
   })
 
   test('that rolls back takes a poll and a completion with it', async () => {
+    await pushed()
     await session.begin()
-    const [task] = (await tasks.poll(session.transaction, 'mail')) as HeldTask[]
-    await tasks.complete(session.transaction, 'mail', new Map([[task!, TaskDecision.success()]]))
+    const [task] = (await tasks.poll(session.transaction, topic)) as HeldTask[]
+    await tasks.complete(session.transaction, topic, new Map([[task!, TaskDecision.success()]]))
     await insertInvoice(session.transaction, 'b')
     await session.rollback()
-    expect(await seen()).toEqual({ invoices: ['a'], tasks: ['a ready'] })
+    expect(await seen()).toEqual({ invoices: [], tasks: ['a ready'] })
   })
 
   test('that commits keeps the poll and the completion', async () => {
+    await pushed()
     await session.begin()
-    const [task] = (await tasks.poll(session.transaction, 'mail')) as HeldTask[]
-    await tasks.complete(session.transaction, 'mail', new Map([[task!, TaskDecision.success()]]))
+    const [task] = (await tasks.poll(session.transaction, topic)) as HeldTask[]
+    await tasks.complete(session.transaction, topic, new Map([[task!, TaskDecision.success()]]))
     await insertInvoice(session.transaction, 'b')
     await session.commit()
-    expect(await seen()).toEqual({ invoices: ['a', 'b'], tasks: ['a succeeded'] })
+    expect(await seen()).toEqual({ invoices: ['b'], tasks: ['a succeeded'] })
   })
 
   /** A topic with a push that is not committed, and what another connection finds of it. */
-  const pushUnseen = async (
-    topic: string,
-  ): Promise<{ readonly pushing: Session; page(): Promise<string[]>; poll(): Promise<string[]> }> => {
-    await subject.transactions((transaction) => tasks.initialize(transaction, topic))
+  const pushUnseen = async (): Promise<{
+    readonly pushing: Session
+    page(): Promise<string[]>
+    poll(): Promise<string[]>
+  }> => {
     const [pushing, other] = [await subject.session(), await subject.session()]
     await pushing.begin()
     await tasks.push(pushing.transaction, topic, ['a', 'b'])
@@ -86,7 +99,7 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
   }
 
   testWhere(engine.connections > 1)('is seen by no other connection before it commits, and by every one afterwards', async () => {
-    const { pushing, page, poll } = await pushUnseen('seen')
+    const { pushing, page, poll } = await pushUnseen()
     expect(await page()).toEqual([])
     await pushing.commit()
     expect(await page()).toEqual(['a', 'b'])
@@ -95,7 +108,7 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
 
   // Where one transaction writes at a time, a poll has to wait for the end of the other.
   testWhere(engine.writers > 1)('gives nobody a task before it commits, and each once afterwards', async () => {
-    const { pushing, poll } = await pushUnseen('taken')
+    const { pushing, poll } = await pushUnseen()
     expect(await poll()).toEqual([])
     await pushing.commit()
     expect(await poll()).toEqual(['a', 'b'])
@@ -105,9 +118,9 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
   testWhere(engine.synchronous)('on a synchronous driver is synchronous: what a verb returns is a value', async () => {
     const { transaction } = session
     transaction.exec('begin immediate')
-    const pushed = tasks.push(transaction, 'mail', 'c')
-    expect(Array.isArray(pushed)).toBe(true)
+    const answer = tasks.push(transaction, topic, 'c')
+    expect(Array.isArray(answer)).toBe(true)
     transaction.exec('rollback')
-    expect((await seen()).tasks).toEqual(['a succeeded'])
+    expect((await seen()).tasks).toEqual([])
   })
 })
