@@ -1,13 +1,12 @@
 /** What a poll of a hundred tasks costs at a long backlog, beside one at a short one. */
 import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import type { Connection } from '../hot-path/database.ts'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
-import { median } from '../hot-path/report.ts'
-import { openDatabase } from './databases.ts'
+import { input, topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
+import { openDatabase, poolOf } from './database.ts'
+import type { Connection } from './database.ts'
 import { fillBoss, fillTaskstream } from './fill.ts'
+import { median } from './median.ts'
 import { prepareTaskstream } from './pushes.ts'
 import type { Prepare, Scenario } from './scenario.ts'
 

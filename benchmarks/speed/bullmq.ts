@@ -2,12 +2,11 @@
  * BullMQ, where a Redis is given and the packages `bullmq` and `ioredis` are installed, which they are not by default. It is no peer in
  * what it promises: nothing that it pushes belongs to a transaction of the user's database.
  */
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
+import { input, topic } from './backlog-task.ts'
 import { Bell, sample, warmUp } from './latency.ts'
 import { concurrently, inBatches, producers } from './pushes.ts'
-import type { Figures, Groups, Prepare, Scale, Scenario } from './scenario.ts'
 import { rateOf } from './scenario.ts'
+import type { Figures, Groups, Prepare, Scale, Scenario } from './scenario.ts'
 
 interface Queue {
   add(name: string, data: object, options?: object): Promise<unknown>

@@ -1,8 +1,8 @@
 /** Pushes one by one on so many connections, each in a transaction of its own, which nobody shares. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { input, topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
+import { poolOf } from './database.ts'
 import { concurrently, graphile, insertOne, plainTable, prepareTaskstream } from './pushes.ts'
 import type { Measures, Scale } from './scenario.ts'
 

@@ -3,8 +3,8 @@
  * columns it has.
  */
 import type pg from 'pg'
-import { connect } from '../hot-path/database.ts'
-import type { Connection } from '../hot-path/database.ts'
+import { connect } from './database.ts'
+import type { Connection } from './database.ts'
 
 export interface Copies {
   /** With its schema. The table has one row. */

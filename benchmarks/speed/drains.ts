@@ -1,9 +1,9 @@
 /** Working a backlog off with a handler that does nothing: processes that start at the same moment. */
-import { connect } from '../hot-path/database.ts'
-import { race } from '../hot-path/workers.ts'
+import { connect } from './database.ts'
 import { pushBatch } from './pushes.ts'
-import type { Measures } from './scenario.ts'
 import { rateOf } from './scenario.ts'
+import type { Measures } from './scenario.ts'
+import { race } from './workers.ts'
 
 const peers = ['pg-boss', 'graphile-worker'] as const
 

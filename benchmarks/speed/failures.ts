@@ -1,12 +1,13 @@
 /** A drain of which a tenth fails at its first try and is to be tried again at once, until all have succeeded. */
 import { eachTask, fixed, TaskNode } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import { topic } from '../hot-path/database.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
-import { repository } from '../hot-path/product.ts'
+import { topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
+import { poolOf } from './database.ts'
+import { repository } from './product.ts'
 import { pushBatch } from './pushes.ts'
-import type { Measures } from './scenario.ts'
 import { rateOf } from './scenario.ts'
+import type { Measures } from './scenario.ts'
 
 const every = 10
 

@@ -1,10 +1,10 @@
 /** Backlogs by the million, of one task that was pushed. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import type { Connection } from '../hot-path/database.ts'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
+import { input, topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
 import { copyRow } from './copies.ts'
+import { poolOf } from './database.ts'
+import type { Connection } from './database.ts'
 import { graphile, prepareTaskstream } from './pushes.ts'
 
 /** Pushes one row as the product does, and copies it: thus it is ready in the way of what was pushed and never polled. */

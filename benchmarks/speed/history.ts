@@ -5,15 +5,14 @@
  */
 import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import type { Connection } from '../hot-path/database.ts'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
-import { repository } from '../hot-path/product.ts'
-import { compare, race } from '../hot-path/workers.ts'
+import { input, topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
 import { copyRow, tend } from './copies.ts'
-import { openDatabase } from './databases.ts'
+import { openDatabase, poolOf } from './database.ts'
+import type { Connection } from './database.ts'
+import { repository } from './product.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
+import { compare, race } from './workers.ts'
 
 const topics = 1000
 const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`

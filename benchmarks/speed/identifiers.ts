@@ -1,15 +1,13 @@
 /** Topics of which one task of an identifier is worked on at a time: drains with few and many identifiers, and a poll that finds all blocked. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import type pg from 'pg'
-import type { Connection } from '../hot-path/database.ts'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { poolOf } from '../hot-path/peers.ts'
-import { repository } from '../hot-path/product.ts'
-import { median } from '../hot-path/report.ts'
-import { race } from '../hot-path/workers.ts'
-import { openDatabase } from './databases.ts'
+import { input, topic } from './backlog-task.ts'
+import { openDatabase, poolOf } from './database.ts'
+import type { Connection } from './database.ts'
+import { median } from './median.ts'
+import { repository } from './product.ts'
 import type { Measures, Scale, Scenario } from './scenario.ts'
+import { race } from './workers.ts'
 
 const condition = 'singular-by-identifier'
 const batch = 1000

@@ -1,7 +1,7 @@
 /** From the call that pushes a task to an idle topic to the call of its handler, in milliseconds: what is measured, and how. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startWorker } from './ask.ts'
-import { openDatabase } from './databases.ts'
+import { openDatabase } from './database.ts'
 import type { LatencyOrder } from './latency-worker.ts'
 import type { Figures, Prepare, Scenario } from './scenario.ts'
 

@@ -1,7 +1,7 @@
 /** Runs scenarios: subjects take turns in every round, and what they need for more than one is made once. */
-import type { Connection } from '../hot-path/database.ts'
-import type { Row } from './rows.ts'
+import type { Connection } from './database.ts'
 import { rowsOf } from './rows.ts'
+import type { Row } from './rows.ts'
 import type { Bench, Figures, Scale, Scenario } from './scenario.ts'
 
 /** Scenarios that are to be compared with each other take turns too. */

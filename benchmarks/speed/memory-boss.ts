@@ -1,7 +1,7 @@
 /** The drain of pg-boss, for a process that loads nothing else. */
 import { PgBoss } from 'pg-boss'
 import type { ConstructorOptions } from 'pg-boss'
-import { topic } from '../hot-path/database.ts'
+import { topic } from './backlog-task.ts'
 import type { DrainBacklog } from './memory-worker.ts'
 
 export const drainBacklog: DrainBacklog = async (connection, expected) => {

@@ -1,7 +1,7 @@
-/** The drain of graphile-worker, for a process that loads nothing else; its settings as in hot-path/peer-worker.ts. */
+/** The drain of graphile-worker, for a process that loads nothing else; its settings as in peer-worker.ts. */
 import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
-import { topic } from '../hot-path/database.ts'
+import { topic } from './backlog-task.ts'
 import type { DrainBacklog } from './memory-worker.ts'
 
 export const drainBacklog: DrainBacklog = async (connection, expected) => {

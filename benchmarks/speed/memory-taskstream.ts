@@ -3,7 +3,7 @@ import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import pg from 'pg'
-import { topic } from '../hot-path/database.ts'
+import { topic } from './backlog-task.ts'
 import type { DrainBacklog } from './memory-worker.ts'
 
 export const drainBacklog: DrainBacklog = async (connection, expected) => {

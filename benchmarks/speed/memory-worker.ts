@@ -1,5 +1,5 @@
 /** A process that drains a backlog with one subject, loads no other, and tells how much memory it had at most. */
-import type { Connection } from '../hot-path/database.ts'
+import type { Connection } from './database.ts'
 
 export interface MemoryOrder {
   readonly connection: Connection

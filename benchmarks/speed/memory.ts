@@ -1,6 +1,6 @@
 /** The most memory of a process that drains a long backlog, in MiB. */
-import type { Connection } from '../hot-path/database.ts'
 import { ask } from './ask.ts'
+import type { Connection } from './database.ts'
 import { fillBoss, fillGraphile, fillTaskstream } from './fill.ts'
 import type { MemoryOrder, MemoryReport } from './memory-worker.ts'
 import type { Measures } from './scenario.ts'

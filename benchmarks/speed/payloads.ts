@@ -1,12 +1,13 @@
 /** Pushing in batches and draining with payloads of a size; random text, as a server would otherwise compress it to nothing. */
 import { randomBytes } from 'node:crypto'
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import type { Connection } from '../hot-path/database.ts'
-import { connect, topic } from '../hot-path/database.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
-import { race } from '../hot-path/workers.ts'
+import { topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
+import { connect, poolOf } from './database.ts'
+import type { Connection } from './database.ts'
 import { graphile, plainTable, prepareTaskstream } from './pushes.ts'
 import type { Measures, Scale } from './scenario.ts'
+import { race } from './workers.ts'
 
 /** @param batch tasks of a push; a push has ten megabytes at most */
 export function payloads(bytes: number, batch: number): Measures {

@@ -4,12 +4,12 @@ import { pgTransactions } from '@taskstream/task-sql/pg'
 import { Logger, makeWorkerUtils } from 'graphile-worker'
 import type { WorkerUtils } from 'graphile-worker'
 import type pg from 'pg'
-import { connect, topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import { openBoss, poolOf } from '../hot-path/peers.ts'
-import { repository } from '../hot-path/product.ts'
-import type { Measures } from './scenario.ts'
+import { input, topic } from './backlog-task.ts'
+import { openBoss } from './boss.ts'
+import { connect, poolOf } from './database.ts'
+import { repository } from './product.ts'
 import { rateOf } from './scenario.ts'
+import type { Measures } from './scenario.ts'
 
 const payload = JSON.parse(input) as object
 

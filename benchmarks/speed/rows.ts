@@ -1,5 +1,5 @@
 /** What is printed of the rounds of a scenario: medians, and how they stand beside the peers and the limit. */
-import { median } from '../hot-path/report.ts'
+import { median } from './median.ts'
 import type { Figures, Scenario } from './scenario.ts'
 
 export interface Row {

@@ -1,6 +1,6 @@
 /** What a scenario measures, and how much of it. */
-import type { Connection } from '../hot-path/database.ts'
-import { withDatabase } from '../hot-path/database.ts'
+import { withDatabase } from './database.ts'
+import type { Connection } from './database.ts'
 
 export interface Scale {
   /** Tasks that are pushed one by one. */

@@ -2,11 +2,11 @@
  * A drain while another session holds a snapshot from before it, beside a drain while nobody does: what can be cleaned up counts. Both at the
  * same time, by a process each, in databases of their own: a snapshot holds back its own database only.
  */
-import { connect, withDatabase } from '../hot-path/database.ts'
-import type { Connection } from '../hot-path/database.ts'
-import { compare } from '../hot-path/workers.ts'
+import { connect, withDatabase } from './database.ts'
+import type { Connection } from './database.ts'
 import { pushBatch } from './pushes.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
+import { compare } from './workers.ts'
 
 interface Subject {
   readonly worker: string

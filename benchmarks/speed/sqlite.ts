@@ -7,10 +7,9 @@ import { sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { BetterSqlite3Connection } from '@taskstream/task-sql/better-sqlite3'
-import { topic } from '../hot-path/database.ts'
-import { input } from '../hot-path/drain.ts'
-import type { Prepare, Scenario } from './scenario.ts'
+import { input, topic } from './backlog-task.ts'
 import { rateOf } from './scenario.ts'
+import type { Prepare, Scenario } from './scenario.ts'
 
 const batch = 1000
 

@@ -1,9 +1,9 @@
 /** One process of a peer that works a backlog off with a handler that does nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { openBoss } from './boss.ts'
+import { connect, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
-import { connect } from './database.ts'
-import { openBoss, poolOf } from './peers.ts'
 import { Progress } from './workers.ts'
 import type { Report } from './workers.ts'
 

@@ -1,9 +1,9 @@
 /** One process of taskstream that works a backlog off with a handler that does nothing. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
+import { topic } from './backlog-task.ts'
+import { poolOf } from './database.ts'
 import type { Connection } from './database.ts'
-import { topic } from './database.ts'
-import { poolOf } from './peers.ts'
 import { repository } from './product.ts'
 import { Progress } from './workers.ts'
 
