@@ -107,7 +107,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
   return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
 }
 
-/** Requirement 04 §2: blank input and reference are none. */
+/** Blank input and reference are none (suite/push.ts, 'takes a blank input'). */
 function optionalText(argument: string, value: string | undefined, maximum: number): string | null {
   if (value === undefined || value === null) return null
   checkStorable(argument, value, maximum)

@@ -59,7 +59,7 @@ function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Ve
   if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.expr.now(now())} where ${future}`
 }
 
-/** Requirement 04 §36: the owner stays recorded. */
+/** The owner stays recorded (suite/owner.ts, 'which are expired and keep their owner'). */
 function markExpired({ dialect }: Context): Statement {
   return sql`state = 2, listed = ${dialect.expr.false}, reason = ${reason('lease')}, ${setBlockingClass('failed')}`
 }

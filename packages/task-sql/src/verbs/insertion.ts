@@ -7,8 +7,8 @@ import { isIn } from './filter-state.ts'
 import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass } from './recheck.ts'
 
 /**
- * The older rows `t` that each insertion is about (requirement 04 §17): what is to be done, now or at its time, lest the older data be worked
- * on after the newer; also what has ended; and also what was made redundant or recreated. Active rows never are.
+ * The older rows `t` that each insertion is about (suite/insertion.ts): what is to be done, now or at its time, lest the older data be
+ * worked on after the newer; also what has ended; and also what was made redundant or recreated. Active rows never are.
  */
 const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
   supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,

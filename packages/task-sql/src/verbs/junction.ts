@@ -21,7 +21,7 @@ export function* junction(
   const identifiers = [...new Set(asked.flat())]
   if (identifiers.length === 0) return new Set()
   yield* dialect.locks.junction(topic, identifiers)
-  // Requirement 04 §33: suspended for itself, not until a due time; or in any state but redundant.
+  // A due time is no suspension, and a redundant task has not arrived (suite/junction.ts).
   const arrived = yield sql`
     select distinct t.identifier
       from ${dialect.paths.byIdentifiers(topic, identifiers)}

@@ -8,7 +8,7 @@ import { toNumber } from '../core/task-row.ts'
 import { checkKnown } from './topics.ts'
 import { removeRows, enqueueRechecksOfDeleted } from './recheck.ts'
 
-/** Requirement 04 §42: neither what is to be done, now or at its time, nor what expired and nobody has looked at. */
+/** By default neither tasks that are to be done, now or at their time, nor expired ones, which somebody has to look at. */
 const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {

@@ -36,7 +36,7 @@ export function* push(
   return yield* insert(context, topic, checked)
 }
 
-/** Only the last creation of each identifier counts (requirement 04 §18); then what is older goes. */
+/** Only the last creation of each identifier counts (suite/insertion.ts, 'only the last counts'); then older tasks go. */
 function* pushAndRemove(
   context: Context,
   topic: string,

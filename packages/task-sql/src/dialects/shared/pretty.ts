@@ -4,7 +4,7 @@ import type { Statement } from '../../core/statement.ts'
 
 /**
  * The view TASK_PRETTY, for people with a SQL prompt: states and reasons by name, instants as they are read. A recreated row shows the
- * state it was recreated from, and says so in a column of its own (requirement 04 §48).
+ * state it was recreated from, and says so in a column of its own.
  */
 export function prettyView(
   view: Statement,
