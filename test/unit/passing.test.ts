@@ -27,7 +27,8 @@ const engines: readonly {
   readonly errors: readonly Named[]
 }[] = [
   {
-    ...postgres(),
+    name: 'postgres',
+    classify: postgres().classify,
     errors: [
       [
         'DATABASE_BUSY connections',
@@ -58,7 +59,8 @@ const engines: readonly {
     ],
   },
   {
-    ...mariadb(),
+    name: 'mariadb',
+    classify: mariadb().classify,
     errors: [
       [
         'DATABASE_BUSY connections',
@@ -117,7 +119,8 @@ const engines: readonly {
     ],
   },
   {
-    ...sqlite(),
+    name: 'sqlite',
+    classify: sqlite().classify,
     errors: [
       [
         'DATABASE_BUSY lock',
@@ -147,7 +150,8 @@ const engines: readonly {
     ],
   },
   {
-    ...oracle(),
+    name: 'oracle',
+    classify: oracle().classify,
     errors: [
       [
         'DATABASE_BUSY connections',

@@ -2,7 +2,7 @@ import type { Claims, Dialect, Expressions, Plans, Repairs, SessionStatements, T
 import { nothing, raw, sql } from './statement.ts'
 
 /** A dialect without what has a default: an engine says what it needs, and no more. */
-export interface DialectParts extends Pick<Dialect, 'name' | 'tables' | 'schema' | 'paths' | 'locks' | 'classify'> {
+export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'paths' | 'locks' | 'classify'> {
   readonly expr: Optional<Expressions, 'latest' | 'conditionColumn'>
   readonly writes: Optional<Writes, 'insertAndWake'>
   readonly claims: Optional<Claims, 'record' | 'tidy'>
@@ -19,7 +19,7 @@ type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick
  * index of active rows is exact.
  *
  * @example
- * const dialect = defineDialect({ name: 'mine', tables, schema, expr, paths, writes, locks, claims, classify: () => undefined })
+ * const dialect = defineDialect({ tables, schema, expr, paths, writes, locks, claims, classify: () => undefined })
  */
 export function defineDialect({ expr, writes, claims, repair, topics, plans, session, ...parts }: DialectParts): Dialect {
   return {

@@ -19,7 +19,6 @@ import type { Row, Verb } from './verb.ts'
  * database it is on. `defineDialect` makes one of what a database needs.
  */
 export interface Dialect {
-  readonly name: string
   readonly tables: Tables
   readonly schema: SchemaStatements
   readonly expr: Expressions

@@ -56,7 +56,6 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
   const schema = database === undefined ? raw('database()') : sql`${database}`
   const { writes, locks, paths, latest, update } = mysqlWrites(tables, flavor)
   return defineDialect({
-    name: flavor.name,
     tables,
     schema: {
       migrations: mysqlMigrations(tables, flavor),

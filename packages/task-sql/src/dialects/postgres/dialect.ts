@@ -63,7 +63,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   })
   const { writes, locks, paths } = writesReturning({ tables, among, byKey, lock, begin, held, affected })
   return defineDialect({
-    name: 'postgres',
     tables,
     schema: {
       migrations: postgresMigrations(tables),

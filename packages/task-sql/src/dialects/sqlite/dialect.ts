@@ -37,7 +37,6 @@ const returning = writesReturning({ tables, among, byKey, lock, held, affected }
 export function sqlite(): Dialect {
   const { writes, locks, paths } = returning
   return defineDialect({
-    name: 'sqlite',
     tables,
     schema: {
       migrations: sqliteMigrations,
