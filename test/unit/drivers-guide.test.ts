@@ -1,4 +1,4 @@
-/** Every example of the guide to drivers is run as it stands there, and has committed a row and a task. */
+/** Every example of the guides to drivers is run as it stands there, and has committed a row and a task. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,8 +16,10 @@ import { generatePrismaClient } from '../drivers/prisma.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const guide = readFileSync(join(root, 'docs', 'guides', 'drivers.md'), 'utf8')
-const examples = [...guide.matchAll(/^### (.+)\n\n```ts\n([^`]*(?:`(?!``)[^`]*)*)```/gm)].map(([, name, code = '']) => ({
+const guide = ['postgresql', 'mariadb', 'oracle', 'sqlite']
+  .map((page) => readFileSync(join(root, 'docs', 'guides', 'drivers', `${page}.md`), 'utf8'))
+  .join('\n')
+const examples = [...guide.matchAll(/^## (.+)\n\n```ts\n([^`]*(?:`(?!``)[^`]*)*)```/gm)].map(([, name, code = '']) => ({
   name,
   code,
 }))
