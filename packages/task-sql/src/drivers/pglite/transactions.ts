@@ -23,7 +23,8 @@ export function pgliteTransactions<Transaction extends PgliteTransaction>(
     libraryTransactions<Transaction>(
       (work) => database.transaction(work),
       classifyPostgresError,
-      () => 1,
+      // All of a node's transactions take turns: no number of them is too many.
+      () => undefined,
     ),
   )
 }

@@ -20,9 +20,8 @@ export function onlyConnection<Transaction>(source: TransactionSource<Transactio
     }, options)
   }
   const { classify } = source
-  return Object.defineProperties(Object.assign(transact, classify && { classify }), {
-    connections: { get: () => source.connections },
-    inside: { get: () => inside.getStore()?.open ?? false },
+  return Object.defineProperty(Object.assign(transact, classify && { classify }), 'inside', {
+    get: () => inside.getStore()?.open ?? false,
   })
 }
 
