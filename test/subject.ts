@@ -4,6 +4,7 @@ import type { Statement } from '@taskstream/task-sql'
 import type { Engine } from '@taskstream/task-testing/suite'
 import { createOracle, openOracle } from './databases/oracle-subject.ts'
 import { createMysql, openMysql } from './engines/mysql.ts'
+import { createPglite } from './engines/pglite.ts'
 import { createPostgres, openPostgres } from './engines/postgres.ts'
 import { factsOf } from './engines/registry.ts'
 import { createSqlite, openSqlite } from './engines/sqlite.ts'
@@ -59,6 +60,7 @@ export async function openSubject(): Promise<Subject> {
 }
 
 function create(direct: string): Promise<Unmigrated> {
+  if (subjectName === 'pglite') return createPglite()
   if (isPostgres) return createPostgres(facts, direct)
   if (isMysql) return createMysql(subjectName, facts, direct)
   return isOracle ? createOracle(direct, repositories) : createSqlite(subjectName, facts)

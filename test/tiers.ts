@@ -9,8 +9,8 @@ export interface Amounts {
   readonly histories: number
   /** The same on a server, where each statement is a round trip. */
   readonly serverHistories: number
-  /** The same where each history makes a partition. */
-  readonly partitionedHistories: number
+  /** The same where histories are slow: each makes a partition, or PostgreSQL runs in this process. */
+  readonly slowHistories: number
   /** Nodes that are stopped at a drawn moment. */
   readonly stops: number
   /** Orders of each kind of interleaved statements; a few more on PostgreSQL. */
@@ -34,7 +34,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   quick: {
     histories: 60,
     serverHistories: 20,
-    partitionedHistories: 10,
+    slowHistories: 10,
     stops: 60,
     interleavings: 5,
     manyInterleavings: 5,
@@ -49,7 +49,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   default: {
     histories: 150,
     serverHistories: 60,
-    partitionedHistories: 20,
+    slowHistories: 20,
     stops: 100,
     interleavings: 10,
     manyInterleavings: 10,
@@ -64,7 +64,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   all: {
     histories: 600,
     serverHistories: 200,
-    partitionedHistories: 60,
+    slowHistories: 60,
     stops: 500,
     interleavings: 100,
     manyInterleavings: 300,
@@ -85,7 +85,6 @@ const slow = [
   'examples',
   'mutants',
   'oracle',
-  'pglite',
   'prisma-types',
   'sqlite-beside-worker',
   'thread-bundle',

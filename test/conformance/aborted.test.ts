@@ -5,6 +5,7 @@ import { raw } from '@taskstream/task-sql'
 import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 
 describe.skipIf(!canRun)('an aborted transaction', () => {
   const fixture = useFixture(engine)
@@ -29,7 +30,7 @@ describe.skipIf(!canRun)('an aborted transaction', () => {
     expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
   })
 
-  test('a database that goes away in the middle of a batch leaves nothing half done', async () => {
+  testOn(['postgres'])('a database that goes away in the middle of a batch leaves nothing half done', async () => {
     const session = await fixture.subject.session()
     await session.begin()
     await fixture.tasks.push(

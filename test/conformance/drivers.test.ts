@@ -7,6 +7,7 @@ import { nodeSqliteDrivers, sqliteDrivers } from '../drivers/sqlite.ts'
 import { awkward } from '../drivers/awkward.ts'
 import { mysqlDrivers } from '../drivers/mysql.ts'
 import { placeOf } from '../drivers/place.ts'
+import { pgliteDrivers } from '../drivers/pglite.ts'
 import { postgresDrivers } from '../drivers/postgres.ts'
 import type { Driver, OpenDriver, Steps } from '../drivers/driver.ts'
 import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
@@ -17,6 +18,7 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
   'postgres-18': postgresDrivers,
   'postgres-given': postgresDrivers,
   'postgres-15': postgresDrivers,
+  pglite: pgliteDrivers,
   pgbouncer: postgresDrivers,
   'node-sqlite': nodeSqliteDrivers,
   mariadb: mysqlDrivers,
@@ -24,8 +26,9 @@ const driversOf: Readonly<Record<string, readonly Driver[]>> = {
 }
 const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
+const onAnyPostgres = testOn(['postgres', 'pglite'])
 const onServer = testOn(['postgres', 'mariadb', 'mysql'])
-const onSqlite = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite'])
+const onOneConnection = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'pglite'])
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   let subject: Subject
@@ -207,7 +210,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
   })
 
-  onPostgres('an operator that looks like a placeholder is left alone', async () => {
+  onAnyPostgres('an operator that looks like a placeholder is left alone', async () => {
     const has = open.transactions((transaction) => query(open, transaction, sql`select '{"key": 1}'::jsonb ? ${'key'} as has`))
     expect(await has).toBe(true)
   })
@@ -224,7 +227,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect(level).toBe('read committed')
   })
 
-  onPostgres('a transaction whose error was ignored is not taken for committed', async () => {
+  onAnyPostgres('a transaction whose error was ignored is not taken for committed', async () => {
     const ignoring = open.transactions(async (transaction) => {
       await open.insertInvoice(transaction, 'f')
       await Promise.resolve(query(open, transaction, sql`select 1 / ${0}::int`)).catch(() => {})
@@ -288,7 +291,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     if (driver.reopens) await closed.close()
   })
 
-  onSqlite('transactions wait for one another, and none is opened inside another', async () => {
+  onOneConnection('transactions wait for one another, and none is opened inside another', async () => {
     const order: string[] = []
     const first = open.transactions(async (transaction) => {
       await tasks.push(transaction, 'mail', 'k')

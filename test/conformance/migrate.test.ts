@@ -101,7 +101,7 @@ describe.skipIf(!canRun)('migrate', () => {
     },
   )
 
-  testOn(['postgres'])('refuses a schema whose name could be taken for SQL', () => {
+  testOn(['postgres', 'pglite'])('refuses a schema whose name could be taken for SQL', () => {
     for (const schema of ['', 'a;b', 'a"b', "a'b", 'a b', '1a', 'x'.repeat(41)]) {
       expect(() => postgres({ schema })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
     }
@@ -184,7 +184,7 @@ describe.skipIf(!canRun)('migrate', () => {
     },
   )
 
-  testOn(['postgres'])('an upgrade keeps the tasks of the first release, and works on with them', async () => {
+  testOn(['postgres', 'pglite'])('an upgrade keeps the tasks of the first release, and works on with them', async () => {
     await using subject = await openSubject()
     // The tables of release 1, with a task as release 1 pushed it, in a schema of their own.
     const dialect = postgres({ schema: 'first' })
@@ -210,7 +210,7 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await codeOf(() => transactions((transaction) => first.register(transaction)))).toBe('SCHEMA_NEWER')
   })
 
-  testOn(['postgres'])('where nothing is to be done, whoever may read the tables may run it', async () => {
+  testOn(['postgres', 'pglite'])('where nothing is to be done, whoever may read the tables may run it', async () => {
     await using subject = await openSubject()
     const role = `reader_${randomBytes(6).toString('hex')}`
     const execute = (text: string): Promise<unknown> =>

@@ -6,6 +6,7 @@ import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, subjectName, engine } from '../subject.ts'
 import type { Session, Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
 import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a quiet topic', () => {
@@ -70,7 +71,7 @@ describe.skipIf(!canRun)('a quiet topic', () => {
     expect(names(await fixture.poll(1, owner))).toEqual(['a'])
   })
 
-  test('passes over what another is taking', async () => {
+  testOn(['postgres'])('passes over what another is taking', async () => {
     await fixture.push('a', 'b')
     await session.begin()
     expect(names(await (await anotherProcess()).poll(session.transaction, fixture.topic))).toEqual(['a'])
@@ -111,27 +112,30 @@ describe.skipIf(!canRun)('a quiet topic', () => {
     expect(await expired()).toBe(1)
   })
 
-  test('finds what a poll took when its owner is dead, though it was locked while many later ones were drawn', async () => {
-    // One that has polled nothing yet.
-    owner = await fixture.owner()
-    await fixture.push('a')
-    const lock = async (): Promise<void> => {
-      await session.begin()
-      const row = sql`select identifier from taskstream.task where topic = ${fixture.topic} and identifier = 'a' for update`
-      await fixture.subject.execute(session.transaction, row)
-    }
-    await lock()
-    await move(8192)
-    await fixture.push('b')
-    expect(names(await fixture.poll(1, owner))).toEqual(['b'])
-    // Whoever locks it now is no pusher whom the floor would wait for.
-    await session.rollback()
-    await lock()
-    expect(await fixture.poll(1, owner)).toEqual([])
-    await session.rollback()
-    expect(names(await fixture.poll(1, owner))).toEqual(['a'])
-    expect(await expired()).toBe(2)
-  })
+  testOn(['postgres'])(
+    'finds what a poll took when its owner is dead, though it was locked while many later ones were drawn',
+    async () => {
+      // One that has polled nothing yet.
+      owner = await fixture.owner()
+      await fixture.push('a')
+      const lock = async (): Promise<void> => {
+        await session.begin()
+        const row = sql`select identifier from taskstream.task where topic = ${fixture.topic} and identifier = 'a' for update`
+        await fixture.subject.execute(session.transaction, row)
+      }
+      await lock()
+      await move(8192)
+      await fixture.push('b')
+      expect(names(await fixture.poll(1, owner))).toEqual(['b'])
+      // Whoever locks it now is no pusher whom the floor would wait for.
+      await session.rollback()
+      await lock()
+      expect(await fixture.poll(1, owner)).toEqual([])
+      await session.rollback()
+      expect(names(await fixture.poll(1, owner))).toEqual(['a'])
+      expect(await expired()).toBe(2)
+    },
+  )
 
   test('is only locked by a poll for its transaction', async () => {
     // What a session says of its server it has been asked by a poll that learns.

@@ -18,7 +18,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   // The examples run on PostgreSQL, those of the guide to drivers on MariaDB too.
   const [unitNeedsPostgres, unitNeedsMariaDb] = [chosen.has('unit') && tier !== 'quick', chosen.has('unit') && tier === 'all']
   const ran = engineNames
-    .filter((name) => chosen.has(name) && factsOf(name).family === 'sqlite')
+    .filter((name) => chosen.has(name) && factsOf(name).server === undefined)
     .map((name) => factsOf(name).about)
   const skipped = [
     'PostgreSQL 16 and 17: npm run test:containers -- --engine postgres:17 runs the suite in a container; TASKSTREAM_POSTGRES_URL=postgres://… npm run test:all on a server of yours, in databases of its own',

@@ -6,12 +6,12 @@ import type { BufferState, StopReport } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { testClock } from '@taskstream/task-testing'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { canRun, reopenSubject, subjectName, textColumn } from '../subject.ts'
+import { canRun, engine, reopenSubject, textColumn } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 /** A database that only one connection sees. */
-const isAlone = subjectName === 'sqlite-memory' || subjectName === 'testing'
+const isAlone = engine.connections === 1
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 const names = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier }) => identifier).toSorted()
 const named = ({ finished, returned, abandoned }: StopReport): unknown => ({

@@ -5,6 +5,8 @@ import type { EngineFacts } from './registry.ts'
 type Asked = (engine: EngineFacts, name: string) => boolean
 
 const onPostgres: Asked = ({ family }) => family === 'postgres'
+/** Others write at the same time, or end a connection. */
+const onPostgresServer: Asked = ({ family, connections }) => family === 'postgres' && connections > 1
 const onMysql: Asked = ({ family }) => family === 'mysql'
 /** Connections that do not go through a pooler. */
 const direct: Asked = ({ pooled }) => !pooled
@@ -28,19 +30,19 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
 
   // PostgreSQL remembers what polls have passed, and finds names by a path.
-  'conformance/{aborted,autocommit,isolation,lost-transaction,maintenance,poll-history,prepared,quiet,sequence,search-path}':
-    onPostgres,
+  'conformance/{aborted,poll-history,quiet,sequence}': onPostgres,
+  'conformance/{autocommit,isolation,lost-transaction,maintenance,prepared,search-path}': onPostgresServer,
   // A listener has a connection of its own.
-  'conformance/timers-told': all(onPostgres, direct),
+  'conformance/timers-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
-  'properties/late-commit': onPostgres,
+  'properties/late-commit': onPostgresServer,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
   // What another transaction has locked: where several write.
   'conformance/locked-rows': ({ writers }) => writers > 1,
 
   // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
-  'conformance/{passed-over,waiting,timers-waiting}': ({ family }) => family === 'postgres' || family === 'mysql',
+  'conformance/{passed-over,waiting,timers-waiting}': ({ family, writers }) => writers > 1 && family !== 'oracle',
 
   // What MariaDB and MySQL ask for.
   'conformance/{server,locks}': onMysql,

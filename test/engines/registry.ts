@@ -63,6 +63,7 @@ export const engines = {
     leastPrivilege: true,
     plans: true,
   },
+  pglite: { family: 'postgres', connections: 1, writers: 1, title: 'PGlite', about: 'PGlite (PostgreSQL in this process)' },
   pgbouncer: { ...postgres, title: 'PgBouncer', about: 'PgBouncer in transaction mode', pooled: true },
   mariadb: {
     ...mysql,

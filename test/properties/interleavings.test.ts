@@ -9,14 +9,13 @@ import { explore } from '../interleavings/explore.ts'
 import { randomOf } from '../interleavings/random.ts'
 import { canBegin } from '../interleavings/scenario.ts'
 import { scenarios } from '../interleavings/scenarios.ts'
-import { canRun, isMysql, isOracle, isPostgres, openSubject, subjectName } from '../subject.ts'
+import { canRun, engine, openSubject, subjectName } from '../subject.ts'
 import { amountOf } from '../tiers.ts'
 
 const most = Number(
   process.env['TASKSTREAM_RUNS'] ?? amountOf(subjectName === 'postgres-18' ? 'manyInterleavings' : 'interleavings'),
 )
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
-const writers = isPostgres || isMysql || isOracle ? Infinity : 1
 
 describe.skipIf(!canRun)(`in any order of their statements (${most} of each kind, seed ${seed})`, () => {
   const random = randomOf(seed)
@@ -29,7 +28,7 @@ describe.skipIf(!canRun)(`in any order of their statements (${most} of each kind
       expect(violations, JSON.stringify(scenario)).toEqual([])
     }
   })
-  for (const scenario of scenarios.filter((one) => canBegin(one, writers))) {
+  for (const scenario of scenarios.filter((one) => canBegin(one, engine.writers))) {
     test(scenario.name, { timeout: 240_000 }, async () => {
       await using subject = await openSubject()
       using clock = clockAhead()

@@ -13,8 +13,11 @@ import { step } from './step.ts'
 import { World } from './world.ts'
 
 /** Of a server each step asks more: who waits, who has locked what, and what others see. */
-const amount =
-  subjectName === 'postgres-partitioned' ? 'partitionedHistories' : engine.writers > 1 ? 'serverHistories' : 'histories'
+const amount = ['postgres-partitioned', 'pglite'].includes(subjectName)
+  ? 'slowHistories'
+  : engine.writers > 1
+    ? 'serverHistories'
+    : 'histories'
 const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf(amount))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 

@@ -11,7 +11,9 @@ import { amountOf } from '../tiers.ts'
 import { schedule } from './node-schedule.ts'
 import { NodeWorld } from './node-world.ts'
 
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf(engine.connections === 1 ? 'nodeSchedules' : 'slowNodeSchedules'))
+/** SQLite in memory. */
+const isFast = engine.connections === 1 && engine.synchronous
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf(isFast ? 'nodeSchedules' : 'slowNodeSchedules'))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? 7)
 
 describe.skipIf(!canRun)(`any schedule of handlers, faults and stops (${runs} of them, seed ${seed})`, () => {

@@ -12,12 +12,12 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openNodeFixture } from '../e2e/fixture.ts'
 import type { NodeFixture } from '../e2e/fixture.ts'
-import { canRun, subjectName } from '../subject.ts'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { amountOf } from '../tiers.ts'
 
-const inMemory = ['sqlite-memory', 'testing'].includes(subjectName)
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? Math.min(amountOf('stops'), inMemory ? Infinity : 120))
+const isFast = engine.connections === 1 && engine.synchronous
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? Math.min(amountOf('stops'), isFast ? Infinity : 120))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 /** What a handler does with a batch. */
