@@ -1,12 +1,12 @@
 /** What a scheduler asks of a timer that is due: several occurrences in one transaction, of one timer, and of none that it leaves alone. */
 import { periodicTasks } from '@taskstream/task-scheduler'
-import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
+import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks, TimerKey } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { FiredTimer, TimerKey } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
-import { fireNext, keyOf } from '../../packages/task-scheduler/src/periodic/fire.ts'
-import type { FiredSeveral } from '../../packages/task-scheduler/src/periodic/fire.ts'
+import { fireNext, keyOf } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
+import type { FiredSeveral, FiredTimer } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
+import { bindSteps } from '../../packages/task-scheduler/src/periodic/steps.ts'
 import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 
@@ -36,8 +36,8 @@ describe.skipIf(!canRun)('a timer that is due', () => {
     without: readonly TimerKey[] = [],
     at: (timer: TimerKey) => void = () => {},
   ): Promise<FiredSeveral> => {
-    const verb = fixture.tasks.verb(fireNext)
-    return fixture.commit((transaction) => verb(transaction, new Set(without.map(keyOf)), at, most) as FiredSeveral)
+    const fireOnce = bindSteps(fixture.tasks, fireNext)
+    return fixture.commit((transaction) => fireOnce(transaction, new Set(without.map(keyOf)), at, most) as FiredSeveral)
   }
   const fireTimer = async (most: number): Promise<FiredTimer> => (await fire(most)) as FiredTimer
   /** Sets the next occurrence to one that no node would find. */
@@ -65,7 +65,7 @@ describe.skipIf(!canRun)('a timer that is due', () => {
       [3, undefined],
       [4, 'it has fired 5 times'],
     ])
-    expect(second.row).toMatchObject({ fired: 5, due: null })
+    expect(second.timer).toMatchObject({ fired: 5, due: null })
   })
 
   test('submits no more at once than are a million characters of input', async () => {

@@ -22,10 +22,11 @@ export async function openTesting(): Promise<Subject> {
           clock.set(given())
           return verb(...args)
         }
-      const { verb, ...others } = opened.owner(owner) as unknown as Record<string, Parameters<typeof set>[0]>
-      const verbs = Object.entries(others).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each])
-      const own = (...args: readonly unknown[]): unknown => set(verb!(...args) as Parameters<typeof set>[0])
-      return { ...Object.fromEntries(verbs), verb: own } as unknown as Tasks
+      const setAll = (verbs: object): object =>
+        Object.fromEntries(Object.entries(verbs).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each]))
+      const tasks = opened.owner(owner)
+      const verb = (...args: Parameters<typeof tasks.verb>): unknown => set(tasks.verb(...args) as Parameters<typeof set>[0])
+      return { ...setAll(tasks), timers: setAll(tasks.timers), verb } as Tasks
     },
     execute: async (transaction, statement) => fromNodeSqlite.execute(transaction, statement),
     session: async () => ({

@@ -44,7 +44,7 @@ function through(run: (timers: Timers, connection: OracledbConnection) => Promis
 }
 
 export function* periodicScenarios(): Generator<Scenario> {
-  const verb = 'verb'
+  const verb = 'timers'
   yield { verb, scene: nobody, run: through((timers, tx) => timers.schedule(tx, task)) }
   yield { verb, scene: { row }, run: through((timers, tx) => timers.schedule(tx, task)) }
   yield { verb, scene: { row }, run: through((timers, tx) => timers.schedule(tx, { ...task, timer: 'daily' })) }

@@ -242,6 +242,7 @@ function* keeping(): Generator<Scenario> {
   // No tables yet.
   for (const verb of ['migrate', 'plan', 'schemaStatus'] as const)
     yield { verb, scene: { row: { found: 0 } }, run: (tasks, _tx, transactions) => tasks[verb](transactions) }
+  yield { verb: 'verb', run: (tasks, tx) => tasks.verb(({ push }) => push(topic, 'a'))(tx) }
   yield { verb: 'schemaStatus', run: (tasks, _tx, transactions) => tasks.schemaStatus(transactions) }
 }
 

@@ -2335,11 +2335,11 @@ delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task
 --   text, number, number
 delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
 
--- push, recreate, repair
+-- push, recreate, repair, verb
 --   number
 select task_sequence.nextval as sequence from dual connect by level <= :1
 
--- push
+-- push, verb
 --   JSON, JSON, text
 insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
@@ -2480,7 +2480,7 @@ from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_
 join task t on t.external_id = r.external_id
 where t.topic = :2 and t.external_id is not null
 
--- push
+-- push, verb
 --   JSON, number, JSON, text
 insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
@@ -3140,37 +3140,32 @@ created as created, started as started, completed as completed, due as due, dead
 from task t
 where t.topic = :1 and t.external_id = :2
 
--- topics
-select topic from task_topic order by topic
-
--- unregister
---   text
-delete from task_owner where owner = :1
-
--- verb
+-- timers
 --   text, text
 select t.id from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id for update
 
--- verb
+-- timers
 --   text
 select (select k.ms from task_clock k) as now from task_topic where topic = :1
 
--- verb
+-- timers
 --   text, text, null, null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, number, null, number, number, number, number
 insert /*+ ignore_row_on_dupkey_index(task_periodic (scope, id)) */
 into task_periodic (scope, id, application, name, timer, summary, topic, identifier, input, headers, priority, max_tries, misfire, late_ms, overlap, jitter_ms, starts, ends, max_count, status, note, occurrence, due, created, changed)
 values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, :15, :16, :17, :18, :19, :20, :21, :22, :23, :24, :25)
 
--- verb
+-- timers
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id
 
--- verb
+-- timers
 --   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, null, number, number, null, number, number, text, text
 --   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, text, number, number, null, number, number, text, text
-update task_periodic set name = :1, timer = :2, summary = :3, topic = :4, identifier = :5, input = :6, headers = :7, priority = :8, max_tries = :9, misfire = :10, late_ms = :11, overlap = :12, jitter_ms = :13, starts = :14, ends = :15, max_count = :16, application = :17, changed = :18, status = :19, note = :20, occurrence = :21, due = :22 where scope = :23 and id = :24
+update task_periodic
+set name = :1, timer = :2, summary = :3, topic = :4, identifier = :5, input = :6, headers = :7, priority = :8, max_tries = :9, misfire = :10, late_ms = :11, overlap = :12, jitter_ms = :13, starts = :14, ends = :15, max_count = :16, application = :17, changed = :18, status = :19, note = :20, occurrence = :21, due = :22
+where scope = :23 and id = :24
 
--- verb
+-- timers
 --   text, text, text, number, text, number
 select o.sequence
 from (select t.sequence, t.state, t.reference
@@ -3181,60 +3176,60 @@ from (select t.sequence, t.state, t.reference
 where o.reference = :5 and o.state in (0, 1, 2, 4)
 fetch first :6 rows only
 
--- verb
+-- timers
 --   number, null, number, number, number, text, text
 update task_periodic
 set status = :1, note = :2, occurrence = :3, due = :4, skipped = :5
 where scope = :6 and id = :7
 
--- verb
+-- timers
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2
 
--- verb
+-- timers
 --   text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1
 order by t.scope, t.id
 
--- verb
+-- timers
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1
 order by t.scope, t.id
 
--- verb
+-- timers
 --   text, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1 and t.name = :2 and t.application = :3
 order by t.scope, t.id
 
--- verb
+-- timers
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.name = :1 and t.application = :2
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, null, null, null, number, text, text
 --   number, null, number, number, number, text, text
 update task_periodic
 set status = :1, note = :2, occurrence = :3, due = :4, changed = :5
 where scope = :6 and id = :7
 
--- verb
+-- timers
 --   text, number
 select t.id from task_periodic t where t.scope = :1 and t.status = :2 order by t.scope, t.id for update
 
--- verb
+-- timers
 --   text, number
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.status = :2 order by t.scope, t.id
 
--- verb
+-- timers
 --   text, text
 delete from task_periodic where scope = :1 and id = :2
 
--- verb
+-- timers
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where 1 = 1 and t.scope = :1 and t.application = :2
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number
 select t.scope, t.id, t.due as due, (select k.ms from task_clock k) as now
 from task_periodic t
@@ -3242,56 +3237,56 @@ where t.due is not null
 order by t.due
 fetch first :1 rows only
 
--- verb
+-- timers
 --   text, text
 select t.id from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= (select k.ms from task_clock k) order by t.scope, t.id for update skip locked
 
--- verb
+-- timers
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= (select k.ms from task_clock k) order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text
 select :1 as now from task_topic where topic = :2
 
--- verb
+-- timers
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3
 
--- verb
+-- timers
 --   number, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2 and t.name = :3 and t.application = :4
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.name = :2 and t.application = :3
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text, number
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.status = :3 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where 1 = 1 and t.scope = :2 and t.application = :3
 order by t.scope, t.id
 
--- verb
+-- timers
 --   number, number
 select t.scope, t.id, t.due as due, :1 as now
 from task_periodic t
@@ -3299,11 +3294,18 @@ where t.due is not null
 order by t.due
 fetch first :2 rows only
 
--- verb
+-- timers
 --   text, text, number
 select t.id from task_periodic t where t.scope = :1 and t.id = :2 and t.due is not null and t.due <= :3 order by t.scope, t.id for update skip locked
 
--- verb
+-- timers
 --   number, text, text, number
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3 and t.due is not null and t.due <= :4 order by t.scope, t.id
+
+-- topics
+select topic from task_topic order by topic
+
+-- unregister
+--   text
+delete from task_owner where owner = :1
 

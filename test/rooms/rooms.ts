@@ -10,7 +10,14 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-cli': [['core'], ['commands'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],
-  'task-sql': [['core'], ['verbs', 'dialects/shared'], ['dialects/*'], ['drivers/shared'], ['drivers/*'], ['.']],
+  'task-sql': [
+    ['core'],
+    ['verbs', 'verbs/periodic', 'dialects/shared'],
+    ['dialects/*'],
+    ['drivers/shared'],
+    ['drivers/*'],
+    ['.'],
+  ],
   'task-testing': [['.'], ['suite']],
   'task-timers': [['core', 'zones'], ['cron'], ['calendar-event'], ['.']],
 }

@@ -19,5 +19,5 @@ test.each([
 })
 
 test('nothing of the time of a timer is left to chance', () => {
-  expect(checkPeriodicTask({ id: 'a', topic: 'a', timer: 'daily' }).definition.jitter_ms).toBe(0)
+  expect(checkPeriodicTask({ id: 'a', topic: 'a', timer: 'daily' }).definition.jitterMs).toBe(0)
 })

@@ -146,8 +146,8 @@ test('what is late is run or dropped alike, whether jobs are kept in this proces
       const submitted: number[] = []
       const now = at(pausedMs).getTime()
       for (let dueMs: number | undefined = at(0).getTime(); dueMs !== undefined && dueMs <= now;) {
-        const { submit, next } = fire({ ...kept, timer, fired: submitted.length }, dueMs, now)
-        if (submit !== undefined) submitted.push(submit)
+        const { submit, next } = fire({ ...kept, timer, fired: submitted.length }, dueMs, now, 1)
+        submitted.push(...submit)
         dueMs = next?.occurrence
       }
       expect(submitted).toEqual(seen.map(({ dueMs }) => at(dueMs).getTime()))

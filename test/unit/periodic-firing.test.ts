@@ -2,7 +2,7 @@
 import { parseTimer } from '@taskstream/task-timers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fire, fireSome, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import type { Schedule } from '../../packages/task-scheduler/src/periodic/firing.ts'
 import { externalIdOf, jitterOf, occurrenceOf } from '../../packages/task-scheduler/src/periodic/occurrence.ts'
 
@@ -48,10 +48,10 @@ describe('a timer that is due', () => {
         const submitted: number[] = []
         let occurrence: number | undefined = first
         for (let rounds = 0; occurrence !== undefined && occurrence + jitterOf('s', 'i', occurrence, jitterMs) <= now; rounds++) {
-          const firing = fire({ ...row, fired: submitted.length }, occurrence, now)
-          if (firing.submit !== undefined) submitted.push(firing.submit)
+          const firing = fire({ ...row, fired: submitted.length }, occurrence, now, 1)
+          submitted.push(...firing.submit)
           // It always gets on.
-          if (firing.next) expect(firing.next.occurrence).toBeGreaterThan(firing.submit ?? occurrence)
+          if (firing.next) expect(firing.next.occurrence).toBeGreaterThan(firing.submit[0] ?? occurrence)
           else expect(firing.ended).toBeDefined()
           occurrence = firing.next?.occurrence
           expect(rounds).toBeLessThan(1_000)
@@ -86,7 +86,7 @@ describe('a timer that is due', () => {
         const all = (size: number): unknown => {
           const submitted: number[] = []
           for (let occurrence: number | undefined = first; ;) {
-            const { submit, next, ended } = fireSome({ ...row, fired: submitted.length }, occurrence, now, size)
+            const { submit, next, ended } = fire({ ...row, fired: submitted.length }, occurrence, now, size)
             expect(submit.length).toBeLessThanOrEqual(size)
             submitted.push(...submit)
             if (!next || next.due > now) return { submitted, next, ended }
@@ -101,14 +101,14 @@ describe('a timer that is due', () => {
 
   test('submits all that is due at once, up to this very moment, and no more than it is asked for', () => {
     const row = schedule(10, { misfire: 'catch-up' })
-    expect(fireSome(row, 1_000, 1_020, 9)).toEqual({ submit: [1_000, 1_010, 1_020], next: { occurrence: 1_030, due: 1_030 } })
-    expect(fireSome(row, 1_000, 1_020, 2)).toEqual({ submit: [1_000, 1_010], next: { occurrence: 1_020, due: 1_020 } })
+    expect(fire(row, 1_000, 1_020, 9)).toEqual({ submit: [1_000, 1_010, 1_020], next: { occurrence: 1_030, due: 1_030 } })
+    expect(fire(row, 1_000, 1_020, 2)).toEqual({ submit: [1_000, 1_010], next: { occurrence: 1_020, due: 1_020 } })
     // Nothing of what is late, though something else is due: that is told by itself.
-    expect(fireSome({ ...row, misfire: 'drop', lateMs: 5 }, 1_000, 1_020, 9)).toEqual({
+    expect(fire({ ...row, misfire: 'drop', lateMs: 5 }, 1_000, 1_020, 9)).toEqual({
       submit: [],
       next: { occurrence: 1_020, due: 1_020 },
     })
-    expect(fireSome({ ...row, fired: 5, maxCount: 7 }, 1_000, 1_020, 9)).toEqual({
+    expect(fire({ ...row, fired: 5, maxCount: 7 }, 1_000, 1_020, 9)).toEqual({
       submit: [1_000, 1_010],
       ended: 'it has fired 7 times',
     })
@@ -117,7 +117,7 @@ describe('a timer that is due', () => {
   test('is not late while it only waits for its jitter', () => {
     const occurrence = Array.from({ length: 100 }, (_, index) => index * 1_000).find((at) => jitterOf('s', 'i', at, 500) > 400)!
     const due = occurrence + jitterOf('s', 'i', occurrence, 500)
-    expect(fire(schedule(1_000, { misfire: 'skip', lateMs: 0, jitterMs: 500 }), occurrence, due).submit).toBe(occurrence)
+    expect(fire(schedule(1_000, { misfire: 'skip', lateMs: 0, jitterMs: 500 }), occurrence, due, 1).submit).toEqual([occurrence])
   })
 
   test('is passed over to what comes after now, without counting', () => {
@@ -130,7 +130,7 @@ describe('a timer that is due', () => {
 
   test('does not fire again what it has fired, when the clock is set back by an hour', () => {
     const hour = 3_600_000
-    const firing = fire(schedule(60_000, { misfire: 'catch-up' }), 100 * hour, 100 * hour + 1)
+    const firing = fire(schedule(60_000, { misfire: 'catch-up' }), 100 * hour, 100 * hour + 1, 1)
     expect(firing.next!.occurrence).toBe(100 * hour + 60_000)
     // At 99:00 again: what is next is still ahead.
     expect(firing.next!.due).toBeGreaterThan(99 * hour)
@@ -143,11 +143,11 @@ describe('a timer that is due', () => {
     const next = Date.parse('2026-10-26T01:30:00Z')
     for (const late of ['00:30:01', '00:59:59', '01:00:00', '01:29:00', '01:59:00', '03:00:00']) {
       const now = Date.parse(`2026-10-25T${late}Z`)
-      expect([late, fire(row, first, now)]).toEqual([late, { submit: first, next: { occurrence: next, due: next } }])
+      expect([late, fire(row, first, now, 1)]).toEqual([late, { submit: [first], next: { occurrence: next, due: next } }])
       expect(passOver(row, first, now).next!.occurrence).toBe(next)
       // Nor for the days before.
-      expect(fire(row, first - 3 * 86_400_000, now).next!.occurrence).toBe(next)
-      expect(fire({ ...row, lateMs: 0 }, first - 3 * 86_400_000, now).next!.occurrence).toBe(next)
+      expect(fire(row, first - 3 * 86_400_000, now, 1).next!.occurrence).toBe(next)
+      expect(fire({ ...row, lateMs: 0 }, first - 3 * 86_400_000, now, 1).next!.occurrence).toBe(next)
     }
   })
 

@@ -71,4 +71,19 @@ export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } fr
 export type { Activation, TaskActivations } from './task-activation.ts'
 export type { TaskRepository } from './task-repository.ts'
 export { creationNames, verbOptions } from './verb-options.ts'
+export { misfires, overlaps, timerStatuses } from './timer.ts'
+export type {
+  Misfire,
+  NewTimer,
+  StoredTimer,
+  TimerChange,
+  TimerDefinition,
+  TimerHistory,
+  TimerKey,
+  TimerStatus,
+  TimerWait,
+  WhileUnfinished,
+} from './timer.ts'
+export { timersName } from './timer-repository.ts'
+export type { TimedTaskRepository, TimerFilter, TimerRepository, UpcomingTimer } from './timer-repository.ts'
 export type { NotifierCallbacks, TaskNotifier } from './task-notifier.ts'

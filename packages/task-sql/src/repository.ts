@@ -7,14 +7,14 @@ import type {
   PushedTask,
   PushOptions,
   TaskCreation,
-  TaskRepository,
+  TimedTaskRepository,
   TransactionSource,
 } from '@taskstream/task-api'
 import { Templates } from './core/template.ts'
 import type { Dialect } from './core/dialect.ts'
 import { runVerb } from './core/run-verb.ts'
 import type { Running } from './core/run-verb.ts'
-import { migrate, plan, schemaStatus } from './verbs/migrate.ts'
+import { checkSchema, migrate, plan, schemaStatus } from './verbs/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
 import type { SqlAdapter, Verb } from './core/verb.ts'
 import { noteDefinitions } from './core/definitions.ts'
@@ -29,6 +29,9 @@ import { junction } from './verbs/junction.ts'
 import { overview } from './verbs/overview.ts'
 import { heartbeat, owners, purgeOwners, register, unregister } from './verbs/owners.ts'
 import { page, task } from './verbs/page.ts'
+import { get, list, lock, lockAll, lockDue, now, upcoming } from './verbs/periodic/read.ts'
+import { unfinished } from './verbs/periodic/unfinished.ts'
+import { add, change, notify, remove } from './verbs/periodic/write.ts'
 import { poll } from './verbs/poll.ts'
 import { purge, purgeAll } from './verbs/purge.ts'
 import { push } from './verbs/push.ts'
@@ -63,8 +66,8 @@ const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository'
   clock: true,
 })
 
-/** A `TaskRepository` over SQL, with the migration of its tables. */
-export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
+/** A `TaskRepository` over SQL, with timers beside its tasks and the migration of its tables. */
+export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TimedTaskRepository<Transaction, E> {
   /**
    * Brings the tables to this release, in one transaction of `transactions`. Does nothing where nothing is to be done, and may run
    * in several processes at once.
@@ -81,7 +84,7 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
   /** Which version the tables are of, and whether this release works on them. */
   schemaStatus(transactions: TransactionSource<Transaction>): Promise<SchemaStatus>
   /**
-   * A verb of one's own, over the same tables, adapter and clock: what packages beside this one are made of.
+   * A verb of one's own, over the same tables, adapter and clock.
    *
    * @example
    * const ownerCount = tasks.verb(function* ({ dialect }) {
@@ -190,6 +193,21 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owners: bind(owners),
     purgeOwners: bind(purgeOwners),
     expire: bind(expire),
+    timers: {
+      check: bind(() => checkSchema(dialect)),
+      now: bind(now),
+      upcoming: bind(upcoming),
+      lockDue: bind(lockDue),
+      lock: bind(lock),
+      lockAll: bind(lockAll),
+      get: bind(get),
+      list: bind(list),
+      add: bind(add),
+      change: bind(change),
+      remove: bind(remove),
+      unfinished: bind(unfinished),
+      notify: bind(notify),
+    },
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => {
         noteDefinitions(transaction as object)

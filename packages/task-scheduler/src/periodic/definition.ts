@@ -1,23 +1,21 @@
-import { checkOptions } from '@taskstream/task-api'
 /** A periodic task as it is stored: checked, with every default filled in. */
 import {
   checkDuration,
   checkInstant,
   checkInteger,
+  checkOptions,
   checkStorable,
   checkText,
   checkTopic,
   invalid,
+  misfires,
+  overlaps,
   taskLimits,
 } from '@taskstream/task-api'
-import type { TaskHeaders } from '@taskstream/task-api'
+import type { Misfire, TaskHeaders, TimerDefinition } from '@taskstream/task-api'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
-import type { Misfire, PeriodicTask } from './periodic-task.ts'
-
-/** In the order of their numbers in the database. */
-export const misfires: readonly Misfire[] = ['once', 'skip', 'catch-up', 'drop']
-export const overlaps = ['skip', 'push'] as const
+import type { PeriodicTask } from './periodic-task.ts'
 
 /** Whether each of the occurrences that were missed is submitted, and not only the first. */
 export function isEach(misfire: Misfire): boolean {
@@ -32,31 +30,11 @@ export const periodicLimits = {
   jitterMs: 86_400_000,
 } as const
 
-/** What a definition says, by the columns that keep it; instants are epoch milliseconds. */
-export interface Definition {
-  readonly name: string | null
-  readonly timer: string
-  readonly summary: string | null
-  readonly topic: string
-  readonly identifier: string
-  readonly input: string | null
-  readonly headers: string | null
-  readonly priority: number
-  readonly max_tries: number | null
-  readonly misfire: number
-  readonly late_ms: number | null
-  readonly overlap: number
-  readonly jitter_ms: number
-  readonly starts: number | null
-  readonly ends: number | null
-  readonly max_count: number | null
-}
-
 export interface CheckedTask {
   readonly id: string
   readonly timer: Timer
   readonly paused: boolean
-  readonly definition: Definition
+  readonly definition: TimerDefinition
 }
 
 const names: Record<keyof PeriodicTask, true> = {
@@ -120,14 +98,14 @@ export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
       input: input !== undefined && /\S/.test(input) ? input : null,
       headers: headers === undefined ? null : toText(headers),
       priority,
-      max_tries: maxTries ?? null,
-      misfire: misfires.indexOf(misfire),
-      late_ms: lateMs ?? null,
-      overlap: overlaps.indexOf(whileUnfinished),
-      jitter_ms: jitterMs,
-      starts: start?.getTime() ?? null,
-      ends: end?.getTime() ?? null,
-      max_count: maxCount ?? null,
+      maxTries: maxTries ?? null,
+      misfire,
+      lateMs: lateMs ?? null,
+      whileUnfinished,
+      jitterMs,
+      start: start?.getTime() ?? null,
+      end: end?.getTime() ?? null,
+      maxCount: maxCount ?? null,
     },
   }
 }

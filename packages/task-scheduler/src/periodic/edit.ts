@@ -1,17 +1,15 @@
 /** Making, changing and removing timers, in the caller's transaction. */
 import { invalid, TaskError } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
-import type { Verb, VerbContext } from '@taskstream/task-sql'
-import { assigned, statuses, stored, toSchedule } from './columns.ts'
-import type { Status, TimerRow, Values } from './columns.ts'
+import type { StoredTimer, TimerChange, TimerDefinition, TimerStatus } from '@taskstream/task-api'
 import { checkPeriodicTask } from './definition.ts'
-import type { CheckedTask, Definition } from './definition.ts'
+import type { CheckedTask } from './definition.ts'
 import { fireTimer } from './fire-timer.ts'
-import { firstOf, keep, latestMs } from './firing.ts'
-import type { Firing } from './firing.ts'
-import { find, lockOne, nowOf } from './look.ts'
+import { firstOf, keep, latestMs, toSchedule } from './firing.ts'
+import type { After } from './firing.ts'
+import { find } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
-import { notifySchedulers } from './notify.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 import { waiting } from './waiting.ts'
 
 /** Whose a timer is, and who has declared it. */
@@ -24,21 +22,21 @@ export interface Place {
 export type Scheduled = 'added' | 'changed' | 'unchanged'
 
 /** Adds the timer, or makes the one that is there like it. What is due stays due. */
-export function* schedule(context: VerbContext, place: Place, task: PeriodicTask): Verb<Scheduled> {
+export function* schedule(work: Work, place: Place, task: PeriodicTask): Steps<Scheduled> {
   const checked = checkPeriodicTask(task)
-  let row = yield* lockOne(context, place.scope, checked.id)
-  if (!row) {
-    if (yield* insert(context, place, checked)) return 'added'
+  let timer = yield* answer(work.timers.lock(work.transaction, { scope: place.scope, id: checked.id }))
+  if (!timer) {
+    if (yield* insert(work, place, checked)) return 'added'
     // Somebody else has added it in between.
-    row = yield* find(context, place.scope, checked.id)
+    timer = yield* find(work, place.scope, checked.id)
   }
-  return (yield* change(context, place, checked, row, task.paused)) ? 'changed' : 'unchanged'
+  return (yield* change(work, checked, place.application ?? timer.application, timer, task.paused)) ? 'changed' : 'unchanged'
 }
 
 /** @throws TaskError TIMER_DUPLICATE */
-export function* add(context: VerbContext, place: Place, task: PeriodicTask): Verb<void> {
+export function* add(work: Work, place: Place, task: PeriodicTask): Steps<void> {
   const checked = checkPeriodicTask(task)
-  if (yield* insert(context, place, checked)) return
+  if (yield* insert(work, place, checked)) return
   throw new TaskError(
     'TIMER_DUPLICATE',
     `There is a timer "${checked.id}" in the scope "${place.scope}" already: schedule changes it, or give this one an id of its own`,
@@ -47,18 +45,17 @@ export function* add(context: VerbContext, place: Place, task: PeriodicTask): Ve
 }
 
 /** @throws TaskError TIMER_UNKNOWN */
-export function* remove(context: VerbContext, scope: string, id: string): Verb<void> {
-  const { dialect } = context
-  const { scope: foundScope, id: foundId } = yield* find(context, scope, id)
-  yield sql`delete from ${dialect.tables.periodic} where scope = ${foundScope} and id = ${foundId}`
+export function* remove(work: Work, scope: string, id: string): Steps<void> {
+  const found = yield* find(work, scope, id)
+  yield* answer(work.timers.remove(work.transaction, { scope: found.scope, id: found.id }))
 }
 
-function* insert(context: VerbContext, { scope, application }: Place, { id, paused, definition }: CheckedTask): Verb<boolean> {
-  const { dialect } = context
-  const now = yield* nowOf(context, definition.topic)
+function* insert(work: Work, { scope, application }: Place, { id, paused, definition }: CheckedTask): Steps<boolean> {
+  const { transaction, timers } = work
+  const now = yield* answer(timers.now(transaction, definition.topic))
   // mutants: equivalent property `fired: 0`, a new timer may fire once at least
   const first = begin({ scope, id, fired: 0, now }, definition)
-  const row = stored(dialect, {
+  const timer = {
     scope,
     id,
     application,
@@ -66,62 +63,59 @@ function* insert(context: VerbContext, { scope, application }: Place, { id, paus
     ...waiting(paused ? 'paused' : 'running', first),
     created: now,
     changed: now,
-  })
-  if ((yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.periodic, row, 'scope, id'))) === 0)
-    return false
-  yield* notifySchedulers(context)
+  }
+  if (!(yield* answer(timers.add(transaction, timer)))) return false
+  yield* answer(timers.notify(transaction))
   return true
 }
 
 function* change(
-  context: VerbContext,
-  place: Place,
-  { id, definition }: CheckedTask,
-  row: TimerRow,
+  work: Work,
+  { definition }: CheckedTask,
+  application: string | null,
+  timer: StoredTimer,
   paused: boolean | undefined,
-): Verb<boolean> {
-  const { dialect } = context
-  const other = (Object.keys(definition) as (keyof Definition)[]).filter((key) => definition[key] !== row[key])
+): Steps<boolean> {
+  const { transaction, timers } = work
+  const other = (Object.keys(definition) as (keyof TimerDefinition)[]).filter((key) => definition[key] !== timer[key])
   const retimed = other.some((key) => timing.has(key))
-  const found = statuses[row.status!]!
+  const found = timer.status
   const status = statusAfter(found, paused, retimed)
-  const application = place.application ?? row.application
-  if (other.length === 0 && application === row.application && status === found) return false
+  if (other.length === 0 && application === timer.application && status === found) return false
   const runs = found === 'running' && status === 'running'
   const begins = retimed || status !== found
-  const values: Values = {
+  const values: TimerChange = {
     ...definition,
     application,
-    changed: row.now,
-    ...(begins && (runs ? yield* goOn(context, definition, row) : waiting(status, begin(row, definition)))),
+    changed: timer.now,
+    ...(begins && (runs ? yield* goOn(work, definition, timer) : waiting(status, begin(timer, definition)))),
   }
-  yield sql`
-    update ${dialect.tables.periodic} set ${assigned(dialect, values)} where scope = ${place.scope} and id = ${id}`
-  yield* notifySchedulers(context)
+  yield* answer(timers.change(transaction, timer, values))
+  yield* answer(timers.notify(transaction))
   return true
 }
 
 /** Whoever says nothing of it leaves a paused timer paused; one that has ended begins again when it gets other times. */
-function statusAfter(found: Status, paused: boolean | undefined, retimed: boolean): Status {
+function statusAfter(found: TimerStatus, paused: boolean | undefined, retimed: boolean): TimerStatus {
   if (paused === undefined ? found === 'paused' : paused) return 'paused'
   return found === 'ended' && !retimed ? 'ended' : 'running'
 }
 
 /** What says when a timer fires. */
-const timing: ReadonlySet<keyof Definition> = new Set(['timer', 'jitter_ms', 'starts', 'ends', 'max_count'])
+const timing: ReadonlySet<keyof TimerDefinition> = new Set(['timer', 'jitterMs', 'start', 'end', 'maxCount'])
 
 /** What a running timer waits for when its times are changed. @throws TaskError ARGUMENT_INVALID */
-function* goOn(context: VerbContext, definition: Definition, row: TimerRow): Verb<Values> {
-  const { starts, timer } = definition
-  const isDue = row.occurrence! <= row.now!
-  const isWanted = isDue ? starts === null || starts <= row.occurrence! : starts === row.starts
-  if (isWanted && timer === row.timer) {
-    checkCount(row, definition)
-    const kept = keep(toSchedule({ ...row, ...definition }), row.occurrence!)
+function* goOn(work: Work, definition: TimerDefinition, timer: StoredTimer): Steps<TimerChange> {
+  const { start } = definition
+  const isDue = timer.occurrence! <= timer.now
+  const isWanted = isDue ? start === null || start <= timer.occurrence! : start === timer.start
+  if (isWanted && definition.timer === timer.timer) {
+    checkCount(timer, definition)
+    const kept = keep(toSchedule({ ...timer, ...definition }), timer.occurrence!)
     if (kept.next) return waiting('running', kept)
   }
-  const first = begin(row, definition)
-  const isOver = isDue && isWanted && timer !== row.timer && (yield* submitDue(context, definition, row))
+  const first = begin(timer, definition)
+  const isOver = isDue && isWanted && definition.timer !== timer.timer && (yield* submitDue(work, definition, timer))
   return isOver ? {} : waiting('running', first)
 }
 
@@ -134,31 +128,31 @@ const batch = 1_000
  *
  * @returns whether it has fired as often as it may @throws TaskError ARGUMENT_INVALID if that is too much for one transaction
  */
-function* submitDue(context: VerbContext, definition: Definition, row: TimerRow): Verb<boolean> {
-  const old = { ...row, ...definition, timer: row.timer, jitter_ms: row.jitter_ms }
+function* submitDue(work: Work, definition: TimerDefinition, timer: StoredTimer): Steps<boolean> {
+  const old = { ...timer, ...definition, timer: timer.timer, jitterMs: timer.jitterMs }
   // What waits for its jitter only would be lost: there is nobody to wait for it.
-  let due: TimerRow = { ...old, jitter_ms: 0, late_ms: latestMs(toSchedule(old)) }
-  while (due.occurrence !== null && due.occurrence <= row.now!) {
-    if (due.fired! - row.fired! >= mostDue)
+  let due: StoredTimer = { ...old, jitterMs: 0, lateMs: latestMs(toSchedule(old)) }
+  while (due.occurrence !== null && due.occurrence <= timer.now) {
+    if (due.fired - timer.fired >= mostDue)
       throw invalid(
         'timer',
         definition.timer,
-        `must stay "${row.timer}" while more than ${mostDue} occurrences of that are due: let a scheduler submit them, or give a lateMs`,
+        `must stay "${timer.timer}" while more than ${mostDue} occurrences of that are due: let a scheduler submit them, or give a lateMs`,
       )
-    due = (yield* fireTimer(context, due, batch)).row
+    due = (yield* fireTimer(work, due, batch)).timer
   }
-  return definition.max_count !== null && due.fired! >= definition.max_count
+  return definition.maxCount !== null && due.fired >= definition.maxCount
 }
 
 /** @throws TaskError ARGUMENT_INVALID if it would never fire */
-function begin(row: Pick<TimerRow, 'scope' | 'id' | 'fired' | 'now'>, definition: Definition): Firing {
-  const first = firstOf(toSchedule({ ...row, ...definition }), row.now!)
+function begin(timer: Pick<StoredTimer, 'scope' | 'id' | 'fired' | 'now'>, definition: TimerDefinition): After {
+  const first = firstOf(toSchedule({ ...timer, ...definition }), timer.now)
   if (!first.next) throw invalid('timer', definition.timer, `must fire some time from now on, and ${first.ended}`)
-  checkCount(row, definition)
+  checkCount(timer, definition)
   return first
 }
 
-function checkCount({ fired }: Pick<TimerRow, 'fired'>, { max_count: maxCount }: Definition): void {
-  if (maxCount !== null && fired! >= maxCount)
+function checkCount({ fired }: Pick<StoredTimer, 'fired'>, { maxCount }: TimerDefinition): void {
+  if (maxCount !== null && fired >= maxCount)
     throw invalid('maxCount', maxCount, `must be more than the ${fired} times that it has fired`)
 }

@@ -1,23 +1,14 @@
-/** Submitting what is due of one timer, whose row is locked. */
-import type { PushedTask } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
-import type { Verb, VerbContext } from '@taskstream/task-sql'
-import { assigned, toSchedule } from './columns.ts'
-import type { TimerRow, Values } from './columns.ts'
-import { overlaps } from './definition.ts'
-import { fireSome, passOver } from './firing.ts'
-import type { Firing } from './firing.ts'
+/** Submitting what is due: of one timer, in one transaction. */
+import type { PushedTask, StoredTimer, TimerChange, TimerKey } from '@taskstream/task-api'
+import { fire, passOver, toSchedule } from './firing.ts'
+import type { After } from './firing.ts'
 import { externalIdOf } from './occurrence.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 import { submit, unfinished } from './submit.ts'
 import { waiting } from './waiting.ts'
 import { zonesDiffer } from './zones-differ.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
-
-/** Which timer. */
-export interface TimerKey {
-  readonly scope: string
-  readonly id: string
-}
 
 /** What came of an occurrence that was due. */
 export interface FiredOccurrence {
@@ -30,77 +21,121 @@ export interface FiredOccurrence {
   readonly ended?: string
 }
 
-/** What came of each occurrence, and the row as it is then. */
+/** What looking for a due timer came to. */
+export type Fired = FiredOccurrence | Unfired
+
+type Unfired =
+  /** Nothing is due; something is in so many milliseconds, if anything ever. */
+  | { readonly outcome: 'idle'; readonly afterMs?: number }
+  /** Others are at all that is due. */
+  | { readonly outcome: 'busy' }
+
+/** What came of each occurrence of a timer, and the timer as it is then. */
 export interface FiredTimer {
   readonly occurrences: readonly FiredOccurrence[]
-  readonly row: TimerRow
+  readonly timer: StoredTimer
   /** The first of them is not what this node would have found. */
   readonly differs?: ZonesDiffer
 }
 
-/** Tasks of one statement have so many characters of input together, or there is one. */
+/** The same, of several occurrences of one timer. */
+export type FiredSeveral = FiredTimer | Unfired
+
+/** Others may be at the first of them. */
+const candidates = 16
+
+/**
+ * Fires the first timer that is due. It stays locked until the transaction ends: whoever fires it moves it on and pushes its task, both or
+ * neither.
+ *
+ * @param without leaves these alone
+ * @param at is told which timer is at work, for whoever catches what it throws
+ * @param most so many occurrences of it, if its tasks need not wait for each other
+ */
+export function* fireNext(
+  work: Work,
+  without: ReadonlySet<string>,
+  at: (timer: TimerKey) => void,
+  most: number,
+): Steps<FiredSeveral> {
+  const { transaction, timers } = work
+  const upcoming = yield* answer(timers.upcoming(transaction, candidates + without.size))
+  const wanted = upcoming.filter((timer) => !without.has(keyOf(timer)))
+  const due = wanted.filter(({ afterMs }) => afterMs <= 0)
+  if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
+  for (const { scope, id } of due) {
+    const timer = yield* answer(timers.lockDue(transaction, { scope, id }))
+    if (timer) {
+      at({ scope, id })
+      return yield* fireTimer(work, timer, most)
+    }
+  }
+  return { outcome: 'busy' }
+}
+
+/** One occurrence of the first timer that is due. */
+export function* fireOne(work: Work): Steps<Fired> {
+  // mutants: equivalent number, one is taken at least
+  const fired = yield* fireNext(work, nobody, () => {}, 1)
+  return 'outcome' in fired ? fired : fired.occurrences[0]!
+}
+
+const nobody: ReadonlySet<string> = new Set()
+
+/** The same text for the same timer, and for no other. */
+export function keyOf({ scope, id }: TimerKey): string {
+  return JSON.stringify([scope, id])
+}
+
+/** Tasks of one push have so many characters of input together, or there is one. */
 const inputsLength = 1_000_000
 
 /**
- * Submits the occurrences that are due, at most so many, and moves the timer on. Where an occurrence has to wait for the task before it, one is
- * looked at.
+ * Submits the occurrences that are due of a locked timer, at most so many, and moves the timer on. Where an occurrence has to wait for the task
+ * before it, one is looked at.
  */
-export function* fireTimer(context: VerbContext, row: TimerRow, most: number): Verb<FiredTimer> {
-  const schedule = toSchedule(row)
-  const occurrence = row.occurrence!
-  const timer = { scope: row.scope!, id: row.id! }
+export function* fireTimer(work: Work, timer: StoredTimer, most: number): Steps<FiredTimer> {
+  const { scope, id, input, now } = timer
+  const schedule = toSchedule(timer)
+  const occurrence = timer.occurrence!
   const differs = zonesDiffer(schedule, occurrence)
-  const difference = differs && { differs }
-  const mayOverlap = overlaps[row.overlap!] === 'push'
-  if (!mayOverlap && (yield* unfinished(context, row)) !== undefined) {
-    const next = passOver(schedule, occurrence, row.now!)
-    const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'unfinished' as const, ...ending(next) }]
-    return { occurrences, row: yield* moveOn(context, row, next, { skipped: row.skipped! + 1 }), ...difference }
+  const mayOverlap = timer.whileUnfinished === 'push'
+  function* passOn(outcome: 'unfinished' | 'late', after: After, counted: TimerChange): Steps<FiredTimer> {
+    const occurrences = [{ timer: { scope, id }, occurrence: new Date(occurrence), outcome, ...ending(after) }]
+    return { occurrences, timer: yield* moveOn(work, timer, after, counted), ...(differs && { differs }) }
   }
+  if (!mayOverlap && (yield* unfinished(work, timer)) !== undefined)
+    return yield* passOn('unfinished', passOver(schedule, occurrence, now), { skipped: timer.skipped + 1 })
   // mutants: equivalent number, without an input all of them fit
-  const fits = Math.floor(inputsLength / (row.input?.length ?? 1))
+  const fits = Math.floor(inputsLength / (input?.length ?? 1))
   // mutants: equivalent number, one is taken at least
-  const firing = fireSome(schedule, occurrence, row.now!, mayOverlap ? Math.min(most, fits) : 1)
+  const firing = fire(schedule, occurrence, now, mayOverlap ? Math.min(most, fits) : 1)
   const last = firing.submit.at(-1)
-  if (last === undefined) {
-    const occurrences = [{ timer, occurrence: new Date(occurrence), outcome: 'late' as const, ...ending(firing) }]
-    return { occurrences, row: yield* moveOn(context, row, firing, {}), ...difference }
-  }
-  const tasks = yield* submit(
-    context,
-    row,
-    firing.submit.map((each) => externalIdOf(timer.scope, timer.id, each)),
-  )
+  if (last === undefined) return yield* passOn('late', firing, {})
+  const externalIds = firing.submit.map((each) => externalIdOf(scope, id, each))
+  const tasks = yield* submit(work, timer, externalIds)
   const occurrences = tasks.map((task, index) => ({
-    timer,
+    timer: { scope, id },
     occurrence: new Date(firing.submit[index]!),
     outcome: 'submitted' as const,
     task,
     ...(index === tasks.length - 1 && ending(firing)),
   }))
-  const moved = yield* moveOn(context, row, firing, {
-    fired: row.fired! + tasks.length,
-    last_occurrence: last,
-    last_topic: row.topic,
-    last_sequence: tasks.at(-1)!.sequence,
+  const moved = yield* moveOn(work, timer, firing, {
+    fired: timer.fired + tasks.length,
+    lastOccurrence: last,
+    lastTopic: timer.topic,
+    lastSequence: tasks.at(-1)!.sequence,
   })
-  return { occurrences, row: moved, ...difference }
+  return { occurrences, timer: moved, ...(differs && { differs }) }
 }
 
-function ending({ ended }: Pick<Firing, 'ended'>): { readonly ended?: string } {
+function ending({ ended }: After): { readonly ended?: string } {
   return ended === undefined ? {} : { ended }
 }
 
-function* moveOn(
-  { dialect }: VerbContext,
-  row: TimerRow,
-  firing: Omit<Firing, 'submit'>,
-  counted: Partial<Pick<TimerRow, 'fired' | 'skipped' | 'last_occurrence' | 'last_topic' | 'last_sequence'>>,
-): Verb<TimerRow> {
-  const values = { ...waiting('running', firing), ...counted } satisfies Values
-  yield sql`
-    update ${dialect.tables.periodic}
-       set ${assigned(dialect, values)}
-     where scope = ${row.scope} and id = ${row.id}`
-  return { ...row, ...values } as TimerRow
+function* moveOn({ transaction, timers }: Work, timer: StoredTimer, after: After, counted: TimerChange): Steps<StoredTimer> {
+  const change = { ...waiting('running', after), ...counted }
+  yield* answer(timers.change(transaction, timer, change))
+  return { ...timer, ...change }
 }

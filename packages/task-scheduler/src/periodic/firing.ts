@@ -1,10 +1,11 @@
 /** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
+import type { Misfire, StoredTimer } from '@taskstream/task-api'
+import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import { isEach } from './definition.ts'
 import { jitterOf } from './occurrence.ts'
-import type { Misfire } from './periodic-task.ts'
 
-/** What of a timer's row decides. Instants are epoch milliseconds. */
+/** What of a timer decides. Instants are epoch milliseconds. */
 export interface Schedule {
   readonly scope: string
   readonly id: string
@@ -26,11 +27,34 @@ interface Next {
 
 /** What is to be done, and what comes after it; `ended` says why nothing does. */
 export interface Firing {
-  /** The occurrence that is to be submitted; none if it is too late for all that were missed. */
-  readonly submit?: number
-  /** What comes next if it is, or is passed over without counting. */
+  /** The occurrences that are to be submitted, in order; none if it is too late for all that were missed. */
+  readonly submit: readonly number[]
+  /** What comes next if they are, or are passed over without counting. */
   readonly next?: Next
   readonly ended?: string
+}
+
+/** What comes after an occurrence. */
+export type After = Omit<Firing, 'submit'>
+
+/** @throws TaskError ARGUMENT_INVALID if its timer cannot be read: a later release has written it, or a hand */
+export function toSchedule(
+  timer: Pick<StoredTimer, 'scope' | 'id' | 'timer' | 'misfire' | 'lateMs' | 'jitterMs' | 'start' | 'end' | 'maxCount' | 'fired'>,
+): Schedule {
+  const { scope, id, misfire, jitterMs, fired } = timer
+  return {
+    scope,
+    id,
+    timer: parseTimer(timer.timer),
+    misfire,
+    lateMs: timer.lateMs ?? undefined,
+    jitterMs,
+    // mutants: equivalent nullish:timer.start, null is before every instant
+    start: timer.start ?? undefined,
+    end: timer.end ?? undefined,
+    maxCount: timer.maxCount ?? undefined,
+    fired,
+  }
 }
 
 /** By how much an occurrence may be late where nothing is said of it. */
@@ -43,35 +67,31 @@ export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitter
 }
 
 /** The first occurrence of a timer that begins, or begins anew, now. */
-export function firstOf(schedule: Schedule, now: number): Firing {
+export function firstOf(schedule: Schedule, now: number): After {
   const { timer, start } = schedule
   return follow(schedule, start !== undefined && start >= now ? timer.next(start - 1) : timer.next(now))
 }
 
 /** An occurrence that a timer waits for already, while what else is said of it changes. */
-export function keep(schedule: Schedule, occurrence: number): Firing {
+export function keep(schedule: Schedule, occurrence: number): After {
   return follow(schedule, occurrence)
 }
 
-/** Several of those that are due, and what comes after them. */
-export interface Firings extends Omit<Firing, 'submit'> {
-  /** In order; none if it is too late for all that were missed. */
-  readonly submit: readonly number[]
-}
-
-/** As `fire`, of one occurrence after another: at most so many, and one at least. */
-export function fireSome(schedule: Schedule, occurrence: number, now: number, most: number): Firings {
+/**
+ * @param occurrence the one that is due
+ * @param most so many are submitted, and one at least
+ */
+export function fire(schedule: Schedule, occurrence: number, now: number, most: number): Firing {
   const submit: number[] = []
   for (let each = occurrence; ;) {
-    const { submit: one, ...after } = fire({ ...schedule, fired: schedule.fired + submit.length }, each, now)
-    if (one !== undefined) submit.push(one)
-    if (one === undefined || submit.length >= most || !after.next || after.next.due > now) return { submit, ...after }
+    const { submitted, ...after } = fireOne({ ...schedule, fired: schedule.fired + submit.length }, each, now)
+    if (submitted !== undefined) submit.push(submitted)
+    if (submitted === undefined || submit.length >= most || !after.next || after.next.due > now) return { submit, ...after }
     each = after.next.occurrence
   }
 }
 
-/** @param occurrence the one that is due */
-export function fire(schedule: Schedule, occurrence: number, now: number): Firing {
+function fireOne(schedule: Schedule, occurrence: number, now: number): After & { readonly submitted?: number } {
   const { timer, misfire, fired, maxCount } = schedule
   const inTime = now - latestMs(schedule)
   const isLate = occurrence < inTime
@@ -79,13 +99,13 @@ export function fire(schedule: Schedule, occurrence: number, now: number): Firin
   const found = follow(schedule, isLate ? following(timer, occurrence, (misfire === 'drop' ? now : inTime) - 1) : occurrence)
   // Only what is to come is not too late; what is dropped is told by itself.
   if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return found
-  const submit = found.next.occurrence
-  if (maxCount !== undefined && fired + 1 >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
-  return { submit, ...follow(schedule, isEach(misfire) ? timer.next(submit) : following(timer, submit, now)) }
+  const submitted = found.next.occurrence
+  if (maxCount !== undefined && fired + 1 >= maxCount) return { submitted, ended: `it has fired ${maxCount} times` }
+  return { submitted, ...follow(schedule, isEach(misfire) ? timer.next(submitted) : following(timer, submitted, now)) }
 }
 
 /** What comes when this occurrence is passed over, because the task before has not ended. */
-export function passOver(schedule: Schedule, occurrence: number, now: number): Firing {
+export function passOver(schedule: Schedule, occurrence: number, now: number): After {
   return follow(schedule, following(schedule.timer, occurrence, now))
 }
 
@@ -108,7 +128,7 @@ function following(timer: Timer, occurrence: number, instant: number): number | 
   return next
 }
 
-function follow({ scope, id, end, jitterMs }: Schedule, occurrence: number | undefined): Firing {
+function follow({ scope, id, end, jitterMs }: Schedule, occurrence: number | undefined): After {
   if (occurrence === undefined) return { ended: 'its timer never elapses again' }
   if (end !== undefined && occurrence > end) return { ended: `it ends ${new Date(end).toISOString()}` }
   return { next: { occurrence, due: occurrence + jitterOf(scope, id, occurrence, jitterMs) } }

@@ -1,11 +1,10 @@
 /** Finding timers. */
 import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
-import { nothing, sql } from '@taskstream/task-sql'
-import type { Statement, Verb, VerbContext } from '@taskstream/task-sql'
-import { columnsOf, toInfo, toRow } from './columns.ts'
-import type { TimerRow } from './columns.ts'
+import type { StoredTimer, TaskHeaders } from '@taskstream/task-api'
 import { periodicLimits } from './definition.ts'
 import type { PeriodicTaskInfo } from './periodic-task.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 
 /** Which timers are meant: those that meet everything that is given. */
 export interface PeriodicFilter {
@@ -15,59 +14,71 @@ export interface PeriodicFilter {
 
 const names = optionNames<PeriodicFilter>('list', { name: true, application: true })
 
-export function* get(context: VerbContext, scope: string, id: string): Verb<PeriodicTaskInfo | undefined> {
+export function* get({ transaction, timers }: Work, scope: string, id: string): Steps<PeriodicTaskInfo | undefined> {
   checkText('id', id, periodicLimits.nameLength)
-  const [row] = yield select(context, sql`t.scope = ${scope} and t.id = ${id}`)
-  return row && toInfo(toRow(row))
+  const timer = yield* answer(timers.get(transaction, { scope, id }))
+  return timer && toInfo(timer)
 }
 
 /** @param scope none: of every scope */
-export function* list(context: VerbContext, scope: string | undefined, filter: PeriodicFilter = {}): Verb<PeriodicTaskInfo[]> {
+export function* list(
+  { transaction, timers }: Work,
+  scope: string | undefined,
+  filter: PeriodicFilter = {},
+): Steps<PeriodicTaskInfo[]> {
   checkNames(names, filter)
   const { name, application } = filter
-  const rows = yield select(
-    context,
-    sql`1 = 1${scope === undefined ? nothing : sql` and t.scope = ${scope}`}${name === undefined ? nothing : sql` and t.name = ${name}`}${
-      application === undefined ? nothing : sql` and t.application = ${application}`
-    }
-     order by t.scope, t.id`,
-  )
-  return rows.map((row) => toInfo(toRow(row)))
+  return (yield* answer(timers.list(transaction, { scope, name, application }))).map(toInfo)
 }
 
-/** Locks the row until the transaction ends. */
-export function* lockOne(context: VerbContext, scope: string, id: string): Verb<TimerRow | undefined> {
-  // mutants: equivalent string, what is not to be skipped is waited for
-  const [row] = yield* lock(context, sql`t.scope = ${scope} and t.id = ${id}`, 'wait')
-  return row
-}
-
-/** As `lockOne`. @throws TaskError TIMER_UNKNOWN */
-export function* find(context: VerbContext, scope: string, id: string): Verb<TimerRow> {
+/** Locks the timer until the transaction ends. @throws TaskError TIMER_UNKNOWN */
+export function* find({ transaction, timers }: Work, scope: string, id: string): Steps<StoredTimer> {
   checkText('id', id, periodicLimits.nameLength)
-  const row = yield* lockOne(context, scope, id)
-  if (row) return row
+  const timer = yield* answer(timers.lock(transaction, { scope, id }))
+  if (timer) return timer
   throw new TaskError('TIMER_UNKNOWN', `There is no timer "${id}" in the scope "${scope}": list shows which there are`, {
     scope,
     id,
   })
 }
 
-/** The time by the database's clock, in epoch milliseconds. @throws TaskError TOPIC_UNKNOWN */
-export function* nowOf({ dialect, now }: VerbContext, topic: string): Verb<number> {
-  const [row] = yield sql`
-    select ${dialect.expr.epochMs(dialect.expr.now(now()))} as now from ${dialect.tables.topic} where topic = ${topic}`
-  if (row) return Number(row['now'])
-  throw new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
+function toInfo(timer: StoredTimer): PeriodicTaskInfo {
+  const { scope, id, topic, identifier, priority, misfire, whileUnfinished, jitterMs, status, fired, skipped } = timer
+  const { lastTopic, lastSequence, lastOccurrence } = timer
+  return {
+    scope,
+    id,
+    timer: timer.timer,
     topic,
-  })
-}
-
-/** Locks rows `t` until the transaction ends: waits for others, or passes over what they have locked. */
-export function* lock({ dialect, now }: VerbContext, which: Statement, locked: 'wait' | 'skip'): Verb<TimerRow[]> {
-  return (yield* dialect.locks.periodic(which, locked, columnsOf(dialect, now()))).map(toRow)
-}
-
-function select({ dialect, now }: VerbContext, which: Statement): Statement {
-  return sql`select ${columnsOf(dialect, now())} from ${dialect.tables.periodic} t where ${which}`
+    identifier,
+    priority,
+    misfire,
+    whileUnfinished,
+    jitterMs,
+    status,
+    fired,
+    skipped,
+    created: new Date(timer.created),
+    changed: new Date(timer.changed),
+    ...(timer.name !== null && { name: timer.name }),
+    ...(timer.summary !== null && { summary: timer.summary }),
+    ...(timer.input !== null && { input: timer.input }),
+    ...(timer.headers !== null && { headers: JSON.parse(timer.headers) as TaskHeaders }),
+    ...(timer.maxTries !== null && { maxTries: timer.maxTries }),
+    ...(timer.lateMs !== null && { lateMs: timer.lateMs }),
+    ...(timer.start !== null && { start: new Date(timer.start) }),
+    ...(timer.end !== null && { end: new Date(timer.end) }),
+    ...(timer.maxCount !== null && { maxCount: timer.maxCount }),
+    ...(timer.application !== null && { application: timer.application }),
+    ...(timer.note !== null && { note: timer.note }),
+    ...(timer.occurrence !== null && { next: new Date(timer.occurrence) }),
+    ...(timer.due !== null && { due: new Date(timer.due) }),
+    ...(lastTopic !== null && {
+      last: {
+        topic: lastTopic,
+        sequence: lastSequence!,
+        ...(lastOccurrence !== null && { occurrence: new Date(lastOccurrence) }),
+      },
+    }),
+  }
 }

@@ -1,52 +1,46 @@
 /** Pausing and resuming timers: what would have fired meanwhile is not made up for. */
-import { sql } from '@taskstream/task-sql'
-import type { Verb, VerbContext } from '@taskstream/task-sql'
-import { assigned, statuses, toSchedule } from './columns.ts'
-import type { TimerRow } from './columns.ts'
-import { firstOf } from './firing.ts'
-import { find, lock } from './look.ts'
-import { notifySchedulers } from './notify.ts'
+import type { StoredTimer } from '@taskstream/task-api'
+import { firstOf, toSchedule } from './firing.ts'
+import { find } from './look.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 import { waiting } from './waiting.ts'
 
 /** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
-export function* pause(context: VerbContext, scope: string, id: string): Verb<boolean> {
-  const row = yield* find(context, scope, id)
-  if (statuses[row.status!] !== 'running') return false
-  yield* store(context, row, 'paused')
+export function* pause(work: Work, scope: string, id: string): Steps<boolean> {
+  const timer = yield* find(work, scope, id)
+  if (timer.status !== 'running') return false
+  yield* store(work, timer, 'paused')
   return true
 }
 
 /** @returns whether it was paused @throws TaskError TIMER_UNKNOWN */
-export function* resume(context: VerbContext, scope: string, id: string): Verb<boolean> {
-  const row = yield* find(context, scope, id)
-  if (statuses[row.status!] !== 'paused') return false
-  yield* store(context, row, 'running')
-  yield* notifySchedulers(context)
+export function* resume(work: Work, scope: string, id: string): Steps<boolean> {
+  const timer = yield* find(work, scope, id)
+  if (timer.status !== 'paused') return false
+  yield* store(work, timer, 'running')
+  yield* answer(work.timers.notify(work.transaction))
   return true
 }
 
 /** @returns how many were running */
-export function pauseAll(context: VerbContext, scope: string): Verb<number> {
-  return storeAll(context, scope, 'running', 'paused')
+export function pauseAll(work: Work, scope: string): Steps<number> {
+  return storeAll(work, scope, 'running', 'paused')
 }
 
 /** @returns how many were paused */
-export function resumeAll(context: VerbContext, scope: string): Verb<number> {
-  return storeAll(context, scope, 'paused', 'running')
+export function resumeAll(work: Work, scope: string): Steps<number> {
+  return storeAll(work, scope, 'paused', 'running')
 }
 
-function* storeAll(context: VerbContext, scope: string, from: 'running' | 'paused', to: 'running' | 'paused'): Verb<number> {
-  // mutants: equivalent string, what is not to be skipped is waited for
-  const rows = yield* lock(context, sql`t.scope = ${scope} and t.status = ${statuses.indexOf(from)}`, 'wait')
-  for (const row of rows) yield* store(context, row, to)
-  if (to === 'running' && rows.length > 0) yield* notifySchedulers(context)
-  return rows.length
+function* storeAll(work: Work, scope: string, from: 'running' | 'paused', to: 'running' | 'paused'): Steps<number> {
+  const locked = yield* answer(work.timers.lockAll(work.transaction, scope, from))
+  for (const timer of locked) yield* store(work, timer, to)
+  if (to === 'running' && locked.length > 0) yield* answer(work.timers.notify(work.transaction))
+  return locked.length
 }
 
-function* store({ dialect }: VerbContext, row: TimerRow, status: 'running' | 'paused'): Verb<void> {
-  const wait = waiting(status, status === 'paused' ? {} : firstOf(toSchedule(row), row.now!))
-  yield sql`
-    update ${dialect.tables.periodic}
-       set ${assigned(dialect, { ...wait, changed: row.now })}
-     where scope = ${row.scope} and id = ${row.id}`
+function store({ transaction, timers }: Work, timer: StoredTimer, status: 'running' | 'paused'): Steps<void> {
+  const wait = waiting(status, status === 'paused' ? {} : firstOf(toSchedule(timer), timer.now))
+  return answer(timers.change(transaction, timer, { ...wait, changed: timer.now }))
 }

@@ -1,15 +1,11 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { checkInteger, checkOptions, TaskError } from '@taskstream/task-api'
-import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import { checkInteger, checkOptions, TaskError, timersName } from '@taskstream/task-api'
+import type { Execution, StoredTimer, TaskNotifier, TimedTaskRepository, TimerKey, TransactionSource } from '@taskstream/task-api'
 import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
-import { checkSchema } from '@taskstream/task-sql'
-import type { SqlTaskRepository } from '@taskstream/task-sql'
-import type { TimerRow } from './columns.ts'
-import { fireNext, keyOf } from './fire.ts'
-import type { FiredSeveral } from './fire.ts'
-import type { FiredOccurrence, TimerKey } from './fire-timer.ts'
-import { timersName } from './notify.ts'
+import { fireNext, keyOf } from './fire-timer.ts'
+import type { FiredOccurrence, FiredSeveral } from './fire-timer.ts'
+import { bindSteps } from './steps.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
 /** What a scheduler tells. */
@@ -26,7 +22,7 @@ export interface PeriodicListener {
 }
 
 export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
+  readonly repository: TimedTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** Wakes the scheduler when another process has changed timers: `pgListener`, `sqliteListener`. */
   readonly notifier?: TaskNotifier
@@ -82,7 +78,7 @@ interface Backoff {
  */
 export class PeriodicScheduler<Transaction, E extends Execution = Execution> implements AsyncDisposable {
   readonly #transactions: LimitedTransactions<Transaction>
-  readonly #checkSchema: (transaction: Transaction) => unknown
+  readonly #repository: TimedTaskRepository<Transaction, E>
   readonly #fireNext: (
     transaction: Transaction,
     without: ReadonlySet<string>,
@@ -112,8 +108,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#transactions = limitTransactions(repository, transactions, {
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
     })
-    this.#checkSchema = repository.verb(({ dialect }) => checkSchema(dialect))
-    this.#fireNext = repository.verb(fireNext)
+    this.#repository = repository
+    this.#fireNext = bindSteps(repository, fireNext)
     this.#pollIntervalMs = pollIntervalMs
     this.#listener = listener
     this.#notifier = notifier
@@ -132,7 +128,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#running = promise
     try {
-      await this.#transactions(async (transaction) => void (await this.#checkSchema(transaction)))
+      await this.#transactions(async (transaction) => void (await this.#repository.timers.check(transaction)))
       this.#listening = await this.#notifier?.listen({
         onTasks: () => {},
         onActivation: (name) => this.#notified(name),
@@ -206,7 +202,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
         return Math.min(this.#pollIntervalMs, fired.afterMs ?? Infinity, ...backingOff.map(([, { untilMs }]) => untilMs - now))
       }
       this.#backingOff.delete(keyOf(timer!))
-      if (isDue(fired.row)) this.#served.add(keyOf(timer!))
+      if (isDue(fired.timer)) this.#served.add(keyOf(timer!))
       if (fired.differs) this.#tellZones(fired.differs)
       for (const occurrence of fired.occurrences) this.#notify(() => this.#listener.onFired?.(occurrence))
       return 0
@@ -255,8 +251,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   }
 }
 
-function isDue({ due, now }: TimerRow): boolean {
-  return due !== null && due <= now!
+function isDue({ due, now }: StoredTimer): boolean {
+  return due !== null && due <= now
 }
 
 function pauseAfter(failures: number): number {

@@ -1,15 +1,5 @@
-import type { PushedTask, TaskHeaders } from '@taskstream/task-api'
+import type { Misfire, PushedTask, TaskHeaders, TimerStatus, WhileUnfinished } from '@taskstream/task-api'
 import type { Timer } from '@taskstream/task-timers'
-
-/**
- * What becomes of occurrences that no scheduler was there for.
- *
- * - `once`: however many were missed, one task is submitted, for the first of them
- * - `skip`: as `once`, but nothing that is late by more than `lateMs`, 60 s if that is not given
- * - `catch-up`: each is submitted, in order, but for those that are late by more than `lateMs`
- * - `drop`: each is submitted, in order; but if the first is late by more than `lateMs`, 60 s if that is not given, all that were missed are dropped
- */
-export type Misfire = 'once' | 'skip' | 'catch-up' | 'drop'
 
 /** A task that the clock submits, again and again. */
 export interface PeriodicTask {
@@ -40,7 +30,7 @@ export interface PeriodicTask {
    * While the task that was submitted before has not ended: `skip` passes over the occurrence, and goes on with the next; `push` submits it all
    * the same. Default `skip`; under `catch-up` and `drop`, where each occurrence counts, `push`.
    */
-  readonly whileUnfinished?: 'skip' | 'push'
+  readonly whileUnfinished?: WhileUnfinished
   /** Each occurrence is submitted up to so many milliseconds later, by chance but on every node the same. Default 0, at most a day. */
   readonly jitterMs?: number
   /** No occurrence before this instant; one at this very instant counts. */
@@ -62,12 +52,12 @@ export interface PeriodicTaskInfo extends Omit<PeriodicTask, 'timer' | 'paused'>
   readonly identifier: string
   readonly priority: number
   readonly misfire: Misfire
-  readonly whileUnfinished: 'skip' | 'push'
+  readonly whileUnfinished: WhileUnfinished
   readonly jitterMs: number
   /** Who has declared it, with `reconcile`. */
   readonly application?: string
   /** `ended`: it will never fire again, for the reason in `note`. */
-  readonly status: 'running' | 'paused' | 'ended'
+  readonly status: TimerStatus
   readonly note?: string
   /** How many tasks the clock has submitted. */
   readonly fired: number

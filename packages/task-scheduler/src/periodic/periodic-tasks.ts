@@ -1,11 +1,10 @@
 import { checkOptions, checkText } from '@taskstream/task-api'
-import type { Execution, Outcome } from '@taskstream/task-api'
-import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
+import type { Execution, Outcome, TimedTaskRepository } from '@taskstream/task-api'
 import { periodicLimits } from './definition.ts'
 import { add, remove, schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
-import { fireOne } from './fire.ts'
-import type { Fired } from './fire.ts'
+import { fireOne } from './fire-timer.ts'
+import type { Fired } from './fire-timer.ts'
 import { get, list } from './look.ts'
 import type { PeriodicFilter } from './look.ts'
 import { pause, pauseAll, resume, resumeAll } from './pause.ts'
@@ -13,6 +12,8 @@ import type { PeriodicTask, PeriodicTaskInfo, RunNow } from './periodic-task.ts'
 import { reconcile } from './reconcile.ts'
 import type { Reconciliation, ReconcileOptions } from './reconcile.ts'
 import { runNow } from './run-now.ts'
+import { bindSteps } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 
 export interface PeriodicTasksOptions {
   /** Whose timers these are, 1 to 200 characters; nothing reaches those of another. Default `system`. */
@@ -78,22 +79,22 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
  * const hers = periodicTasks(tasks, { scope: 'acme/ann' })
  */
 export function periodicTasks<Transaction, E extends Execution>(
-  repository: SqlTaskRepository<Transaction, E>,
+  repository: TimedTaskRepository<Transaction, E>,
   options: PeriodicTasksOptions = {},
 ): PeriodicTasks<Transaction, E> {
   checkOptions('periodicTasks', options, { scope: true })
   const { scope = 'system' } = options
   checkText('scope', scope, periodicLimits.nameLength)
   const bind = <Arguments extends readonly unknown[], Result>(
-    verb: (context: VerbContext, scope: string, ...args: Arguments) => Verb<Result>,
+    steps: (work: Work, scope: string, ...args: Arguments) => Steps<Result>,
   ): ((transaction: Transaction, ...args: Arguments) => Outcome<E, Result>) =>
-    repository.verb((context, ...args: Arguments) => verb(context, scope, ...args))
+    bindSteps(repository, (work, ...args: Arguments) => steps(work, scope, ...args))
   return {
     scope,
-    schedule: bind((context, scope, task: PeriodicTask) => schedule(context, { scope, application: null }, task)),
-    add: bind((context, scope, task: PeriodicTask) => add(context, { scope, application: null }, task)),
+    schedule: bind((work, scope, task: PeriodicTask) => schedule(work, { scope, application: null }, task)),
+    add: bind((work, scope, task: PeriodicTask) => add(work, { scope, application: null }, task)),
     get: bind(get),
-    list: bind((context, scope, filter?: PeriodicFilter) => list(context, scope, filter)),
+    list: bind((work, scope, filter?: PeriodicFilter) => list(work, scope, filter)),
     pause: bind(pause),
     resume: bind(resume),
     pauseAll: bind(pauseAll),
@@ -113,14 +114,14 @@ export function periodicTasks<Transaction, E extends Execution>(
  * while ((await transactions((tx) => fire(tx))).outcome !== 'idle');
  */
 export function firing<Transaction, E extends Execution>(
-  repository: SqlTaskRepository<Transaction, E>,
+  repository: TimedTaskRepository<Transaction, E>,
 ): (transaction: Transaction) => Outcome<E, Fired> {
-  return repository.verb(fireOne)
+  return bindSteps(repository, fireOne)
 }
 
 /** The timers of every scope, in order of scope and id: for those who look after them all. */
 export function allPeriodicTasks<Transaction, E extends Execution>(
-  repository: SqlTaskRepository<Transaction, E>,
+  repository: TimedTaskRepository<Transaction, E>,
 ): (transaction: Transaction, filter?: PeriodicFilter) => Outcome<E, PeriodicTaskInfo[]> {
-  return repository.verb((context, filter?: PeriodicFilter) => list(context, undefined, filter))
+  return bindSteps(repository, (work, filter?: PeriodicFilter) => list(work, undefined, filter))
 }

@@ -1,10 +1,10 @@
 import { checkNames, checkText, invalid, optionNames } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
-import type { Verb, VerbContext } from '@taskstream/task-sql'
 import { periodicLimits } from './definition.ts'
 import { schedule } from './edit.ts'
 import { list } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 
 export interface ReconcileOptions {
   /** What becomes of timers that the application has declared before, and does not declare any more. Default `report`. */
@@ -23,12 +23,12 @@ export interface Reconciliation {
 }
 
 export function* reconcile(
-  context: VerbContext,
+  work: Work,
   scope: string,
   application: string,
   tasks: readonly PeriodicTask[],
   options: ReconcileOptions = {},
-): Verb<Reconciliation> {
+): Steps<Reconciliation> {
   checkNames(names, options)
   const { undeclared = 'report' } = options
   checkText('application', application, periodicLimits.nameLength)
@@ -38,10 +38,9 @@ export function* reconcile(
   if (twice !== undefined) throw invalid('id', twice, 'must not be declared twice')
   const result = { added: [] as string[], changed: [] as string[], unchanged: [] as string[] }
   // In one order, so that two nodes that are deployed at once do not wait for each other.
-  for (const id of ids.toSorted()) result[yield* schedule(context, { scope, application }, tasks[ids.indexOf(id)]!)].push(id)
-  const declared = yield* list(context, scope, { application })
+  for (const id of ids.toSorted()) result[yield* schedule(work, { scope, application }, tasks[ids.indexOf(id)]!)].push(id)
+  const declared = yield* list(work, scope, { application })
   const gone = declared.map(({ id }) => id).filter((id) => !ids.includes(id))
-  if (undeclared === 'remove')
-    for (const id of gone) yield sql`delete from ${context.dialect.tables.periodic} where scope = ${scope} and id = ${id}`
+  if (undeclared === 'remove') for (const id of gone) yield* answer(work.timers.remove(work.transaction, { scope, id }))
   return { ...result, undeclared: gone }
 }

@@ -1,10 +1,8 @@
-import { sql } from '@taskstream/task-sql'
-import type { Verb, VerbContext } from '@taskstream/task-sql'
-import { assigned } from './columns.ts'
-import { overlaps } from './definition.ts'
 import { find } from './look.ts'
 import { externalIdByHand } from './occurrence.ts'
 import type { RunNow } from './periodic-task.ts'
+import { answer } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 import { submit, unfinished } from './submit.ts'
 
 /**
@@ -12,15 +10,12 @@ import { submit, unfinished } from './submit.ts'
  *
  * @throws TaskError TIMER_UNKNOWN, TOPIC_UNKNOWN
  */
-export function* runNow(context: VerbContext, scope: string, id: string): Verb<RunNow> {
-  const { dialect } = context
-  const row = yield* find(context, scope, id)
-  const sequence = overlaps[row.overlap!] === 'skip' ? yield* unfinished(context, row) : undefined
+export function* runNow(work: Work, scope: string, id: string): Steps<RunNow> {
+  const timer = yield* find(work, scope, id)
+  const sequence = timer.whileUnfinished === 'skip' ? yield* unfinished(work, timer) : undefined
   if (sequence !== undefined) return { unfinished: sequence }
-  const [task] = yield* submit(context, row, [externalIdByHand(scope, id, row.now!)])
-  yield sql`
-    update ${dialect.tables.periodic}
-       set ${assigned(dialect, { last_topic: task!.topic, last_sequence: task!.sequence, last_occurrence: null })}
-     where scope = ${scope} and id = ${id}`
+  const [task] = yield* submit(work, timer, [externalIdByHand(scope, id, timer.now)])
+  const last = { lastTopic: task!.topic, lastSequence: task!.sequence, lastOccurrence: null }
+  yield* answer(work.timers.change(work.transaction, { scope, id }, last))
   return { submitted: task! }
 }

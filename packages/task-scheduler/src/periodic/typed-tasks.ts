@@ -1,7 +1,5 @@
 import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
-import type { Execution, Outcome } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
-import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
+import type { Execution, Outcome, TimedTaskRepository } from '@taskstream/task-api'
 import { periodicLimits } from './definition.ts'
 import { schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
@@ -9,6 +7,8 @@ import { fromText, toText } from './input-schema.ts'
 import type { InputSchema } from './input-schema.ts'
 import { list } from './look.ts'
 import type { PeriodicTask, PeriodicTaskInfo } from './periodic-task.ts'
+import { answer, bindSteps } from './steps.ts'
+import type { Steps, Work } from './steps.ts'
 
 export interface TypedTasksOptions<Input> {
   /** Whose they are. Default `system`. */
@@ -60,7 +60,7 @@ export interface TypedTasks<Transaction, Input, E extends Execution = 'async'> {
  * await scans.schedule(tx, { id: 'inbox', timer: 'hourly', input: { folder: 'INBOX' } })
  */
 export function typedTasks<Transaction, E extends Execution, Input>(
-  repository: SqlTaskRepository<Transaction, E>,
+  repository: TimedTaskRepository<Transaction, E>,
   options: TypedTasksOptions<Input>,
 ): TypedTasks<Transaction, Input, E> {
   checkNames(names, options)
@@ -68,35 +68,34 @@ export function typedTasks<Transaction, E extends Execution, Input>(
   checkText('scope', scope, periodicLimits.nameLength)
   checkText('name', name, periodicLimits.nameLength)
   const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
-  const store = (context: VerbContext, task: TypedTask<Input>): Verb<Scheduled> =>
-    schedule(context, { scope, application: null }, { ...task, name, topic, input: toText(schema, name, task.input) })
-  function* removeBut(context: VerbContext, kept?: string): Verb<number> {
-    const others = (yield* list(context, scope, { name })).filter(({ id }) => id !== kept)
-    for (const { id } of others)
-      yield sql`delete from ${context.dialect.tables.periodic} where scope = ${scope} and id = ${id} and name = ${name}`
+  const store = (work: Work, task: TypedTask<Input>): Steps<Scheduled> =>
+    schedule(work, { scope, application: null }, { ...task, name, topic, input: toText(schema, name, task.input) })
+  function* removeBut(work: Work, kept?: string): Steps<number> {
+    const others = (yield* list(work, scope, { name })).filter(({ id }) => id !== kept)
+    for (const { id } of others) yield* answer(work.timers.remove(work.transaction, { scope, id }, name))
     return others.length
   }
   return {
-    schedule: repository.verb(store),
-    scheduleOne: repository.verb(function* (context, task: TypedTask<Input>) {
-      const [first] = yield* list(context, scope, { name })
+    schedule: bindSteps(repository, store),
+    scheduleOne: bindSteps(repository, function* (work, task: TypedTask<Input>) {
+      const [first] = yield* list(work, scope, { name })
       const id = first?.id ?? task.id
-      const scheduled = yield* store(context, { ...task, id })
-      yield* removeBut(context, id)
+      const scheduled = yield* store(work, { ...task, id })
+      yield* removeBut(work, id)
       return scheduled
     }),
-    one: repository.verb(function* (context) {
-      const [first, second] = yield* list(context, scope, { name })
+    one: bindSteps(repository, function* (work) {
+      const [first, second] = yield* list(work, scope, { name })
       if (!second) return first && typed(first)
       throw new TaskError('TIMER_AMBIGUOUS', `The scope "${scope}" has several timers "${name}": scheduleOne keeps one`, {
         scope,
         name,
       })
     }),
-    list: repository.verb(function* (context) {
-      return (yield* list(context, scope, { name })).map(typed)
+    list: bindSteps(repository, function* (work) {
+      return (yield* list(work, scope, { name })).map(typed)
     }),
-    removeAll: repository.verb((context) => removeBut(context)),
+    removeAll: bindSteps(repository, (work) => removeBut(work)),
     inputOf: ({ input }) => fromText(schema, name, input),
   }
 }

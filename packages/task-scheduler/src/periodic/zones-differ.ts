@@ -1,4 +1,4 @@
-import type { TimerKey } from './fire-timer.ts'
+import type { TimerKey } from '@taskstream/task-api'
 import type { Schedule } from './firing.ts'
 
 /** An occurrence that another node has found, and this one would not have: their time zone data is not of one release. */

@@ -1,5 +1,5 @@
+import type { Misfire } from '@taskstream/task-api'
 import type { ClockJobLatePolicy } from '../clock-jobs/job.ts'
-import type { Misfire } from '../periodic/periodic-task.ts'
 
 /** What jobs say of a fire that is late, in the words of timers. */
 export function misfireOf(

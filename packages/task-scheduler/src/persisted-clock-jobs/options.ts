@@ -1,7 +1,6 @@
 import { checkDuration, checkInteger, checkOptions, checkState, checkText, invalid } from '@taskstream/task-api'
-import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import type { Execution, TaskNotifier, TimedTaskRepository, TransactionSource } from '@taskstream/task-api'
 import type { ProcessOptions, RetryPolicy } from '@taskstream/task-processor'
-import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { ClockJobContext } from '../clock-jobs/job.ts'
 import { logToConsole, safeLog } from '../clock-jobs/job-log.ts'
 import type { ClockJobLog } from '../clock-jobs/job-log.ts'
@@ -13,7 +12,7 @@ export type PersistedClockJobContext = Omit<ClockJobContext, 'count'>
 export type PersistedClockJobFunction = (context: PersistedClockJobContext) => unknown
 
 export interface PersistedClockJobsOptions<Transaction, E extends Execution> {
-  readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
+  readonly repository: TimedTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** By the names under which they are scheduled. Every process that may run a job has them all. */
   readonly handlers: Readonly<Record<string, PersistedClockJobFunction>>
@@ -67,7 +66,7 @@ export function checkPersistedClockJobsOptions<Transaction, E extends Execution>
   checkOptions('persisted jobs', options, names)
   const { topic = 'jobs', workers = 5, waitingTimeMs = 5_000, onLog = logToConsole, retainMs = retainedMs } = options
   const { repository, transactions, handlers, retry, notifier } = options
-  if (typeof repository?.verb !== 'function') throw invalid('repository', repository, 'must be what sqlTaskRepository returns')
+  if (typeof repository?.timers !== 'object') throw invalid('repository', repository, 'must be what sqlTaskRepository returns')
   checkFunction('transactions', transactions, 'such as pgTransactions(pool)')
   if (typeof handlers !== 'object' || handlers === null)
     throw invalid('handlers', handlers, 'must be an object of functions, by their names')

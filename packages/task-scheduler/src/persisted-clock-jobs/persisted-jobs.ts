@@ -14,7 +14,6 @@ import type { PeriodicListener } from '../periodic/periodic-scheduler.ts'
 import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'
 import { periodicTasks } from '../periodic/periodic-tasks.ts'
 import type { PeriodicTasks } from '../periodic/periodic-tasks.ts'
-import { nowOf } from '../periodic/look.ts'
 import { misfireOf } from './late-policy.ts'
 import { checkPersistedClockJobsOptions } from './options.ts'
 import type { CheckedOptions, PersistedClockJobsOptions } from './options.ts'
@@ -59,7 +58,6 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
   /** Awaiting its answers is right, whatever the driver. */
   readonly #timers: PeriodicTasks<Transaction>
   readonly #scheduler: PeriodicScheduler<Transaction, E>
-  readonly #now: (transaction: Transaction) => unknown
   #manager: TaskManager<Transaction> | undefined
   #starting: Promise<void> | undefined
   #isStopped = false
@@ -73,7 +71,6 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     this.#timers = periodicTasks(repository, { scope: topic }) as unknown as PeriodicTasks<Transaction>
     const listener: PeriodicListener = { onFired: (fired) => this.#fired(fired) }
     this.#scheduler = new PeriodicScheduler({ repository, transactions, listener, ...(notifier && { notifier }) })
-    this.#now = repository.verb((context) => nowOf(context, topic))
   }
 
   /**
@@ -94,7 +91,8 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     await transactions(
       async (transaction) => void (await repository.initialize(transaction, topic, { condition: 'singular-by-identifier' })),
     )
-    const now = (): Promise<number> => transactions<number>(async (transaction) => Number(await this.#now(transaction)))
+    const now = (): Promise<number> =>
+      transactions<number>(async (transaction) => Number(await repository.timers.now(transaction, topic)))
     const running = {
       handlers,
       onLog,
@@ -115,12 +113,12 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
   }
 
   async schedule(handler: string, { id = randomUUID(), ...options }: PersistedClockJobOptions): Promise<ClockJob> {
-    const { transactions, topic, handlers, waitingTimeMs } = this.#options
+    const { repository, transactions, topic, handlers, waitingTimeMs } = this.#options
     if (!Object.hasOwn(handlers, handler)) throw invalid('work', handler, `must be one of ${Object.keys(handlers).join(', ')}`)
     checkOptions('a persisted job', options, names)
     const { start, end, maxCount = -1, onError = 'log-and-terminate', whenLate = 'wait' } = options
     const info = await transactions<PeriodicTaskInfo>(async (transaction) => {
-      const now = Number(await this.#now(transaction))
+      const now = Number(await repository.timers.now(transaction, topic))
       const first = start ?? (options.intervalMs === undefined ? undefined : new Date(now + soonMs))
       const { timer } = checkJob({ ...options, ...(first && { start: first }) } as ClockJobTrigger, new Date(now))
       await this.#timers.add(transaction, {

@@ -1,0 +1,71 @@
+import type { Execution, Outcome } from './execution.ts'
+import type { TaskRepository } from './task-repository.ts'
+import type { NewTimer, StoredTimer, TimerChange, TimerKey, TimerStatus } from './timer.ts'
+
+/** The name under which a notifier is told that timers have changed. No topic of this name is meant. */
+export const timersName = 'taskstream:timers'
+
+/** A timer that waits. */
+export interface UpcomingTimer extends TimerKey {
+  /** In so many milliseconds it is due. It is due now if that is 0 or less. */
+  readonly afterMs: number
+}
+
+/** Which timers are meant: those that meet everything that is given. */
+export interface TimerFilter {
+  readonly scope?: string | undefined
+  readonly name?: string | undefined
+  readonly application?: string | undefined
+}
+
+/**
+ * Timers, kept. A scheduler decides when they fire, with these verbs in the caller's own transaction; the repository opens, commits and rolls
+ * back nothing. What is submitted is pushed in the same transaction that moves the timer on, and so happens once.
+ *
+ * A repository needs no SQL. It needs locks that last until the transaction ends, and one clock.
+ */
+export interface TimerRepository<Transaction, E extends Execution = 'async'> {
+  /**
+   * Asked once, before a scheduler begins.
+   *
+   * @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER, SCHEMA_NEWER unless this release works on what is kept there; PERMISSION_DENIED
+   */
+  check(transaction: Transaction): Outcome<E, void>
+  /**
+   * What time it is by the clock that says what is due, in epoch milliseconds.
+   *
+   * @throws TaskError TOPIC_UNKNOWN unless there is this topic, which a timer is about to be made for
+   */
+  now(transaction: Transaction, topic: string): Outcome<E, number>
+  /** The timers that wait, those that are due first before others: at most so many. Locks none. */
+  upcoming(transaction: Transaction, limit: number): Outcome<E, UpcomingTimer[]>
+  /** Locks a timer until the transaction ends. Undefined if it is not due any more, or if another transaction has locked it: waits for none. */
+  lockDue(transaction: Transaction, key: TimerKey): Outcome<E, StoredTimer | undefined>
+  /** Locks a timer until the transaction ends, and waits for others to unlock it. Undefined if there is none. */
+  lock(transaction: Transaction, key: TimerKey): Outcome<E, StoredTimer | undefined>
+  /** Locks the timers of a scope that have this status, as `lock` does. @returns them in order of their ids */
+  lockAll(transaction: Transaction, scope: string, status: TimerStatus): Outcome<E, StoredTimer[]>
+  /** Reads a timer without a lock. */
+  get(transaction: Transaction, key: TimerKey): Outcome<E, StoredTimer | undefined>
+  /** Reads timers without a lock, in order of scope and id. */
+  list(transaction: Transaction, filter: TimerFilter): Outcome<E, StoredTimer[]>
+  /** Keeps a timer, unless there is one of this key. @returns whether it was added */
+  add(transaction: Transaction, timer: NewTimer): Outcome<E, boolean>
+  /** Changes a timer that this transaction has locked. */
+  change(transaction: Transaction, key: TimerKey, change: TimerChange): Outcome<E, void>
+  /** Removes a timer; with a name, only if it has that name. Tasks that were submitted stay. */
+  remove(transaction: Transaction, key: TimerKey, name?: string): Outcome<E, void>
+  /**
+   * The sequence of a task of a timer that has not ended: it is ready, active, expired or suspended, whoever has submitted or recreated it.
+   * A timer's tasks have its reference, and an external id of the reference, an `@` and more. Of a long history, the latest thousand by their
+   * external ids are looked at.
+   */
+  unfinished(transaction: Transaction, topic: string, reference: string): Outcome<E, number | undefined>
+  /** Tells notifiers, under `timersName` and at commit, that timers have changed. Nothing where no notifier can be told. */
+  notify(transaction: Transaction): Outcome<E, void>
+}
+
+/** A repository that keeps timers beside its tasks, in the same transactions: what a scheduler works on. `sqlTaskRepository` returns one. */
+export interface TimedTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
+  readonly timers: TimerRepository<Transaction, E>
+}
