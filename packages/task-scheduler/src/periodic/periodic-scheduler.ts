@@ -22,6 +22,7 @@ export interface PeriodicListener {
 }
 
 export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
+  /** What `sqlTaskRepository` returns, or another that keeps timers. */
   readonly repository: TimedTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** Wakes the scheduler when another process has changed timers: `pgListener`, `sqliteListener`. */

@@ -1,5 +1,5 @@
 /** What `push` creates, and what it finds already there. */
-import type { TaskCreation } from '@taskstream/task-api'
+import type { PushOptions, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'
 import { part } from './engine.ts'
@@ -26,6 +26,19 @@ export const push: Part = part('push', (engine) => {
       { identifier: 'one' },
     ])
     expect(await fixture.states()).toEqual({ ready: 1 })
+  })
+
+  test('is open to a verb of one’s own, in its transaction and with its options', async () => {
+    const pushTwice = fixture.tasks.verb(function* ({ push }, options?: PushOptions) {
+      yield* push(fixture.topic, { identifier: 'a', externalId: 'x' }, options)
+      return yield* push(fixture.topic, { identifier: 'a', externalId: 'x' }, options)
+    })
+    expect(await fixture.commit((transaction) => pushTwice(transaction))).toMatchObject([
+      { identifier: 'a', outcome: 'duplicate' },
+    ])
+    expect(await fixture.states()).toEqual({ ready: 1 })
+    const supersede = fixture.commit((transaction) => pushTwice(transaction, { insertion: 'supersede' }))
+    await expect(supersede).rejects.toMatchObject({ code: 'TOPIC_NOT_KEYED' })
   })
 
   test('takes twenty thousand at once, in order', async () => {
