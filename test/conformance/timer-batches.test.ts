@@ -1,10 +1,11 @@
 /** What a scheduler asks of a timer that is due: several occurrences in one transaction, of one timer, and of none that it leaves alone. */
+import { timerKey } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks, TimerKey } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { fireNext, keyOf } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
+import { fireNext } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
 import type { FiredSeveral, FiredTimer } from '../../packages/task-scheduler/src/periodic/fire-timer.ts'
 import { bindSteps } from '../../packages/task-scheduler/src/periodic/steps.ts'
 import { canRun, engine } from '../subject.ts'
@@ -37,7 +38,7 @@ describe.skipIf(!canRun)('a timer that is due', () => {
     at: (timer: TimerKey) => void = () => {},
   ): Promise<FiredSeveral> => {
     const fireOnce = bindSteps(fixture.tasks, fireNext)
-    return fixture.commit((transaction) => fireOnce(transaction, new Set(without.map(keyOf)), at, most) as FiredSeveral)
+    return fixture.commit((transaction) => fireOnce(transaction, new Set(without.map(timerKey)), at, most) as FiredSeveral)
   }
   const fireTimer = async (most: number): Promise<FiredTimer> => (await fire(most)) as FiredTimer
   /** Sets the next occurrence to one that no node would find. */

@@ -1,5 +1,6 @@
 /** A scheduler knows timers by their repository alone: these are kept in maps, without SQL. */
-import type { PushedTask, StoredTimer, TaskCreation, TimedTaskRepository, TimerKey, TimerRepository } from '@taskstream/task-api'
+import type { PushedTask, StoredTimer, TaskCreation, TimedTaskRepository, TimerRepository } from '@taskstream/task-api'
+import { timerKey } from '@taskstream/task-api'
 import { firing, periodicTasks, PeriodicScheduler } from '@taskstream/task-scheduler'
 import type { FiredOccurrence } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
@@ -21,15 +22,15 @@ class Memory {
   readonly timers: TimerRepository<Memory, 'sync'> = {
     check: () => {},
     now: () => this.nowMs,
-    upcoming: (_, limit) =>
-      this.#read(({ due }) => due !== null)
-        .toSorted((left, right) => left.due! - right.due!)
-        .slice(0, limit)
-        .map(({ scope, id, due, now }) => ({ scope, id, afterMs: due! - now })),
-    lockDue: (_, key) => this.#read((timer) => isSame(timer, key) && timer.due !== null && timer.due <= timer.now)[0],
+    lockDue: (_, without) => {
+      const waiting = this.#read((timer) => timer.due !== null && !without.has(timerKey(timer)))
+      const [first] = waiting.toSorted((left, right) => left.due! - right.due!)
+      if (first && first.due! <= first.now) return first
+      return { outcome: 'idle', ...(first && { afterMs: first.due! - first.now }) }
+    },
     lock: (_, key) => this.timers.get(this, key),
     lockAll: (_, scope, status) => this.#read((timer) => timer.scope === scope && timer.status === status),
-    get: (_, key) => this.#read((timer) => isSame(timer, key))[0],
+    get: (_, key) => this.#read((timer) => timerKey(timer) === timerKey(key))[0],
     list: (_, { scope, name, application }) =>
       this.#read((timer) => (scope ?? timer.scope) === timer.scope && (name ?? timer.name) === timer.name).filter(
         (timer) => (application ?? timer.application) === timer.application,
@@ -37,12 +38,12 @@ class Memory {
     add: (_, timer) => {
       if (this.timers.get(this, timer)) return false
       const nothing = { fired: 0, skipped: 0, lastTopic: null, lastSequence: null, lastOccurrence: null }
-      this.#kept.set(keyOf(timer), { ...timer, ...nothing, now: this.nowMs })
+      this.#kept.set(timerKey(timer), { ...timer, ...nothing, now: this.nowMs })
       return true
     },
-    change: (_, key, change) => void this.#kept.set(keyOf(key), { ...this.#kept.get(keyOf(key))!, ...change }),
+    change: (_, key, change) => void this.#kept.set(timerKey(key), { ...this.#kept.get(timerKey(key))!, ...change }),
     remove: (_, key, name) => {
-      if (name === undefined || this.#kept.get(keyOf(key))?.name === name) this.#kept.delete(keyOf(key))
+      if (name === undefined || this.#kept.get(timerKey(key))?.name === name) this.#kept.delete(timerKey(key))
     },
     unfinished: (_, topic, reference) =>
       this.tasks.findLast((task) => task.topic === topic && task.reference === reference && !task.ended)?.sequence,
@@ -65,14 +66,6 @@ class Memory {
   #read(isMeant: (timer: StoredTimer) => boolean): StoredTimer[] {
     return [...this.#kept.values()].map((timer) => ({ ...timer, now: this.nowMs })).filter(isMeant)
   }
-}
-
-function isSame(left: TimerKey, right: TimerKey): boolean {
-  return keyOf(left) === keyOf(right)
-}
-
-function keyOf({ scope, id }: TimerKey): string {
-  return JSON.stringify([scope, id])
 }
 
 test('timers that are kept without SQL are scheduled, fired, passed over, run by hand, paused, changed and removed', () => {

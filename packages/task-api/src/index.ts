@@ -71,7 +71,7 @@ export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } fr
 export type { Activation, TaskActivations } from './task-activation.ts'
 export type { TaskRepository } from './task-repository.ts'
 export { creationNames, verbOptions } from './verb-options.ts'
-export { misfires, overlaps, timerStatuses } from './timer.ts'
+export { misfires, overlaps, timerKey, timerStatuses } from './timer.ts'
 export type {
   Misfire,
   NewTimer,
@@ -85,5 +85,5 @@ export type {
   WhileUnfinished,
 } from './timer.ts'
 export { timersName } from './timer-repository.ts'
-export type { TimedTaskRepository, TimerFilter, TimerRepository, UpcomingTimer } from './timer-repository.ts'
+export type { NoTimerDue, TimedTaskRepository, TimerFilter, TimerRepository } from './timer-repository.ts'
 export type { NotifierCallbacks, TaskNotifier } from './task-notifier.ts'

@@ -5,11 +5,12 @@ import type { NewTimer, StoredTimer, TimerChange, TimerKey, TimerStatus } from '
 /** The name under which a notifier is told that timers have changed. No topic of this name is meant. */
 export const timersName = 'taskstream:timers'
 
-/** A timer that waits. */
-export interface UpcomingTimer extends TimerKey {
-  /** In so many milliseconds it is due. It is due now if that is 0 or less. */
-  readonly afterMs: number
-}
+/** Why no timer was found that is due. */
+export type NoTimerDue =
+  /** Nothing is due; something is in so many milliseconds, if anything ever. */
+  | { readonly outcome: 'idle'; readonly afterMs?: number }
+  /** Others are at all that is due. */
+  | { readonly outcome: 'busy' }
 
 /** Which timers are meant: those that meet everything that is given. */
 export interface TimerFilter {
@@ -37,10 +38,12 @@ export interface TimerRepository<Transaction, E extends Execution = 'async'> {
    * @throws TaskError TOPIC_UNKNOWN unless there is this topic, which a timer is about to be made for
    */
   now(transaction: Transaction, topic: string): Outcome<E, number>
-  /** The timers that wait, those that are due first before others: at most so many. Locks none. */
-  upcoming(transaction: Transaction, limit: number): Outcome<E, UpcomingTimer[]>
-  /** Locks a timer until the transaction ends. Undefined if it is not due any more, or if another transaction has locked it: waits for none. */
-  lockDue(transaction: Transaction, key: TimerKey): Outcome<E, StoredTimer | undefined>
+  /**
+   * Locks a timer that is due until the transaction ends: the one that was due first of those that no other transaction has locked. Waits for none.
+   *
+   * @param without leaves these alone, by their `timerKey`
+   */
+  lockDue(transaction: Transaction, without: ReadonlySet<string>): Outcome<E, StoredTimer | NoTimerDue>
   /** Locks a timer until the transaction ends, and waits for others to unlock it. Undefined if there is none. */
   lock(transaction: Transaction, key: TimerKey): Outcome<E, StoredTimer | undefined>
   /** Locks the timers of a scope that have this status, as `lock` does. @returns them in order of their ids */

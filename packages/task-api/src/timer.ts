@@ -5,6 +5,11 @@ export interface TimerKey {
   readonly id: string
 }
 
+/** The same text for the same timer, and for no other. */
+export function timerKey({ scope, id }: TimerKey): string {
+  return JSON.stringify([scope, id])
+}
+
 /**
  * What becomes of occurrences that no scheduler was there for.
  *

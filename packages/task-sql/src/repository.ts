@@ -29,8 +29,8 @@ import { junction } from './verbs/junction.ts'
 import { overview } from './verbs/overview.ts'
 import { heartbeat, owners, purgeOwners, register, unregister } from './verbs/owners.ts'
 import { page, task } from './verbs/page.ts'
-import { get, list, lock, lockAll, lockDue, now, upcoming } from './verbs/periodic/read.ts'
-import { unfinished } from './verbs/periodic/unfinished.ts'
+import { timerColumns } from './verbs/periodic/columns.ts'
+import { get, list, lock, lockAll, lockDue, now, unfinished } from './verbs/periodic/read.ts'
 import { add, change, notify, remove } from './verbs/periodic/write.ts'
 import { poll } from './verbs/poll.ts'
 import { purge, purgeAll } from './verbs/purge.ts'
@@ -134,6 +134,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
+    timerColumns: timerColumns(dialect),
     single: new Templates(),
   }
   // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
@@ -196,7 +197,6 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     timers: {
       check: bind(() => checkSchema(dialect)),
       now: bind(now),
-      upcoming: bind(upcoming),
       lockDue: bind(lockDue),
       lock: bind(lock),
       lockAll: bind(lockAll),

@@ -12,15 +12,11 @@ import {
   overlaps,
   taskLimits,
 } from '@taskstream/task-api'
-import type { Misfire, TaskHeaders, TimerDefinition } from '@taskstream/task-api'
+import type { TaskHeaders, TimerDefinition } from '@taskstream/task-api'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
+import { isEach } from './firing.ts'
 import type { PeriodicTask } from './periodic-task.ts'
-
-/** Whether each of the occurrences that were missed is submitted, and not only the first. */
-export function isEach(misfire: Misfire): boolean {
-  return misfire === 'catch-up' || misfire === 'drop'
-}
 
 /** The greatest values a periodic task takes; lengths are UTF-16 code units. */
 export const periodicLimits = {

@@ -4,13 +4,12 @@ import type { StoredTimer, TimerChange, TimerDefinition, TimerStatus } from '@ta
 import { checkPeriodicTask } from './definition.ts'
 import type { CheckedTask } from './definition.ts'
 import { fireTimer } from './fire-timer.ts'
-import { firstOf, keep, latestMs, toSchedule } from './firing.ts'
+import { firstOf, keep, latestMs, toSchedule, waiting } from './firing.ts'
 import type { After } from './firing.ts'
 import { find } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
-import { waiting } from './waiting.ts'
 
 /** Whose a timer is, and who has declared it. */
 export interface Place {

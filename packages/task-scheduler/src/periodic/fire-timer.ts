@@ -1,12 +1,11 @@
 /** Submitting what is due: of one timer, in one transaction. */
-import type { PushedTask, StoredTimer, TimerChange, TimerKey } from '@taskstream/task-api'
-import { fire, passOver, toSchedule } from './firing.ts'
+import type { NoTimerDue, PushedTask, StoredTimer, TimerChange, TimerKey } from '@taskstream/task-api'
+import { fire, passOver, toSchedule, waiting } from './firing.ts'
 import type { After } from './firing.ts'
 import { externalIdOf } from './occurrence.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 import { submit, unfinished } from './submit.ts'
-import { waiting } from './waiting.ts'
 import { zonesDiffer } from './zones-differ.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
@@ -22,13 +21,7 @@ export interface FiredOccurrence {
 }
 
 /** What looking for a due timer came to. */
-export type Fired = FiredOccurrence | Unfired
-
-type Unfired =
-  /** Nothing is due; something is in so many milliseconds, if anything ever. */
-  | { readonly outcome: 'idle'; readonly afterMs?: number }
-  /** Others are at all that is due. */
-  | { readonly outcome: 'busy' }
+export type Fired = FiredOccurrence | NoTimerDue
 
 /** What came of each occurrence of a timer, and the timer as it is then. */
 export interface FiredTimer {
@@ -39,16 +32,13 @@ export interface FiredTimer {
 }
 
 /** The same, of several occurrences of one timer. */
-export type FiredSeveral = FiredTimer | Unfired
-
-/** Others may be at the first of them. */
-const candidates = 16
+export type FiredSeveral = FiredTimer | NoTimerDue
 
 /**
  * Fires the first timer that is due. It stays locked until the transaction ends: whoever fires it moves it on and pushes its task, both or
  * neither.
  *
- * @param without leaves these alone
+ * @param without leaves these alone, by their `timerKey`
  * @param at is told which timer is at work, for whoever catches what it throws
  * @param most so many occurrences of it, if its tasks need not wait for each other
  */
@@ -58,19 +48,10 @@ export function* fireNext(
   at: (timer: TimerKey) => void,
   most: number,
 ): Steps<FiredSeveral> {
-  const { transaction, timers } = work
-  const upcoming = yield* answer(timers.upcoming(transaction, candidates + without.size))
-  const wanted = upcoming.filter((timer) => !without.has(keyOf(timer)))
-  const due = wanted.filter(({ afterMs }) => afterMs <= 0)
-  if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
-  for (const { scope, id } of due) {
-    const timer = yield* answer(timers.lockDue(transaction, { scope, id }))
-    if (timer) {
-      at({ scope, id })
-      return yield* fireTimer(work, timer, most)
-    }
-  }
-  return { outcome: 'busy' }
+  const found = yield* answer(work.timers.lockDue(work.transaction, without))
+  if ('outcome' in found) return found
+  at({ scope: found.scope, id: found.id })
+  return yield* fireTimer(work, found, most)
 }
 
 /** One occurrence of the first timer that is due. */
@@ -81,11 +62,6 @@ export function* fireOne(work: Work): Steps<Fired> {
 }
 
 const nobody: ReadonlySet<string> = new Set()
-
-/** The same text for the same timer, and for no other. */
-export function keyOf({ scope, id }: TimerKey): string {
-  return JSON.stringify([scope, id])
-}
 
 /** Tasks of one push have so many characters of input together, or there is one. */
 const inputsLength = 1_000_000

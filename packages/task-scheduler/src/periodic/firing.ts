@@ -1,8 +1,7 @@
 /** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
-import type { Misfire, StoredTimer } from '@taskstream/task-api'
+import type { Misfire, StoredTimer, TimerStatus, TimerWait } from '@taskstream/task-api'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
-import { isEach } from './definition.ts'
 import { jitterOf } from './occurrence.ts'
 
 /** What of a timer decides. Instants are epoch milliseconds. */
@@ -57,6 +56,11 @@ export function toSchedule(
   }
 }
 
+/** Whether each of the occurrences that were missed is submitted, and not only the first. */
+export function isEach(misfire: Misfire): boolean {
+  return misfire === 'catch-up' || misfire === 'drop'
+}
+
 /** By how much an occurrence may be late where nothing is said of it. */
 const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
 
@@ -82,26 +86,22 @@ export function keep(schedule: Schedule, occurrence: number): After {
  * @param most so many are submitted, and one at least
  */
 export function fire(schedule: Schedule, occurrence: number, now: number, most: number): Firing {
-  const submit: number[] = []
-  for (let each = occurrence; ;) {
-    const { submitted, ...after } = fireOne({ ...schedule, fired: schedule.fired + submit.length }, each, now)
-    if (submitted !== undefined) submit.push(submitted)
-    if (submitted === undefined || submit.length >= most || !after.next || after.next.due > now) return { submit, ...after }
-    each = after.next.occurrence
-  }
-}
-
-function fireOne(schedule: Schedule, occurrence: number, now: number): After & { readonly submitted?: number } {
   const { timer, misfire, fired, maxCount } = schedule
   const inTime = now - latestMs(schedule)
-  const isLate = occurrence < inTime
-  // What is due at this very moment is not late.
-  const found = follow(schedule, isLate ? following(timer, occurrence, (misfire === 'drop' ? now : inTime) - 1) : occurrence)
-  // Only what is to come is not too late; what is dropped is told by itself.
-  if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return found
-  const submitted = found.next.occurrence
-  if (maxCount !== undefined && fired + 1 >= maxCount) return { submitted, ended: `it has fired ${maxCount} times` }
-  return { submitted, ...follow(schedule, isEach(misfire) ? timer.next(submitted) : following(timer, submitted, now)) }
+  const submit: number[] = []
+  for (let each = occurrence; ;) {
+    const isLate = each < inTime
+    // What is due at this very moment is not late.
+    const found = follow(schedule, isLate ? following(timer, each, (misfire === 'drop' ? now : inTime) - 1) : each)
+    // Only what is to come is not too late; what is dropped is told by itself.
+    if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return { submit, ...found }
+    const submitted = found.next.occurrence
+    submit.push(submitted)
+    if (maxCount !== undefined && fired + submit.length >= maxCount) return { submit, ended: `it has fired ${maxCount} times` }
+    const after = follow(schedule, isEach(misfire) ? timer.next(submitted) : following(timer, submitted, now))
+    if (submit.length >= most || !after.next || after.next.due > now) return { submit, ...after }
+    each = after.next.occurrence
+  }
 }
 
 /** What comes when this occurrence is passed over, because the task before has not ended. */
@@ -132,4 +132,15 @@ function follow({ scope, id, end, jitterMs }: Schedule, occurrence: number | und
   if (occurrence === undefined) return { ended: 'its timer never elapses again' }
   if (end !== undefined && occurrence > end) return { ended: `it ends ${new Date(end).toISOString()}` }
   return { next: { occurrence, due: occurrence + jitterOf(scope, id, occurrence, jitterMs) } }
+}
+
+/** What a timer waits for: only a running one waits. */
+export function waiting(status: TimerStatus, { next, ended }: After): TimerWait {
+  const shown: TimerStatus = status === 'running' && !next ? 'ended' : status
+  return {
+    status: shown,
+    note: shown === 'ended' ? (ended ?? null) : null,
+    occurrence: shown === 'running' ? next!.occurrence : null,
+    due: shown === 'running' ? next!.due : null,
+  }
 }

@@ -1,10 +1,9 @@
 /** Pausing and resuming timers: what would have fired meanwhile is not made up for. */
 import type { StoredTimer } from '@taskstream/task-api'
-import { firstOf, toSchedule } from './firing.ts'
+import { firstOf, toSchedule, waiting } from './firing.ts'
 import { find } from './look.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
-import { waiting } from './waiting.ts'
 
 /** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
 export function* pause(work: Work, scope: string, id: string): Steps<boolean> {

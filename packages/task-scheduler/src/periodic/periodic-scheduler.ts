@@ -1,9 +1,9 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { checkInteger, checkOptions, TaskError, timersName } from '@taskstream/task-api'
+import { checkInteger, checkOptions, TaskError, timerKey, timersName } from '@taskstream/task-api'
 import type { Execution, StoredTimer, TaskNotifier, TimedTaskRepository, TimerKey, TransactionSource } from '@taskstream/task-api'
 import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
-import { fireNext, keyOf } from './fire-timer.ts'
+import { fireNext } from './fire-timer.ts'
 import type { FiredOccurrence, FiredSeveral } from './fire-timer.ts'
 import { bindSteps } from './steps.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
@@ -202,8 +202,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
         if (fired.outcome === 'busy') return busyPauseMs * (1 + Math.random())
         return Math.min(this.#pollIntervalMs, fired.afterMs ?? Infinity, ...backingOff.map(([, { untilMs }]) => untilMs - now))
       }
-      this.#backingOff.delete(keyOf(timer!))
-      if (isDue(fired.timer)) this.#served.add(keyOf(timer!))
+      this.#backingOff.delete(timerKey(timer!))
+      if (isDue(fired.timer)) this.#served.add(timerKey(timer!))
       if (fired.differs) this.#tellZones(fired.differs)
       for (const occurrence of fired.occurrences) this.#notify(() => this.#listener.onFired?.(occurrence))
       return 0
@@ -216,8 +216,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   }
 
   #postpone(timer: TimerKey): void {
-    const count = (this.#backingOff.get(keyOf(timer))?.count ?? 0) + 1
-    this.#backingOff.set(keyOf(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
+    const count = (this.#backingOff.get(timerKey(timer))?.count ?? 0) + 1
+    this.#backingOff.set(timerKey(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
   }
 
   #report(error: unknown, timer: TimerKey | undefined): void {

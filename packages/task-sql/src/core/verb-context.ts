@@ -1,6 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
-import type { SqlValue } from './statement.ts'
+import type { SqlValue, Statement } from './statement.ts'
 import type { Templates } from './template.ts'
 import type { Verb } from './verb.ts'
 import type { TopicMode } from './topic-mode.ts'
@@ -22,6 +22,8 @@ export interface Context {
   readonly now: () => number | null
   /** What polls have learned of topics; each claim checks that it is still so. */
   readonly modes: Map<string, TopicMode>
+  /** Columns of a timer's row `t`. */
+  readonly timerColumns: Statement
   /** Pushes of a single task. */
   readonly single: Templates<SingleTask>
 }

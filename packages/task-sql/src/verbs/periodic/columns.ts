@@ -4,6 +4,7 @@ import type { StoredTimer } from '@taskstream/task-api'
 import type { Dialect } from '../../core/dialect.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
+import { toNumber } from '../../core/task-row.ts'
 import type { Row } from '../../core/verb.ts'
 
 /** How a column stores a value. Words are stored as their numbers in the list, which never change. */
@@ -45,25 +46,26 @@ const columns: Readonly<Record<keyof Kept, readonly [name: string, kind: Kind]>>
   changed: ['changed', 'instant'],
 }
 
-/** Columns of a whole row of `t`, and what time it is, as `toTimer` reads them. */
-export function columnsOf({ expr }: Dialect, now: number | null): Statement {
+/** Columns of a whole row of `t`, as `toTimer` reads them with the time. */
+export function timerColumns({ expr }: Dialect): Statement {
   const selected = Object.values(columns).map(([name, kind]) => {
     const column = raw(`t.${name}`)
     if (kind === 'instant') return sql`${expr.epochMs(column)} as ${raw(name)}`
     return kind === 'json' ? sql`${expr.text(column)} as ${raw(name)}` : column
   })
-  return join([...selected, sql`${expr.epochMs(expr.now(now))} as now`], ', ')
+  return join(selected, ', ')
 }
 
 /** Values as the columns take them, by their names. */
-export function stored(dialect: Dialect, values: Partial<Kept>): Record<string, SqlValue | Statement> {
-  const convert = ([property, value]: [string, SqlValue]): [string, SqlValue | Statement] => {
+export function stored({ expr }: Dialect, values: Partial<Kept>): Record<string, SqlValue | Statement> {
+  const row: Record<string, SqlValue | Statement> = {}
+  for (const [property, value] of Object.entries(values)) {
     const [name, kind] = columns[property as keyof Kept]
-    if (kind === 'instant') return [name, dialect.expr.instant(sql`${value}`)]
-    if (kind === 'json') return [name, dialect.expr.json(sql`${value}`)]
-    return [name, typeof kind === 'string' ? value : kind.indexOf(String(value))]
+    if (kind === 'instant') row[name] = expr.instant(sql`${value}`)
+    else if (kind === 'json') row[name] = expr.json(sql`${value}`)
+    else row[name] = typeof kind === 'string' ? value : kind.indexOf(String(value))
   }
-  return Object.fromEntries(Object.entries(values).map(convert))
+  return row
 }
 
 /** Values as the assignments of an update. */
@@ -76,12 +78,13 @@ export function assigned(dialect: Dialect, values: Partial<Kept>): Statement {
 
 /** A row as it was read: numbers are numbers, whatever the driver gives. */
 export function toTimer(row: Row): StoredTimer {
-  const read = (name: string, kind: Kind): unknown => {
-    if (row[name] === null) return null
-    if (kind === 'text' || kind === 'json') return String(row[name])
-    const number = Number(row[name])
-    return typeof kind === 'string' ? number : kind[number]
-  }
-  const values = Object.entries(columns).map(([property, [name, kind]]) => [property, read(name, kind)])
-  return Object.fromEntries([...values, ['now', Number(row['now'])]]) as StoredTimer
+  const timer: Record<string, unknown> = { now: toNumber(row['now']) }
+  for (const [property, [name, kind]] of Object.entries(columns)) timer[property] = read(row[name], kind)
+  return timer as unknown as StoredTimer
+}
+
+function read(value: unknown, kind: Kind): unknown {
+  if (value === null) return null
+  if (kind === 'text' || kind === 'json') return String(value)
+  return typeof kind === 'string' ? toNumber(value) : kind[toNumber(value)]
 }

@@ -1,14 +1,14 @@
-/** Finding timers, and locking them. */
-import type { StoredTimer, TimerFilter, TimerKey, TimerStatus, UpcomingTimer } from '@taskstream/task-api'
-import { timerStatuses } from '@taskstream/task-api'
+/** Finding timers, locking them, and whether a task of theirs has not ended. */
+import type { NoTimerDue, StoredTimer, TimerFilter, TimerKey, TimerStatus } from '@taskstream/task-api'
+import { stateNumber, timerKey, timerStatuses } from '@taskstream/task-api'
 import type { Selection } from '../../core/requests.ts'
-import { nothing, raw, sql } from '../../core/statement.ts'
+import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { toNumber } from '../../core/task-row.ts'
 import { topicUnknown } from '../../core/verb-context.ts'
 import type { Context } from '../../core/verb-context.ts'
 import type { Verb } from '../../core/verb.ts'
-import { columnsOf, toTimer } from './columns.ts'
+import { toTimer } from './columns.ts'
 
 export function* now({ dialect, now: clock }: Context, topic: string): Verb<number> {
   const [row] = yield sql`
@@ -17,26 +17,29 @@ export function* now({ dialect, now: clock }: Context, topic: string): Verb<numb
   return toNumber(row['now'])
 }
 
-export function* upcoming({ dialect, now: clock }: Context, limit: number): Verb<UpcomingTimer[]> {
-  const { expr, tables } = dialect
+/** Others may be at the first of them. */
+const candidates = 16
+
+export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<StoredTimer | NoTimerDue> {
+  const { expr, tables } = context.dialect
+  const instant = expr.now(context.now())
   const rows = yield sql`
-    select t.scope, t.id, ${expr.epochMs(raw('t.due'))} as due, ${expr.epochMs(expr.now(clock()))} as now
+    select t.scope, t.id, ${expr.epochMs(raw('t.due'))} as due, ${expr.epochMs(instant)} as now
       from ${tables.periodic} t
      where t.due is not null
      order by t.due
-     ${expr.limit(sql`${limit}`)}`
-  return rows.map((row) => ({
-    scope: String(row['scope']),
-    id: String(row['id']),
-    afterMs: toNumber(row['due']) - toNumber(row['now']),
-  }))
-}
-
-export function* lockDue(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
-  const due = sql`t.due is not null and t.due <= ${context.dialect.expr.now(context.now())}`
-  // What another one has fired meanwhile is not due any more.
-  const [timer] = yield* lockRows(context, sql`${isKey(key)} and ${due}`, 'skip')
-  return timer
+     ${expr.limit(sql`${candidates + without.size}`)}`
+  const wanted = rows
+    .map((row) => ({ scope: String(row['scope']), id: String(row['id']), afterMs: toNumber(row['due']) - toNumber(row['now']) }))
+    .filter((timer) => !without.has(timerKey(timer)))
+  const due = wanted.filter(({ afterMs }) => afterMs <= 0)
+  if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
+  for (const key of due) {
+    // What another one has fired meanwhile is not due any more.
+    const [timer] = yield* lockRows(context, sql`${isKey(key)} and t.due is not null and t.due <= ${instant}`, 'skip')
+    if (timer) return timer
+  }
+  return { outcome: 'busy' }
 }
 
 export function* lock(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
@@ -61,23 +64,50 @@ export function* list(context: Context, { scope, name, application }: TimerFilte
     ...(name === undefined ? [] : [sql` and t.name = ${name}`]),
     ...(application === undefined ? [] : [sql` and t.application = ${application}`]),
   ]
-  const which = filters.reduce((all, filter) => sql`${all}${filter}`, nothing)
   const rows = yield select(
     context,
-    sql`1 = 1${which}
+    sql`1 = 1${join(filters, '')}
      order by t.scope, t.id`,
   )
   return rows.map(toTimer)
 }
 
-function* lockRows({ dialect, now: clock }: Context, which: Statement, locked: Selection['locked']): Verb<StoredTimer[]> {
-  return (yield* dialect.locks.periodic(which, locked, columnsOf(dialect, clock()))).map(toTimer)
+function* lockRows(context: Context, which: Statement, locked: Selection['locked']): Verb<StoredTimer[]> {
+  return (yield* context.dialect.locks.periodic(which, locked, columnsOf(context))).map(toTimer)
 }
 
-function select({ dialect, now: clock }: Context, which: Statement): Statement {
-  return sql`select ${columnsOf(dialect, clock())} from ${dialect.tables.periodic} t where ${which}`
+function select(context: Context, which: Statement): Statement {
+  return sql`select ${columnsOf(context)} from ${context.dialect.tables.periodic} t where ${which}`
+}
+
+/** Of a whole row of `t`, and what time it is. */
+function columnsOf({ dialect, now: clock, timerColumns }: Context): Statement {
+  return sql`${timerColumns}, ${dialect.expr.epochMs(dialect.expr.now(clock()))} as now`
 }
 
 function isKey({ scope, id }: TimerKey): Statement {
   return sql`t.scope = ${scope} and t.id = ${id}`
+}
+
+/** Waiting, being worked on, to be taken up again, or suspended: set aside is not done. */
+const open = raw((['active', 'ready', 'expired', 'suspended'] as const).map(stateNumber).join(', '))
+
+/** So many of a timer's tasks in a topic are looked at, the latest first: its history may be long, and no index knows what of it is open. */
+const latest = 1_000
+
+/** What tasks carry tells, and not what the timer remembers. */
+export function* unfinished({ dialect }: Context, topic: string, reference: string): Verb<number | undefined> {
+  // mutants: equivalent sql-boundary `external_id >`, no instant is empty
+  // mutants: equivalent sql-boundary `external_id <`, no instant is a tilde
+  // The reference tells them from those of a timer whose id goes on where this one's ends.
+  const [task] = yield sql`
+    select o.sequence
+      from (select t.sequence, t.state, t.reference
+              from ${dialect.tables.task} t
+             where t.topic = ${topic} and t.external_id > ${`${reference}@`} and t.external_id < ${`${reference}@~`}
+             order by t.external_id desc
+             ${dialect.expr.limit(sql`${latest}`)}) o
+     where o.reference = ${reference} and o.state in (${open})
+     ${dialect.expr.limit(sql`${1}`)}`
+  return task && toNumber(task['sequence'])
 }
