@@ -32,6 +32,13 @@ const operators: readonly Operator[] = [
 
 const inserted = '¤'
 
+/** Named constants, and which other one is put in their place: the second instead of the first, the first instead of all others. */
+const constants: Readonly<Record<string, readonly [string, string]>> = {
+  states: ['ready', 'active'],
+  stages: ['open', 'ended'],
+  reasons: ['tries', 'lease'],
+}
+
 /** `text` is a template or a string without its quotes, which begins at `offset` in the source. */
 export function sqlChanges(text: string, offset: number): Change[] {
   const masked = mask(text)
@@ -44,6 +51,10 @@ export function sqlChanges(text: string, offset: number): Change[] {
   }
   for (const { index, 0: found } of masked.matchAll(/(?<!select )(?<![\w.:$'"¤-])\d+(?![\w.'"])/g)) {
     add('sql-number', index, index + found.length, String(Number(found) + 1))
+  }
+  for (const { index, 0: found, 1: kind = '', 2: name } of text.matchAll(/(?<=\$\{)(states|stages|reasons)\.(\w+)(?=\})/g)) {
+    const [first, second] = constants[kind]!
+    add('sql-number', index, index + found.length, `${kind}.${name === first ? second : first}`)
   }
   for (const { index, 1: list = '' } of masked.matchAll(/\border by ((?:[\w.+]+, )*[\w.]+)(?=\s*(?:$|\n|\)|limit))/gi)) {
     const end = index + 'order by '.length + list.length

@@ -70,6 +70,12 @@ test('SQL is changed so that it stays SQL: conditions, orders, limits, and one a
     'sql-assignment: update a set b = coalesce(c, 1) where e = 2',
     "sql-equality: update a set b = coalesce(c, 1), d = '=' where e <> 2",
   ])
+  // A named constant of a column's is another of the same column.
+  expect(changes('update a set state = ${states.ready} where stage = ${stages.failed}')).toEqual([
+    'sql-number: update a set state = ${states.active} where stage = ${stages.failed}',
+    'sql-number: update a set state = ${states.ready} where stage = ${stages.open}',
+    'sql-equality: update a set state = ${states.ready} where stage <> ${stages.failed}',
+  ])
 })
 
 test('a change that nobody can notice is marked with its reason; a mark that says nothing, or of nothing, is an error', () => {

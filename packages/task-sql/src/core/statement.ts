@@ -21,20 +21,24 @@ export interface Statement {
  * sql`select sequence from ${tables.task} where topic = ${topic}`
  */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (SqlValue | Statement)[]): Statement {
-  const texts = [strings[0] ?? '']
+  const texts: string[] = []
   const values: SqlValue[] = []
-  for (const [index, insert] of inserts.entries()) {
-    const after = strings[index + 1] ?? ''
-    if (isStatement(insert)) {
-      texts[texts.length - 1] += insert.texts[0] ?? ''
-      texts.push(...insert.texts.slice(1))
-      values.push(...insert.values)
-      texts[texts.length - 1] += after
-    } else {
+  let text = strings[0]!
+  for (let index = 0; index < inserts.length; index++) {
+    const insert = inserts[index]!
+    const after = strings[index + 1]!
+    if (!isStatement(insert)) {
+      texts.push(text)
       values.push(insert)
-      texts.push(after)
+      text = after
+    } else if (insert.values.length === 0) text += insert.texts[0]! + after
+    else {
+      texts.push(text + insert.texts[0]!, ...insert.texts.slice(1, -1))
+      values.push(...insert.values)
+      text = insert.texts.at(-1)! + after
     }
   }
+  texts.push(text)
   return { texts, values }
 }
 

@@ -1,5 +1,6 @@
 import type { Dialect } from '../core/dialect.ts'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -15,7 +16,7 @@ export function isInReadyList(dialect: Dialect, { order }: TopicMode): Statement
 
 /** What taking a task assigns. */
 export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
-  return sql`state = 0, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
+  return sql`state = ${states.active}, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
 }
 
 /** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */

@@ -14,6 +14,8 @@
 import type { PollCondition } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
+import { stages, states } from '../core/states.ts'
+import type { BlockingClass } from '../core/states.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -21,7 +23,6 @@ import { isInReadyList, taken } from './claim-ordered.ts'
 import { claimStatus, isSameMode } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { blockingClasses } from './recheck.ts'
 
 /** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
 // mutants: equivalent number, one more or less is as good
@@ -129,11 +130,11 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
     select r.identifier,
            (select t.sequence
               from ${dialect.paths.identified('t')}
-             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${raw(String(blockingClasses.open))}
+             where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${stages.open}
              order by t.sequence ${raw(mode.order === 'lifo' ? 'desc' : 'asc')}
              ${dialect.expr.limit(raw('1'))}) as sequence
       from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
-     where ${stands(dialect, topic, raw('r.identifier'), raw(`b.stage = ${blockingClasses.active}`))} is null`
+     where ${stands(dialect, topic, raw('r.identifier'), sql`b.stage = ${stages.active}`)} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
   // mutants: equivalent condition:false, without any nothing is updated
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
@@ -150,7 +151,7 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
 function* notListed(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
   const rows = yield sql`
     select t.identifier
-      from ${dialect.paths.byKeys(topic, sequences)} and t.state = 1 and t.listed = ${dialect.expr.false}`
+      from ${dialect.paths.byKeys(topic, sequences)} and t.state = ${states.ready} and t.listed = ${dialect.expr.false}`
   return new Set(rows.map(({ identifier }) => identifier))
 }
 
@@ -160,26 +161,25 @@ export function unblocked(dialect: Dialect, topic: string, mode: TopicMode): Sta
     select c.identifier
       from (select t.sequence, t.identifier
               from ${dialect.paths.inOrder}
-             where ${dialect.paths.inTopic(topic)} and t.state = 1 and t.listed = ${dialect.expr.false}) c
+             where ${dialect.paths.inTopic(topic)} and t.state = ${states.ready} and t.listed = ${dialect.expr.false}) c
      where ${blocked(dialect, topic, mode)} is null`
 }
 
 /** Not null where another row stands in the way of the candidate `c`. */
 function blocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
-  const before = mode.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence'
+  const before = raw(mode.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence')
   const obstacles = [
-    `b.stage = ${blockingClasses.active}`,
-    ...obstacleStages(mode.condition).map((stage) => `b.stage = ${stage} and ${before}`),
+    sql`b.stage = ${stages.active}`,
+    ...obstaclesOf(mode.condition).map((name) => sql`b.stage = ${stages[name]} and ${before}`),
   ]
-  const each = obstacles.map((obstacle) => stands(dialect, topic, raw('c.identifier'), raw(obstacle)))
+  const each = obstacles.map((obstacle) => stands(dialect, topic, raw('c.identifier'), obstacle))
   return sql`coalesce(${each.reduce((left, right) => sql`${left}, ${right}`)})`
 }
 
-function obstacleStages(condition: PollCondition): number[] {
-  if (condition === 'singular-by-identifier-suspend-until-success')
-    return [blockingClasses.open, blockingClasses.failed, blockingClasses.suspended]
-  if (condition === 'singular-by-identifier-suspend-on-failure') return [blockingClasses.open, blockingClasses.failed]
-  return [blockingClasses.open]
+function obstaclesOf(condition: PollCondition): BlockingClass[] {
+  if (condition === 'singular-by-identifier-suspend-until-success') return ['open', 'failed', 'suspended']
+  if (condition === 'singular-by-identifier-suspend-on-failure') return ['open', 'failed']
+  return ['open']
 }
 
 /** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
@@ -198,17 +198,17 @@ function claim(
   return dialect.writes.change({
     topic: request.topic,
     sequences,
-    which: raw('t.state = 1'),
+    which: sql`t.state = ${states.ready}`,
     locked: 'skip',
     ...(sequences.length > most && { first: { orderBy: dialect.paths.orderBy(order), limit: most } }),
-    set: sql`${taken(dialect, request)}, stage = ${raw(String(blockingClasses.active))}`,
+    set: sql`${taken(dialect, request)}, stage = ${stages.active}`,
     returning: request.columns,
   })
 }
 
 function setListed(dialect: Dialect, topic: string, sequences: readonly number[], listed: boolean): Verb<readonly Row[]> {
   const set = sql`listed = ${listed ? dialect.expr.true : dialect.expr.false}`
-  const which = sql`t.state = 1 and t.listed = ${listed ? dialect.expr.false : dialect.expr.true}`
+  const which = sql`t.state = ${states.ready} and t.listed = ${listed ? dialect.expr.false : dialect.expr.true}`
   return dialect.writes.change({ topic, sequences, which, locked: 'skip', set })
 }
 

@@ -1,24 +1,14 @@
-import {
-  checkNames,
-  invalid,
-  stateNumber,
-  TaskDecision,
-  TaskError,
-  taskReasons,
-  taskToString,
-  verbOptions,
-} from '@taskstream/task-api'
+import { checkNames, invalid, TaskDecision, TaskError, taskToString, verbOptions } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
 import type { HeldValues, RowColumn } from '../core/requests.ts'
+import { blockingClasses, blockingClassOf, reasonNumbers, reasons, stages, stateNumbers, states } from '../core/states.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { isStaged } from '../core/lease.ts'
-import { setBlockingClass, blockingClassOfState, blockingClasses } from './recheck.ts'
-
-const reasonTries = raw(String(taskReasons.indexOf('tries')))
+import { setBlockingClass } from './recheck.ts'
 
 export function* complete(
   context: Context,
@@ -38,9 +28,9 @@ export function* complete(
   const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
   for (const request of heldRequests(context, topic, tasks, columnsOf)) {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
-    const reasons = request.tasks.some((task) => hasReason(decisions.get(task)!))
+    const reasoned = request.tasks.some((task) => hasReason(decisions.get(task)!))
     const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
-      outcomeOf(context, request.tasks, values, { retries, reasons }),
+      outcomeOf(context, request.tasks, values, { retries, reasoned }),
     )
     for (const sequence of touched) sequences.add(sequence)
   }
@@ -58,7 +48,7 @@ export function* complete(
 
 function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
   return [
-    { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumber(state)) },
+    { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumbers[state]) },
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
     ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
@@ -73,15 +63,15 @@ function outcomeOf(
   { dialect, now }: Context,
   tasks: readonly HeldTask[],
   rows: HeldValues,
-  { retries, reasons }: { readonly retries: boolean; readonly reasons: boolean },
+  { retries, reasoned }: { readonly retries: boolean; readonly reasoned: boolean },
 ): Statement {
-  const reason = reasons ? rows.value('reason') : raw('null')
+  const reason = reasoned ? rows.value('reason') : raw('null')
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)`
   const outcome = retries
     ? sql`
-           state = case when ${delay} is not null and ${exhausted} then 3 else ${rows.value('state')} end,
-           reason = case when ${delay} is not null and ${exhausted} then ${reasonTries} else ${reason} end,
+           state = case when ${delay} is not null and ${exhausted} then ${states.failed} else ${rows.value('state')} end,
+           reason = case when ${delay} is not null and ${exhausted} then ${reasons.tries} else ${reason} end,
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.expr.plusMs(dialect.expr.now(now()), delay)} end`
     : sql`
            state = ${rows.value('state')},
@@ -103,15 +93,15 @@ function hasReason({ reason }: TaskDecision): boolean {
 }
 
 function toReason({ reason }: TaskDecision): number | null {
-  return reason === undefined ? null : taskReasons.indexOf(reason)
+  return reason === undefined ? null : reasonNumbers[reason]
 }
 
 /** A retry is still in its identifier's way, until it has no tries left. */
 function toStage({ state, retryAfterMs }: TaskDecision): number {
-  return retryAfterMs === undefined ? blockingClasses[blockingClassOfState[stateNumber(state)]!] : blockingClasses.open
+  return retryAfterMs === undefined ? blockingClasses[blockingClassOf[state]] : blockingClasses.open
 }
 
 function newStage(rows: HeldValues, retries: boolean, delay: Statement, exhausted: Statement): Statement {
   if (!retries) return rows.value('stage')
-  return sql`case when ${delay} is not null and ${exhausted} then ${raw(String(blockingClasses.failed))} else ${rows.value('stage')} end`
+  return sql`case when ${delay} is not null and ${exhausted} then ${stages.failed} else ${rows.value('stage')} end`
 }

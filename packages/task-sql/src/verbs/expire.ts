@@ -1,13 +1,12 @@
-import { checkDuration, checkInteger, checkNames, invalid, taskLimits, taskReasons, verbOptions } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { ExpireOptions, Expiry } from '@taskstream/task-api'
+import { reasons, stages, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber, toState } from '../core/task-row.ts'
-import { enqueueRechecks, setBlockingClass, blockingClasses } from './recheck.ts'
-
-const reason = (name: (typeof taskReasons)[number]): Statement => raw(String(taskReasons.indexOf(name)))
+import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
   checkNames(verbOptions.expire, options)
@@ -28,7 +27,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     const expired = yield* dialect.writes.change({
       topic,
       sequences,
-      which: sql`t.state = 0 and ${dead(raw('t.owner'))}`,
+      which: sql`t.state = ${states.active} and ${dead(raw('t.owner'))}`,
       locked: 'skip',
       set: then === 'expired' ? markExpired(context) : makeReady(context),
       returning: raw('topic, state, identifier, stage'),
@@ -37,12 +36,12 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     rows.push(...expired)
   }
   yield* dialect.claims.tidy()
-  const states = rows.map((row) => toState(row['state']))
+  const became = rows.map((row) => toState(row['state']))
   return {
-    expired: states.filter((state) => state === 'expired').length,
-    ready: states.filter((state) => state === 'ready').length,
-    failed: states.filter((state) => state === 'failed').length,
-    topics: [...new Set(rows.flatMap((row, index) => (states[index] === 'ready' ? String(row['topic']) : [])))],
+    expired: became.filter((state) => state === 'expired').length,
+    ready: became.filter((state) => state === 'ready').length,
+    failed: became.filter((state) => state === 'failed').length,
+    topics: [...new Set(rows.flatMap((row, index) => (became[index] === 'ready' ? String(row['topic']) : [])))],
   }
 }
 
@@ -61,18 +60,18 @@ function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Ve
 
 /** The owner stays recorded (suite/owner.ts, 'which are expired and keep their owner'). */
 function markExpired({ dialect }: Context): Statement {
-  return sql`state = 2, listed = ${dialect.expr.false}, reason = ${reason('lease')}, ${setBlockingClass('failed')}`
+  return sql`state = ${states.expired}, listed = ${dialect.expr.false}, reason = ${reasons.lease}, ${setBlockingClass('failed')}`
 }
 
 function makeReady({ dialect, now }: Context): Statement {
   const exhausted = raw('(t.max_tries is not null and t.tries >= t.max_tries)')
   return sql`
-           state = case when ${exhausted} then 3 else 1 end,
+           state = case when ${exhausted} then ${states.failed} else ${states.ready} end,
            listed = case when ${exhausted} then ${dialect.expr.false} else ${dialect.expr.true} end,
-           reason = case when ${exhausted} then ${reason('tries')} else ${reason('lease')} end,
+           reason = case when ${exhausted} then ${reasons.tries} else ${reasons.lease} end,
            completed = case when ${exhausted} then ${dialect.expr.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
-           ${setBlockingClass(sql`case when ${exhausted} then ${raw(String(blockingClasses.failed))} else ${raw(String(blockingClasses.open))} end`)}`
+           ${setBlockingClass(sql`case when ${exhausted} then ${stages.failed} else ${stages.open} end`)}`
 }
 
 /** In one order, so that two expiries cannot deadlock. */

@@ -1,6 +1,7 @@
-import { checkFilter, taskReasons } from '@taskstream/task-api'
+import { checkFilter } from '@taskstream/task-api'
 import type { TaskFilter } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
+import { reasonNumbers } from '../core/states.ts'
 import { join, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { isInOneOf } from './filter-state.ts'
@@ -14,7 +15,7 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
     states && isInOneOf(states),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
     reference !== undefined && sql`t.reference = ${reference}`,
-    reason !== undefined && sql`t.reason = ${taskReasons.indexOf(reason)}`,
+    reason !== undefined && sql`t.reason = ${reasonNumbers[reason]}`,
     from !== undefined && sql`t.sequence >= ${from}`,
     to !== undefined && sql`t.sequence <= ${to}`,
     createdFrom && sql`t.created >= ${instant(createdFrom)}`,

@@ -1,4 +1,5 @@
 import type { Completion, HeldTask } from '@taskstream/task-api'
+import { states } from '../core/states.ts'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -18,7 +19,7 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
   const sequences = yield* dialect.writes.changeHeld(
     request,
     () =>
-      sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
+      sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
   )
   const { found, lost } = split(asked, sequences)
   yield* enqueueRechecksOf(context, topic, found)

@@ -1,4 +1,5 @@
 import type { Insertion } from '@taskstream/task-api'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -12,8 +13,8 @@ import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass
  */
 const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
   supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,
-  replace: raw('t.state between 1 and 6'),
-  delete: raw('t.state between 1 and 8'),
+  replace: sql`t.state between ${states.ready} and ${states.succeeded}`,
+  delete: sql`t.state between ${states.ready} and ${states.redundant}`,
 }
 
 /**
@@ -41,7 +42,7 @@ export function* removeOlder(
           locked: 'wait',
           set: sql`
             descent = case when t.state > t.descent then t.state else t.descent end,
-            state = 8,
+            state = ${states.redundant},
             listed = ${dialect.expr.false},
             due = null,
             ${setBlockingClass('ended')}`,

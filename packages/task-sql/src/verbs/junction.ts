@@ -1,5 +1,6 @@
 import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
 import type { Junction } from '@taskstream/task-api'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -25,7 +26,7 @@ export function* junction(
   const arrived = yield sql`
     select distinct t.identifier
       from ${dialect.paths.byIdentifiers(topic, identifiers)}
-       and ${kind === 'singular' ? isIn('suspended') : raw('t.state between 0 and 7')}`
+       and ${kind === 'singular' ? isIn('suspended') : sql`t.state between ${states.active} and ${states.recreated}`}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
@@ -36,7 +37,7 @@ export function* junction(
     topic,
     sequences: found,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
     returning: raw('identifier'),
   })
   return new Set(started.map(({ identifier }) => String(identifier)))

@@ -7,12 +7,12 @@ import {
   pollHolds,
   pollOrders,
   taskLimits,
-  taskReasons,
   verbOptions,
 } from '@taskstream/task-api'
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
-import { raw, sql } from '../core/statement.ts'
+import { reasons, states } from '../core/states.ts'
+import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
 import { claimSerialized } from './claim-serialized.ts'
@@ -90,9 +90,9 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
     yield* dialect.writes.changeHeld(
       request,
       ({ take }) => sql`
-           state = 5,
+           state = ${states.filtered},
            listed = ${dialect.expr.false},
-           reason = ${raw(String(taskReasons.indexOf('deadline')))},
+           reason = ${reasons.deadline},
            completed = ${dialect.expr.now(now())},
            ${setBlockingClass('ended')}${take}`,
     )

@@ -1,6 +1,7 @@
 import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { PromotedDue, PromoteDueOptions } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
@@ -20,10 +21,10 @@ export function* promoteDue({ dialect, now }: Context, topic: string, options: P
   // The longest overdue first, and what others are releasing is passed over.
   const promoted = yield* dialect.writes.change({
     topic,
-    which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = 4`,
+    which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = ${states.suspended}`,
     first: { orderBy: raw('t.due'), limit },
     locked: 'skip',
-    set: sql`state = 1, listed = ${dialect.expr.true}, due = null, completed = null`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null`,
   })
   const after = yield* nextDueMs(dialect, topic, clock)
   return after === undefined ? { promoted: promoted.length } : { promoted: promoted.length, nextDueMs: after }

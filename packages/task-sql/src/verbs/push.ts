@@ -1,7 +1,9 @@
 import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
-import type { Insertion, PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
+import type { Insertion, PushedTask, PushOptions, TaskCreation, TaskState } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { RowColumn, TaskInsertion } from '../core/requests.ts'
+import { blockingClasses, stages, stateNumbers, states } from '../core/states.ts'
+import type { BlockingClass } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -13,8 +15,6 @@ import { removeOlder } from './insertion.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed } from './topics.ts'
-import { blockingClasses } from './recheck.ts'
-import type { BlockingClass } from './recheck.ts'
 
 const insertions: readonly Insertion[] = ['append', 'supersede', 'replace', 'delete']
 
@@ -136,9 +136,9 @@ function anyInsertion(
     text('headers', ({ headers }) => headers),
     integer('priority', ({ priority }) => priority),
     integer('max_tries', ({ maxTries }) => maxTries),
-    integer('state', (creation) => (creation.redundant ? 8 : waits(creation) ? 4 : 1)),
-    integer('descent', (creation) => (waits(creation) ? 4 : 1)),
-    integer('stage', (creation) => blockingClasses[stageOf(creation)]),
+    integer('state', (creation) => stateNumbers[stateOf(creation)]),
+    integer('descent', (creation) => stateNumbers[waits(creation) ? 'suspended' : 'ready']),
+    integer('stage', (creation) => blockingClasses[classOf(creation)]),
     integer('deadline', ({ deadline }) => deadline),
     integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
     // Pushed suspended, a task waits for somebody, not for its time.
@@ -158,8 +158,8 @@ function anyInsertion(
     values: sql`
            p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, r.reference, r.external_id, ${dialect.expr.json(raw('r.headers'))},
            r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
-           case when r.state = 1 then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
-           case when p.stage = ${raw(String(blockingClasses.open))} then r.stage else p.stage end`,
+           case when r.state = ${states.ready} then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
+           case when p.stage = ${stages.open} then r.stage else p.stage end`,
     from: dialect.expr.rows(columns),
     count: creations.length,
   }
@@ -211,7 +211,12 @@ function waits({ suspended, dueMs, delayMs }: CheckedCreation): boolean {
   return suspended || dueMs !== null || delayMs !== null
 }
 
-function stageOf({ redundant, suspended }: CheckedCreation): BlockingClass {
+function stateOf(creation: CheckedCreation): TaskState {
+  if (creation.redundant) return 'redundant'
+  return waits(creation) ? 'suspended' : 'ready'
+}
+
+function classOf({ redundant, suspended }: CheckedCreation): BlockingClass {
   if (redundant) return 'ended'
   return suspended ? 'suspended' : 'open'
 }

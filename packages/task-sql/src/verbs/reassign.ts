@@ -1,22 +1,14 @@
-import {
-  checkInteger,
-  checkNames,
-  checkTopic,
-  invalid,
-  stateNumber,
-  stateOf,
-  taskResults,
-  verbOptions,
-} from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
 import type { Change } from '../core/requests.ts'
+import { blockingClassOf, stateNumbers } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isIn } from './filter-state.ts'
 import { lockGiven, revivable } from './recreate.ts'
 import { checkKnown } from './topics.ts'
-import { enqueueRechecks, setBlockingClass, blockingClassOfState, blockingClasses } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
   checkTopic(topic)
@@ -45,17 +37,17 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
 }
 
 function* assign(context: Context, topic: string, result: TaskResult, which: Pick<Change, 'sequences' | 'which'>): Verb<number> {
-  const state = stateNumber(stateOf(result))
+  const state = stateOf(result)
   const rows = yield* context.dialect.writes.change({
     topic,
     ...which,
     locked: 'wait',
     set: sql`
       descent = case when t.state > t.descent then t.state else t.descent end,
-      state = ${state},
+      state = ${stateNumbers[state]},
       due = null,
       reason = null,
-      ${setBlockingClass(raw(String(blockingClasses[blockingClassOfState[state]!])))}`,
+      ${setBlockingClass(blockingClassOf[state])}`,
     returning: raw('identifier, stage'),
   })
   yield* enqueueRechecks(context, topic, rows)

@@ -5,33 +5,17 @@
  * (claim-serialized.ts).
  */
 import type { Dialect } from '../core/dialect.ts'
+import { blockingClasses, stages } from '../core/states.ts'
+import type { BlockingClass } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 
-/** Persisted, in the column `stage`. A topic that is keyed but has no condition has one stage for all rows; others have none. */
-export const blockingClasses = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
-
-export type BlockingClass = Exclude<keyof typeof blockingClasses, 'unstaged'>
-
-/** The stage of each state; `suspended` with a due time is open. By the number of the state. */
-export const blockingClassOfState: readonly BlockingClass[] = [
-  'active',
-  'open',
-  'failed',
-  'failed',
-  'suspended',
-  'ended',
-  'ended',
-  'ended',
-  'ended',
-]
-
 /** For the `set` of an update of `task as t`: the row's new stage, where it has stages. */
 export function setBlockingClass(stage: BlockingClass | Statement): Statement {
-  const number = typeof stage === 'string' ? raw(String(blockingClasses[stage])) : stage
-  return sql`stage = case when t.stage < ${raw(String(blockingClasses.unstaged))} then ${number} else t.stage end`
+  const number = typeof stage === 'string' ? stages[stage] : stage
+  return sql`stage = case when t.stage < ${stages.unstaged} then ${number} else t.stage end`
 }
 
 /** Rows that an update returned with `identifier` and `stage`, of one topic: notes whose turn may have come. */

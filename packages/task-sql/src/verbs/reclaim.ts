@@ -1,5 +1,6 @@
 import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -21,9 +22,9 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   const rows = yield* dialect.writes.change({
     topic,
     sequences: lost,
-    which: sql`t.state = 0 and t.owner = ${owner}`,
+    which: sql`t.state = ${states.active} and t.owner = ${owner}`,
     locked: 'wait',
-    set: sql`state = 1, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
     returning: raw('sequence, identifier, stage'),
   })
   yield* enqueueRechecks(context, topic, rows)

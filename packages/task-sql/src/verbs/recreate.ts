@@ -18,6 +18,7 @@ import type {
   Task,
 } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
+import { stages, stateNumbers, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -27,7 +28,7 @@ import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
-import { enqueueRechecks, setBlockingClass, blockingClasses } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
@@ -101,7 +102,12 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
   }
   if (given.length === 0) return []
   const rows = yield* dialect.locks.tasks(
-    { topic, sequences: [...bySequence.keys()].toSorted(ascending), which: raw('t.state between 2 and 6'), locked: 'wait' },
+    {
+      topic,
+      sequences: [...bySequence.keys()].toSorted(ascending),
+      which: sql`t.state between ${states.expired} and ${states.succeeded}`,
+      locked: 'wait',
+    },
     givenColumns,
   )
   if (rows.length === 0) yield* checkKnown(context, topic)
@@ -160,7 +166,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
     sequences,
     locked: 'wait',
     set: sql`
-      state = 1,
+      state = ${states.ready},
       listed = ${dialect.expr.true},
       tries = 0,
       owner = null,
@@ -193,13 +199,13 @@ function* copy(
     topic,
     sequences,
     locked: 'wait',
-    set: sql`descent = t.state, state = 7, due = null, external_id = null, ${setBlockingClass('ended')}`,
+    set: sql`descent = t.state, state = ${states.recreated}, due = null, external_id = null, ${setBlockingClass('ended')}`,
     returning: raw('identifier, stage'),
   })
   const values = dialect.expr.rows([
     { name: 'old_sequence', type: 'integer', values: sequences },
     { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
-    { name: 'new_state', type: 'integer', values: rows.map((row) => (counts(row) ? 1 : 8)) },
+    { name: 'new_state', type: 'integer', values: rows.map((row) => stateNumbers[counts(row) ? 'ready' : 'redundant']) },
   ])
   const insertion = dialect.writes.insertion({
     topic,
@@ -208,8 +214,8 @@ function* copy(
       'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
-                ${dialect.expr.now(now())}, r.new_state, case when r.new_state = 1 then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
-                case when r.new_state = 8 and p.stage < ${raw(String(blockingClasses.unstaged))} then ${raw(String(blockingClasses.ended))} else p.stage end`,
+                ${dialect.expr.now(now())}, r.new_state, case when r.new_state = ${states.ready} then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
+                case when r.new_state = ${states.redundant} and p.stage < ${stages.unstaged} then ${stages.ended} else p.stage end`,
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),

@@ -2,10 +2,11 @@
  * What is derived is what a row says of itself a second time, for indexes to find it by: `listed`, `ranked`, `stage`. Verbs keep it right;
  * rows that come otherwise bring what was right elsewhere, or before.
  */
-import { checkTopic } from '@taskstream/task-api'
+import { checkTopic, taskStates } from '@taskstream/task-api'
 import type { Repair } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
-import { nothing, raw, sql } from '../core/statement.ts'
+import { blockingClassOf, stages, states } from '../core/states.ts'
+import { join, nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import { unblocked } from './claim-serialized.ts'
@@ -14,7 +15,7 @@ import type { Context } from '../core/verb-context.ts'
 import { toTopicMode } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { enqueueIdentifiers, blockingClassOfState, blockingClasses } from './recheck.ts'
+import { enqueueIdentifiers } from './recheck.ts'
 
 /** Rows that are corrected by one statement. */
 // mutants: equivalent number, one more or less is as good
@@ -49,7 +50,7 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const conditional = mode.condition !== 'none'
   const plain = !conditional && mode.order === 'fifo'
   const corrected = yield* correct(context, topic, {
-    stage: row['stage'] === null ? undefined : conditional ? stageOf : raw(String(blockingClasses.unstaged)),
+    stage: row['stage'] === null ? undefined : conditional ? stageOf : stages.unstaged,
     ranked: mode.order === 'priority' ? dialect.expr.true : dialect.expr.false,
     // Under a condition polls list what they are told to look at.
     missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
@@ -73,24 +74,23 @@ interface Derived {
 }
 
 /** What waits to be tried again is in its identifier's way as if it were ready. */
-const stageOf = raw(
-  `case when t.state = ${blockingClassOfState.indexOf('suspended')} and t.due is not null then ${blockingClasses.open} ${blockingClassOfState
-    .map((stage, state) => `when t.state = ${state} then ${blockingClasses[stage]}`)
-    .join(' ')} end`,
-)
+const stageOf = sql`case when t.state = ${states.suspended} and t.due is not null then ${stages.open} ${join(
+  taskStates.map((state) => sql`when t.state = ${states[state]} then ${stages[blockingClassOf[state]]}`),
+  ' ',
+)} end`
 
 /** Passes over rows that others are working on, and asks for these again in the end. */
 function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<Counts, 'held'>> {
   const { dialect } = context
   const { stage, ranked, missed } = derived
-  const unlisted = sql`t.state = 1 and t.listed = ${dialect.expr.false} and ${missed}`
+  const unlisted = sql`t.state = ${states.ready} and t.listed = ${dialect.expr.false} and ${missed}`
   const wrong = sql`(
     ${stage ? sql`t.stage is null or t.stage <> ${stage}` : raw('t.stage is not null')}
     or t.ranked <> ${ranked}
-    or t.state > 1 and t.listed = ${dialect.expr.true}
+    or t.state > ${states.ready} and t.listed = ${dialect.expr.true}
     or ${unlisted})`
   const set = sql`
-    listed = case when t.state > 1 then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
+    listed = case when t.state > ${states.ready} then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
     ranked = ${ranked},
     stage = ${stage ?? raw('null')}`
   const counts = { corrected: 0, listed: 0, left: 0 }

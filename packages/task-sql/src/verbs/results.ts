@@ -1,11 +1,12 @@
-import { checkInstant, checkNames, invalid, taskResults, verbOptions } from '@taskstream/task-api'
+import { checkInstant, checkNames, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
 import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
+import { states } from '../core/states.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { toNumber } from '../core/task-row.ts'
+import { toNumber, toState } from '../core/task-row.ts'
 
 export function* results(
   { dialect }: Context,
@@ -23,7 +24,7 @@ export function* results(
       from ${dialect.tables.topic} p
       left join (select t.topic, t.state, count(*) as count
                    from ${dialect.tables.task} t
-                  where t.state between 3 and 6 and t.due is null and t.completed is not null${after}${before}
+                  where t.state between ${states.failed} and ${states.succeeded} and t.due is null and t.completed is not null${after}${before}
                   group by t.topic, t.state) c on c.topic = p.topic
      order by p.topic, c.state`
   const counts = new Map<string, Map<TaskResult, number>>()
@@ -31,7 +32,7 @@ export function* results(
     const name = String(row['topic'])
     const inTopic = counts.get(name) ?? new Map<TaskResult, number>()
     counts.set(name, inTopic)
-    if (row['state'] !== null) inTopic.set(taskResults[toNumber(row['state']) - 3]!, toNumber(row['count']))
+    if (row['state'] !== null) inTopic.set(resultOf(row['state']), toNumber(row['count']))
   }
   return counts
 }
@@ -47,6 +48,10 @@ export function* resolve({ dialect }: Context, instant: Date, options: ResolveOp
   const { sequence } = row!
   if (sequence === null) return preceding ? 0 : Number.MAX_SAFE_INTEGER
   return toNumber(sequence)
+}
+
+function resultOf(state: unknown): TaskResult {
+  return taskResults.find((result) => stateOf(result) === toState(state))!
 }
 
 /** At or after an instant. */

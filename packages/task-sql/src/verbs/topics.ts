@@ -1,12 +1,12 @@
 import { checkInteger, checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
+import { blockingClasses } from '../core/states.ts'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicNotKeyed, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { conditionNumber, isSameMode, orderNumber, topicDifferent, toTopicMode } from '../core/topic-mode.ts'
-import { blockingClasses } from './recheck.ts'
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
   checkNames(verbOptions.initialize, options)

@@ -5,6 +5,7 @@ import type { Dialect } from '../../core/dialect.ts'
 import { mysqlMigrations, mysqlTables } from './schema.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
+import { states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -85,7 +86,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
     paths: {
       byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
       ...paths,
-      ready: raw('t.state = 1'),
+      ready: sql`t.state = ${states.ready}`,
       inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
         sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
@@ -108,14 +109,14 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
       oldestReady: sql`
         (select t.created
            from ${tables.task} t force index (task_open)
-          where t.topic = p.topic and t.state = 1
+          where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           limit 1)`,
       // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
       claimedBy: (condition, limit) => sql`
         select t.topic, t.sequence
           from ${tables.topic} p
-          straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = 0
+          straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = ${states.active}
          where ${condition(raw('t.owner'))}
          limit ${limit}`,
     },
@@ -181,11 +182,16 @@ const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority
  * for others, its index is read with all that is not due. Suspended rows are looked at instead.
  */
 function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
-  const which = raw(`= ${{ ready: 1, active: 0, delayed: '4 and n.due is not null' }[state]}`)
-  const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and n.state ${which}`
+  const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and ${open[state]}`
   return sql`
     case
       when (select 1 ${counted} limit 1 offset ${limit - 1}) = 1 then ${limit}
       else (select count(*) ${counted})
     end`
+}
+
+const open = {
+  ready: sql`n.state = ${states.ready}`,
+  active: sql`n.state = ${states.active}`,
+  delayed: sql`n.state = ${states.suspended} and n.due is not null`,
 }

@@ -3,6 +3,7 @@
  * where another has the row, it passes over it and keeps the entry. Nobody else could poll that task then, and whoever changes it would wait.
  */
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import { states } from '../../core/states.ts'
 import { sql } from '../../core/statement.ts'
 import type { LockFirst } from '../shared/claim-by-key.ts'
 import { lockOn, noSequence } from './values.ts'
@@ -14,7 +15,7 @@ export function lockFirst({ task }: MysqlTables, flavor: MysqlFlavor): LockFirst
   const lock = lockOn(flavor)('t', 'skip')
   const open = sql`${task} t force index (task_open)`
   return function* ({ topic, size, columns }, which) {
-    const ready = sql`t.topic = ${topic} and t.state = 1`
+    const ready = sql`t.topic = ${topic} and t.state = ${states.ready}`
     for (const spare of spares) {
       const found = yield sql`
         select ${columns}
@@ -22,7 +23,7 @@ export function lockFirst({ task }: MysqlTables, flavor: MysqlFlavor): LockFirst
                 union all
                 select ${noSequence}) w
           straight_join ${task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted
-         where t.state = 1 and ${which}
+         where t.state = ${states.ready} and ${which}
          limit ${size}
          ${lock}`
       if (found.length > 0) return found

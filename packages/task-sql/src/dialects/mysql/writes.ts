@@ -3,6 +3,7 @@ import type { AccessPaths, Locks, Writes } from '../../core/dialect.ts'
 import type { HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/requests.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
+import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { MysqlFlavor, MysqlTables } from './schema.ts'
@@ -48,7 +49,7 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
       { name: 'given_attempt', type: 'integer', values: tasks.map(attemptOf) },
       ...columns.map((column) => ({ ...column, name: `given_${column.name}` })),
     ])} straight_join ${task} t force index (primary) on t.topic = ${topic} and t.sequence = w.wanted`,
-    fence: sql`t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`,
+    fence: sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = w.given_attempt`,
   })
   const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
   // MariaDB draws numbers in the statement: as a column's default they crash the server when a prepared insert is run again.

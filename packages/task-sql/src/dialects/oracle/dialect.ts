@@ -3,6 +3,7 @@ import { defineDialect } from '../../core/define-dialect.ts'
 import type { Dialect } from '../../core/dialect.ts'
 import { oracleMigrations, oracleMigrationTable, oracleTables } from './schema.ts'
 import type { OracleTables } from './schema.ts'
+import { states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -65,7 +66,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
     paths: {
       byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
       ...paths,
-      ready: raw('t.state = 1'),
+      ready: sql`t.state = ${states.ready}`,
       inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
         sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       orderBy: (order) => orders[order],
@@ -89,7 +90,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
           locks.tasks(
             {
               topic,
-              which: sql`t.state = 1 and ${which}`,
+              which: sql`t.state = ${states.ready} and ${which}`,
               first: { orderBy: raw('t.sequence'), limit: size },
               locked: 'skip',
             },
@@ -100,14 +101,14 @@ export function oracle(options: OracleOptions = {}): Dialect {
       oldestReady: sql`
         (select t.created
            from ${tables.task} t
-          where t.topic = p.topic and t.state = 1
+          where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           fetch first 1 rows only)`,
       // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
       claimedBy: (condition, limit) => sql`
         select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
           from ${tables.topic} p
-          join ${tables.task} t on t.topic = p.topic and t.state = 0
+          join ${tables.task} t on t.topic = p.topic and t.state = ${states.active}
          where ${condition(raw('t.owner'))}
          fetch first ${limit} rows only`,
     },
@@ -150,6 +151,11 @@ function unsupported(message: string, found: unknown, needed: string): TaskError
 
 /** A condition on ROWNUM ends the count. */
 function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
-  const where = { ready: 't.state = 1', active: 't.state = 0', delayed: 't.due is not null and t.state = 4' }[state]
-  return sql`(select count(*) from ${task} t where t.topic = p.topic and ${raw(where)} and rownum <= ${limit})`
+  return sql`(select count(*) from ${task} t where t.topic = p.topic and ${open[state]} and rownum <= ${limit})`
+}
+
+const open = {
+  ready: sql`t.state = ${states.ready}`,
+  active: sql`t.state = ${states.active}`,
+  delayed: sql`t.due is not null and t.state = ${states.suspended}`,
 }

@@ -4,6 +4,7 @@ import type { HeldRequest, HeldValues, RowColumn, TaskInsertion } from '../../co
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import type { OracleTables } from './schema.ts'
+import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -58,7 +59,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
 
   /** Ends a select of rows that are held, by this owner, since that very poll. */
   const areHeld = ({ topic, owner, tasks }: HeldRequest): Statement => sql`
-         t.topic = ${topic} and t.state = 0 and t.owner = ${owner}
+         t.topic = ${topic} and t.state = ${states.active} and t.owner = ${owner}
      and (t.sequence, t.attempt) in (
          select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
            from ${table('w', heldColumns(tasks))})
@@ -102,7 +103,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
            on (t.topic = ${topic} and t.sequence = w.wanted)
          when matched then
               update set ${set(given_)}
-               where t.state = 0 and t.owner = ${owner} and t.attempt = w.given_attempt`)
+               where t.state = ${states.active} and t.owner = ${owner} and t.attempt = w.given_attempt`)
       if (count !== locked.size) throw wasChanged(topic)
       return locked
     },

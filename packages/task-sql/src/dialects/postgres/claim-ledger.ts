@@ -1,4 +1,5 @@
 import type { Claims } from '../../core/dialect.ts'
+import { states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { inTopic } from './topic.ts'
@@ -37,7 +38,7 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
                      lateral (select t.topic, t.sequence
                                 from ${tables.task} t
                                where ${inTopic(tables, raw('noted.topic'), firstOf('noted.chunk'), firstOf('noted.chunk + 1'))}
-                                 and coalesce(t.state = 0 and t.owner = noted.owner, false)
+                                 and coalesce(t.state = ${states.active} and t.owner = noted.owner, false)
                                  and (noted.listing or not t.listed)
                                order by t.topic, t.sequence
                                limit ${limit}::int8
@@ -49,7 +50,7 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
                                 from ${tables.task} t
                                where ${inTopic(tables, raw('p.topic'))}
                                  and t.listed
-                                 and coalesce(t.state = 0 and ${condition(raw('t.owner'))}, false)
+                                 and coalesce(t.state = ${states.active} and ${condition(raw('t.owner'))}, false)
                                order by t.topic, t.sequence
                                limit ${limit}::int8
                                  for update skip locked) t
@@ -80,7 +81,7 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
           t.topic = ${String(topic)}
       and t.sequence >= ${String(chunk)}::int8 << ${chunkBits}::int
       and t.sequence < (${String(chunk)}::int8 + 1) << ${chunkBits}::int
-      and t.state = 0
+      and t.state = ${states.active}
       and t.owner = ${String(owner)}
       and not t.listed`
     yield sql`
@@ -138,6 +139,6 @@ function* tidyListing(tables: PostgresTables): Verb<void> {
             where t.topic = h.topic
               and t.sequence >= h.chunk << ${chunkBits}::int
               and t.sequence < (h.chunk + 1) << ${chunkBits}::int
-              and t.state = 0
+              and t.state = ${states.active}
               and t.owner = h.owner)`
 }

@@ -1,5 +1,6 @@
 import type { ClaimRequest } from '../../core/requests.ts'
 import { heldNames, noHeld } from '../../core/task-row.ts'
+import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
@@ -268,7 +269,7 @@ function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic
     claimed as (${activate(tables, owner, now)}
        where t.ctid = any (array(select place from taken))
          and ${tables.partitioned ? sql`t.topic = ${topic}` : sql`t.topic || '' = ${own}`}
-         and t.state = 1
+         and t.state = ${states.ready}
       returning t.listed, ${columns}),
     noted as (
       insert into ${holding} (topic, owner, chunk)
@@ -281,7 +282,7 @@ function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic
 export function activate({ task }: PostgresTables, owner: SqlValue, now: number | null): Statement {
   return sql`
       update ${task} t
-         set state = 0,
+         set state = ${states.active},
              reason = null,
              owner = ${owner},
              attempt = t.attempt + 1,

@@ -6,6 +6,7 @@ import { migrationTable } from '../shared/migration-table.ts'
 import { postgresMigrations } from './schema.ts'
 import { quote, tablesOf } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
+import { states } from '../../core/states.ts'
 import { join, nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -221,8 +222,8 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
        and t.sequence = any ((select ${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])::int8[])
        and ${
          locked
-           ? sql`t.state = 1 and t.attempt = ${value('attempt')} - 1 and ${lockedHere}`
-           : sql`t.state = 0 and t.owner = ${owner} and t.attempt = ${value('attempt')}`
+           ? sql`t.state = ${states.ready} and t.attempt = ${value('attempt')} - 1 and ${lockedHere}`
+           : sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = ${value('attempt')}`
        }`,
     take: locked
       ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,

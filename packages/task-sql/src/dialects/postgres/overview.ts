@@ -1,4 +1,5 @@
 import type { Claims } from '../../core/dialect.ts'
+import { stages, states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
@@ -13,15 +14,16 @@ import { chunkBits } from './claim-ledger.ts'
 export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpen' | 'oldestReady'> {
   const { task, holding } = tables
   const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
-  const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from 1`
-  const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = 1, false) and ${ready}`
+  const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`
+  const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = ${stages.open}, false) and ${ready}`
   const first = (where: Statement): Statement =>
     sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
   // The limit is what makes the planner read in order, and stop.
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
   const rows = (state: 'ready' | 'active' | 'delayed', limit: number): Statement => {
-    if (state === 'delayed') return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = 4`
+    if (state === 'delayed')
+      return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = ${states.suspended}`
     if (state === 'ready')
       return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
     return sql`
@@ -31,11 +33,11 @@ export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpe
           on t.topic = p.topic
          and t.sequence >= noted.chunk << ${raw(String(chunkBits))}
          and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
-         and t.state = 0
+         and t.state = ${states.active}
          and t.owner = noted.owner
          and (p.listing or not t.listed)
       union all
-      select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = 0 and not p.listing`
+      select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = ${states.active} and not p.listing`
   }
   return {
     countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,

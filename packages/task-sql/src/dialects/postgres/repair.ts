@@ -3,6 +3,7 @@ import type { Repair } from '@taskstream/task-api'
 import type { Repairs } from '../../core/dialect.ts'
 import { toNumber } from '../../core/task-row.ts'
 import type { PostgresTables } from './tables.ts'
+import { states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -27,7 +28,7 @@ export function postgresRepair(tables: PostgresTables): Repairs {
             from ${topics} p, ${task} t
            where p.topic = ${topic}
              and ${inTopic(tables, topic)}
-             and t.state = 0
+             and t.state = ${states.active}
              and t.owner is not null
              and (p.listing or not t.listed)
              and not exists (select from ${holding} h

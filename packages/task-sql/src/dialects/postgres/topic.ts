@@ -1,3 +1,4 @@
+import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
@@ -6,7 +7,7 @@ import type { PostgresTables } from './tables.ts'
  * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.
  * Told the truth, that hardly any row is, it would rather collect and sort a whole backlog.
  */
-export const ready: Statement = raw('coalesce(t.state = 1, false)')
+export const ready: Statement = sql`coalesce(t.state = ${states.ready}, false)`
 
 /**
  * The rows `t` of a topic, from a sequence on (exclusive), said so that the planner takes them to be many even if the table was never

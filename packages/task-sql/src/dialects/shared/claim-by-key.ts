@@ -2,6 +2,7 @@ import type { Claims, Dialect, Expressions } from '../../core/dialect.ts'
 import type { Claim, ClaimRequest } from '../../core/requests.ts'
 import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
 import { toNumber } from '../../core/task-row.ts'
+import { states } from '../../core/states.ts'
 import { sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
@@ -24,7 +25,7 @@ export function claimByKey({ tables, lockFirst, update, now: instant }: Parts): 
     if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
     const keys = found.map(({ sequence }) => toNumber(sequence))
     const set = sql`
-           state = 0,
+           state = ${states.active},
            reason = null,
            owner = ${owner},
            attempt = t.attempt + 1,

@@ -1,4 +1,4 @@
-import { taskReasons, taskStates } from '@taskstream/task-api'
+import { reasonNumbers, stateNumbers, states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
@@ -12,15 +12,18 @@ export function prettyView(
   instant: (column: string) => string,
   create = 'create view',
 ): Statement {
-  const named = (column: string, names: readonly string[]): string =>
-    `case ${column} ${names.map((name, number) => `when ${number} then '${name}'`).join(' ')} end`
+  const named = (column: Statement, numbers: Readonly<Record<string, number>>): Statement => {
+    const names = Object.entries(numbers).map(([name, number]) => `when ${number} then '${name}'`)
+    return sql`case ${column} ${raw(names.join(' '))} end`
+  }
+  const shown = sql`case state when ${states.recreated} then descent else state end`
   const instants = ['created', 'started', 'completed', 'due', 'deadline'].map((column) => `${instant(column)} as ${column}`)
   return sql`
     ${raw(create)} ${view} as
     select topic, sequence, identifier,
-           ${raw(named('case state when 7 then descent else state end', taskStates))} as state,
-           case state when 7 then 'yes' else 'no' end as recreated,
-           ${raw(named('reason', taskReasons))} as reason,
+           ${named(shown, stateNumbers)} as state,
+           case state when ${states.recreated} then 'yes' else 'no' end as recreated,
+           ${named(raw('reason'), reasonNumbers)} as reason,
            owner, attempt, tries, max_tries, priority, reference, external_id,
            ${raw(instants.join(', '))},
            headers, input, output

@@ -11,6 +11,7 @@ import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
 import { sqliteMigrations } from './schema.ts'
 import { classifySqliteError } from './errors.ts'
+import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -69,7 +70,7 @@ export function sqlite(): Dialect {
         sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       orderBy: orderByTopic,
       // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
-      ready: raw('t.state = 1'),
+      ready: sql`t.state = ${states.ready}`,
       // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
       inOrder: raw('task t indexed by task_topic_sequence'),
       inReadyList: () => raw('task t'),
@@ -107,13 +108,11 @@ export function sqlite(): Dialect {
     claims: {
       plain: claimPlain,
       countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
-      oldestReady: raw(
-        '(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1 order by t.sequence limit 1)',
-      ),
+      oldestReady: sql`(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit 1)`,
       claimedBy: (condition, limit) => sql`
       select t.topic, t.sequence
         from ${tables.topic} p
-        join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = 0 and t.state <= 1
+        join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = ${states.active} and t.state <= ${states.ready}
        where ${condition(raw('t.owner'))}
        limit ${limit}`,
     },
@@ -123,9 +122,9 @@ export function sqlite(): Dialect {
 }
 
 const openRows = {
-  ready: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 1 and t.state <= 1'),
-  active: raw('select 1 from task t indexed by task_open where t.topic = p.topic and t.state = 0 and t.state <= 1'),
-  delayed: raw('select 1 from task t where t.topic = p.topic and t.due is not null and t.state = 4'),
+  ready: sql`select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready}`,
+  active: sql`select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${states.active} and t.state <= ${states.ready}`,
+  delayed: sql`select 1 from task t where t.topic = p.topic and t.due is not null and t.state = ${states.suspended}`,
 }
 
 function lock(): Statement {
@@ -158,7 +157,7 @@ function held({ topic, owner, tasks, columns }: HeldRequest): HeldRows {
   return {
     updateFrom: sql`from ${values}`,
     selectFrom: sql`, ${values}`,
-    where: sql`${byKey(sql`${topic}`, raw('r.held_sequence'))} and +t.state = 0 and t.owner = ${owner} and t.attempt = r.held_attempt`,
+    where: sql`${byKey(sql`${topic}`, raw('r.held_sequence'))} and +t.state = ${states.active} and t.owner = ${owner} and t.attempt = r.held_attempt`,
     take: nothing,
     tries: raw('t.tries'),
     value: (column) => raw(`r.${column}`),
@@ -173,7 +172,7 @@ function* affected(update: Statement): Verb<ReadonlySet<number>> {
 function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
   const claimed = yield sql`
     update ${tables.task} as t
-       set state = 0,
+       set state = ${states.active},
            reason = null,
            owner = ${owner},
            attempt = attempt + 1,
@@ -182,7 +181,7 @@ function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<C
      where t.sequence in (
            select sequence
              from ${tables.task} indexed by task_open
-            where topic = ${topic} and state = 1 and state <= 1 and ${mayClaim({ tables }, topic, owner, plainMode)}
+            where topic = ${topic} and state = ${states.ready} and state <= ${states.ready} and ${mayClaim({ tables }, topic, owner, plainMode)}
             order by sequence
             limit ${size})
     returning ${columns}`
