@@ -10,7 +10,7 @@ export function heldTasks(...identifiers: readonly string[]): HeldTask[] {
     topic: 't',
     sequence,
     identifier,
-    lease: sequence as HeldTask['lease'],
+    lease: sequence as unknown as HeldTask['lease'],
     attempt: 1,
     tries: 1,
     priority: 0,

@@ -3,6 +3,8 @@ import { TaskDecision, pollConditions, pollOrders } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskFilter, TaskState, TransactionSource } from '@taskstream/task-api'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
+import { toLease } from '../../packages/task-sql/src/core/lease.ts'
+import type { Way } from '../../packages/task-sql/src/core/lease.ts'
 import { periodicScenarios } from './periodic-scenarios.ts'
 import type { Scene } from './recording.ts'
 
@@ -21,13 +23,13 @@ const long = '漢'.repeat(2_000)
 const unknown: NonNullable<Scene['rows']> = [[/from \w*\.?task_topic/, 0]]
 const singular = 'singular-by-identifier-suspend-until-success'
 
-/** As polls return them: of lease `n` by attempt, negative in a topic with a condition. */
-function held(count: number, sign = 1): HeldTask[] {
+/** As polls return them, on their first attempt. */
+function held(count: number, way: Way = 'active'): HeldTask[] {
   return Array.from({ length: count }, (_, index) => ({
     topic,
     sequence: index + 1,
     identifier: `i${index}`,
-    lease: sign as HeldTask['lease'],
+    lease: toLease(1, way),
     attempt: 1,
     tries: 1,
     priority: 0,
@@ -127,7 +129,7 @@ function* pushes(): Generator<Scenario> {
 }
 
 function* completions(): Generator<Scenario> {
-  for (const tasks of [held(1), held(3), held(3, -1), held(4_000)]) {
+  for (const tasks of [held(1), held(3), held(3, 'staged'), held(4_000)]) {
     for (const decision of [
       TaskDecision.success(),
       TaskDecision.success('sent'),

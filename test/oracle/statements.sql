@@ -39,7 +39,7 @@ and (t.sequence, t.attempt) in (
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence for update
 
--- complete, expire, handBack, purge, push, reassign, reassignAll, reclaim, recreate, repair
+-- complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
 --   JSON, text
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier

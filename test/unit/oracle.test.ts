@@ -5,6 +5,7 @@ import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromOracledb, oracle } from '@taskstream/task-sql/oracledb'
 import oracledb from 'oracledb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toLease } from '../../packages/task-sql/src/core/lease.ts'
 import { grantsOf } from '../databases/grants.ts'
 import { bindErrors } from '../oracle/binds.ts'
 import { check } from '../oracle/check.ts'
@@ -65,7 +66,7 @@ test('any number of tasks is the same statement', async () => {
         topic: 'mail',
         sequence,
         identifier: `i${index}`,
-        lease: 1 as HeldTask['lease'],
+        lease: toLease(1, 'active'),
         attempt: 1,
         tries: 1,
         priority: 0,

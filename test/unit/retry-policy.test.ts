@@ -9,7 +9,7 @@ const tried = (tries: number): HeldTask => ({
   topic: 't',
   sequence: 1,
   identifier: 'a',
-  lease: tries as TaskLease,
+  lease: tries as unknown as TaskLease,
   attempt: tries,
   tries,
   priority: 0,

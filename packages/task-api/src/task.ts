@@ -15,8 +15,13 @@ export interface Task {
   readonly identifier: string
 }
 
-/** How a held task is proved to be held. Opaque: handed out by `poll`, asked for by `hold`, `complete` and `handBack`. */
-export type TaskLease = number & { readonly [lease]: never }
+/**
+ * What proves that a task is held: given by `poll`, asked for by `hold`, `complete` and `handBack`. Opaque: there is nothing to read, compare or
+ * compute, and what it is may change. It outlives `JSON.stringify` and `JSON.parse`.
+ */
+export interface TaskLease {
+  readonly [lease]: never
+}
 declare const lease: unique symbol
 
 /** A task that `poll` made active for this owner, with what its handler needs. */

@@ -1,23 +1,37 @@
 import type { HeldTask, TaskLease } from '@taskstream/task-api'
 
-type Leased = Pick<HeldTask, 'lease'>
+/**
+ * How a task is held: made active; the same under a condition, where its completion may free another; or only locked by the transaction that
+ * polled it.
+ */
+const ways = ['active', 'staged', 'locked'] as const
+
+export type Way = (typeof ways)[number]
+
+/** Room for more ways beside each attempt. */
+const step = 4
 
 /**
- * What proves that a task is held: the attempt, as a number, because a worker holds many. Negative where completing the task may be another's
- * turn; with a half where the transaction that polled it has locked it, and made nothing active.
+ * A lease is the attempt and the way, as one whole number: it costs nothing, however many tasks a worker holds, and outlives JSON. Only this
+ * file knows.
  */
-export function toLease(attempt: number, how: 'active' | 'staged' | 'locked'): TaskLease {
-  return (how === 'staged' ? -attempt : how === 'locked' ? attempt + 0.5 : attempt) as TaskLease
+export function toLease(attempt: number, way: Way): TaskLease {
+  return (attempt * step + ways.indexOf(way)) as unknown as TaskLease
 }
 
-export function attemptOf({ lease }: Leased): number {
-  return Math.floor(Math.abs(lease))
+export function isLease(value: unknown): value is TaskLease {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && ways[(value as number) % step] !== undefined
 }
 
-export function isStaged({ lease }: Leased): boolean {
-  return lease < 0
+export function attemptOf({ lease }: Pick<HeldTask, 'lease'>): number {
+  return Math.floor(numberOf(lease) / step)
 }
 
-export function isLocked({ lease }: Leased): boolean {
-  return !Number.isInteger(lease)
+/** Whether it is held in this way. */
+export function isHeld({ lease }: Pick<HeldTask, 'lease'>, way: Way): boolean {
+  return ways[numberOf(lease) % step] === way
+}
+
+function numberOf(lease: TaskLease): number {
+  return lease as unknown as number
 }

@@ -5,6 +5,7 @@ import { raw, sql } from './statement.ts'
 import type { Statement } from './statement.ts'
 import type { Row } from './verb.ts'
 import { toLease } from './lease.ts'
+import type { Way } from './lease.ts'
 
 /** The columns of a claimed row, as `heldColumns` names them. */
 export const heldNames: Statement = raw('sequence, identifier, attempt, tries, input, extras')
@@ -57,15 +58,15 @@ export function infoColumns(dialect: Dialect): Statement {
 }
 
 /** A claimed row; one that is locked, as it will be when it is written. */
-export function toHeldTask(topic: string, row: Row, how: 'active' | 'staged' | 'locked'): HeldTask {
-  const taken = how === 'locked' ? 1 : 0
+export function toHeldTask(topic: string, row: Row, way: Way): HeldTask {
+  const taken = way === 'locked' ? 1 : 0
   const extras = extrasOf(row)
   const attempt = toNumber(row['attempt']) + taken
   return {
     topic,
     sequence: toNumber(row['sequence']),
     identifier: String(row['identifier']),
-    lease: toLease(attempt, how),
+    lease: toLease(attempt, way),
     attempt,
     tries: toNumber(row['tries']) + taken,
     priority: toNumber(extras['priority']),

@@ -7,7 +7,7 @@ import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
-import { isStaged } from '../core/lease.ts'
+import { isHeld } from '../core/lease.ts'
 import { setBlockingClass } from './recheck.ts'
 
 export function* complete(
@@ -76,7 +76,7 @@ function outcomeOf(
     : sql`
            state = ${rows.value('state')},
            reason = ${reason}`
-  const staged = tasks.some(isStaged)
+  const staged = tasks.some((task) => isHeld(task, 'staged'))
   const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
            listed = ${dialect.expr.false},

@@ -5,15 +5,19 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { hold } from './hold.ts'
-import { isLocked } from '../core/lease.ts'
+import { isHeld } from '../core/lease.ts'
 import { setBlockingClass } from './recheck.ts'
 
 export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
   const { dialect } = context
   const given = checkHeld(topic, tasks)
   // Of what is only locked nothing was written: the end of the transaction hands it back.
-  const locked = yield* hold(context, topic, given.filter(isLocked))
-  const asked = given.filter((task) => !isLocked(task))
+  const locked = yield* hold(
+    context,
+    topic,
+    given.filter((task) => isHeld(task, 'locked')),
+  )
+  const asked = given.filter((task) => !isHeld(task, 'locked'))
   const [request] = heldRequests(context, topic, asked)
   if (!request) return { completed: locked.held, lost: locked.lost }
   const sequences = yield* dialect.writes.changeHeld(

@@ -3,7 +3,7 @@ import type { HeldTask } from '@taskstream/task-api'
 import type { HeldRequest, RowColumn } from '../core/requests.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { isLocked, isStaged } from '../core/lease.ts'
+import { isHeld, isLease } from '../core/lease.ts'
 import { enqueueIdentifiers } from './recheck.ts'
 
 /**
@@ -17,7 +17,7 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   const sorted = [...tasks]
   checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
   for (const task of sorted) {
-    if (typeof task?.lease !== 'number' || !Number.isSafeInteger(task.sequence))
+    if (!isLease(task?.lease) || !Number.isSafeInteger(task.sequence))
       throw invalid('task', task, 'must be one that poll returned')
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
@@ -35,14 +35,14 @@ export function heldRequests(
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
 ): HeldRequest[] {
   return [false, true].flatMap((locked) => {
-    const some = tasks.filter((task) => isLocked(task) === locked)
+    const some = tasks.filter((task) => isHeld(task, 'locked') === locked)
     return some.length === 0 ? [] : [{ topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }]
   })
 }
 
 /** What is no longer held may be another's turn. */
 export function enqueueRechecksOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
-  const staged = tasks.filter(isStaged)
+  const staged = tasks.filter((task) => isHeld(task, 'staged'))
   return enqueueIdentifiers(
     context,
     topic,

@@ -21,7 +21,7 @@ import type { Context } from '../core/verb-context.ts'
 import { isSameMode, plainMode, topicDifferent } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { heldRequests } from './held.ts'
-import { isStaged } from '../core/lease.ts'
+import { isHeld } from '../core/lease.ts'
 import { heldColumns, isLate, toHeldTask } from '../core/task-row.ts'
 import { enqueueIdentifiers, setBlockingClass } from './recheck.ts'
 
@@ -100,7 +100,7 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
   yield* enqueueIdentifiers(
     context,
     topic,
-    tasks.filter(isStaged).map(({ identifier }) => identifier),
+    tasks.filter((task) => isHeld(task, 'staged')).map(({ identifier }) => identifier),
   )
 }
 

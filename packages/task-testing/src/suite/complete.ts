@@ -1,6 +1,6 @@
 /** A completion takes effect for what is still held, and says what was lost. */
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
-import type { Completion, HeldTask, TaskInfo, TaskLease } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskInfo } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'
 import { useFixture } from './fixture.ts'
 import { part } from './engine.ts'
@@ -97,9 +97,16 @@ export const complete: Part = part('complete', (engine) => {
     expect((await complete(fixture.tasks, new Map([[again!, TaskDecision.success()]]))).completed).toEqual([again])
     // And a batch of different attempts is told apart task by task.
     const [b, c] = await held('b', 'c')
-    const stale: HeldTask = { ...c!, lease: 7 as TaskLease }
+    const stale: HeldTask = { ...c!, lease: again!.lease }
     const mixed = new Map([b!, stale].map((task) => [task, TaskDecision.success()]))
     expect(await complete(fixture.tasks, mixed)).toEqual({ completed: [b], lost: [stale] })
+  })
+
+  test('takes a task that has been through JSON', async () => {
+    const [a] = await held('a')
+    const read = JSON.parse(JSON.stringify(a)) as HeldTask
+    expect((await complete(fixture.tasks, new Map([[read, TaskDecision.success()]]))).completed).toEqual([read])
+    expect(await info(a!)).toMatchObject({ state: 'succeeded' })
   })
 
   test('refuses another owner, whatever it knows of the task', async () => {
