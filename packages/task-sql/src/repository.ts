@@ -10,6 +10,7 @@ import type {
   TimedTaskRepository,
   TransactionSource,
 } from '@taskstream/task-api'
+import { heldColumns } from './core/task-row.ts'
 import { Templates } from './core/template.ts'
 import type { Dialect } from './core/dialect.ts'
 import { runVerb } from './core/run-verb.ts'
@@ -134,6 +135,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
+    columns: heldColumns(dialect, null),
     timerColumns: timerColumns(dialect),
     single: new Templates(),
   }

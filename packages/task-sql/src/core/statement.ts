@@ -56,9 +56,9 @@ export function join(statements: readonly Statement[], separator: string): State
 }
 
 /** The text with a placeholder for each value, counted from 1. */
-export function render(statement: Statement, placeholder: (position: number) => string): string {
-  let text = statement.texts[0] ?? ''
-  for (let position = 1; position < statement.texts.length; position++) text += placeholder(position) + statement.texts[position]
+export function render({ texts }: Pick<Statement, 'texts'>, placeholder: (position: number) => string): string {
+  let text = texts[0] ?? ''
+  for (let position = 1; position < texts.length; position++) text += placeholder(position) + texts[position]
   return text
 }
 

@@ -18,15 +18,6 @@ export const noHeld: Statement = raw('null, null, null, null, null, null')
  * them: every column of every row costs driver and collector.
  */
 export function heldColumns(dialect: Dialect, now: number | null): Statement {
-  if (now !== null) return writeHeldColumns(dialect, now)
-  let written = heldColumnsOf.get(dialect)
-  if (!written) heldColumnsOf.set(dialect, (written = writeHeldColumns(dialect, now)))
-  return written
-}
-
-const heldColumnsOf = new WeakMap<Dialect, Statement>()
-
-function writeHeldColumns(dialect: Dialect, now: number | null): Statement {
   return sql`sequence, identifier, attempt, tries, input,
     case when priority <> 0 or max_tries is not null or reference is not null or external_id is not null
            or headers is not null or deadline is not null

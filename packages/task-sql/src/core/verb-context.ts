@@ -22,6 +22,8 @@ export interface Context {
   readonly now: () => number | null
   /** What polls have learned of topics; each claim checks that it is still so. */
   readonly modes: Map<string, TopicMode>
+  /** Columns of a claimed row, by the database's clock. */
+  readonly columns: Statement
   /** Columns of a timer's row `t`. */
   readonly timerColumns: Statement
   /** Pushes of a single task. */

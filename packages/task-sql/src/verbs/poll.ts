@@ -54,14 +54,16 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
 
 /** Claims as the topic is polled: what is known of it from before, and what a first claim says, where that is not so. */
 function* claimSome(
-  { dialect, owner, now, modes }: Context,
+  { dialect, owner, now, modes, columns }: Context,
   topic: string,
   size: number,
   asked: PollOptions,
 ): Verb<Claim & { readonly mode: TopicMode }> {
   const mayLock = asked.hold === 'transaction'
   if (mayLock && dialect.locks.check) yield* dialect.locks.check()
-  const request: ClaimRequest = { topic, owner, size, now: now(), columns: heldColumns(dialect, now()), mayLock }
+  const clock = now()
+  const returned = clock === null ? columns : heldColumns(dialect, clock)
+  const request: ClaimRequest = { topic, owner, size, now: clock, columns: returned, mayLock }
   const known = modes.get(topic) ?? plainMode
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a guess that does not hold claims nothing, and is made again
   let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }

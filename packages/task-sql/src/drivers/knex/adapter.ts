@@ -48,7 +48,7 @@ function knexAdapter(rowsOf: (result: unknown) => readonly Row[]): SqlAdapter<Kn
     execute: async (transaction, { texts, values }) => {
       if (transaction.isCompleted()) throw new TaskError('TRANSACTION_CLOSED', 'This transaction has ended')
       // A question mark is a placeholder of Knex's wherever it stands, unless it is escaped.
-      const text = render({ texts: texts.map((part) => part.replaceAll('?', '\\?')), values }, () => '?')
+      const text = render({ texts: texts.map((part) => part.replaceAll('?', '\\?')) }, () => '?')
       try {
         return rowsOf(await transaction.raw(text, [...values]))
       } catch (error) {

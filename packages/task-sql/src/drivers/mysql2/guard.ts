@@ -18,21 +18,21 @@ const deadlock = 1213
 /** SERVER_STATUS_IN_TRANS, which the answer to a write bears. https://mariadb.com/kb/en/ok_packet/ */
 const inTransaction = 1
 
-/** What was prepared and has not cost a transaction: what the driver has forgotten, and prepares again, is another object. */
-const harmless = new WeakSet<object>()
-
 /**
  * A deadlock ends the transaction on the server, and the next statement is committed by itself. Work that catches the error, and goes on, must
  * not write what nobody can take back: nothing more is sent.
  *
  * A node of a Galera cluster does not always tell: of a transaction that it ends while a `select` is being prepared nobody hears (MariaDB 10.11, in
  * one of ten such cases). There it is asked, after each preparation and before what was prepared is executed.
+ *
+ * @param harmless on a node of a cluster, what was prepared and has not cost a transaction: what the driver has forgotten, and prepares again, is
+ * another object
  */
-export function guard(connection: GuardedConnection, galera: boolean): Guard {
+export function guard(connection: GuardedConnection, harmless: WeakSet<object> | undefined): Guard {
   let rolledBack: Error | undefined
   let open = true
   const { query } = connection
-  const prepare = async (text: unknown): Promise<void> => {
+  const prepare = async (text: unknown, harmless: WeakSet<object>): Promise<void> => {
     // A definition has committed it, as everywhere.
     if (!open) return
     // What cannot be prepared says so when it is executed.
@@ -65,7 +65,10 @@ export function guard(connection: GuardedConnection, galera: boolean): Guard {
     ...(Object.hasOwn(connection, 'execute') && { execute: connection.execute }),
     ...(Object.hasOwn(connection, 'query') && { query: connection.query }),
   }
-  Object.assign(connection, { execute: watched(connection.execute, galera ? prepare : undefined), query: watched(query) })
+  Object.assign(connection, {
+    execute: watched(connection.execute, harmless && ((text) => prepare(text, harmless))),
+    query: watched(query),
+  })
   return {
     get rolledBack() {
       return rolledBack

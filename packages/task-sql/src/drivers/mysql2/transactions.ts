@@ -48,6 +48,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
   const isGalera = askedOnce()
+  const harmless = new WeakSet()
   const own = ownWord(classifyMysqlError)
   const transact: TransactionSource<Connection> = (work, transactionOptions) => {
     const abort = abortOf(transactionOptions)
@@ -58,7 +59,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
         return transactionAttempt(
           () => openSession(pool, async (connection) => void (galera = await isGalera(connection))),
           async (connection) => {
-            using watch = guard(connection, galera)
+            using watch = guard(connection, galera ? harmless : undefined)
             const result = await work(connection)
             if (watch.rolledBack) throw closed(watch.rolledBack)
             return result

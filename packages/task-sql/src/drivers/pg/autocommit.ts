@@ -3,8 +3,8 @@ import type { Abort } from '@taskstream/task-api'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import type { PgPool, PgPoolClient } from './transactions.ts'
 
-/** Connections whose statements are at READ COMMITTED unless a transaction says otherwise. */
-const readCommitted = new WeakMap<PgPoolClient, boolean>()
+/** Whether statements of a connection are at READ COMMITTED unless a transaction says otherwise, once that is known. */
+export type ReadCommitted = WeakMap<PgPoolClient, boolean>
 
 /** Where the server, the role or the pool has set another isolation than that of our transactions: a statement alone would have it too. */
 export const notReadCommitted: unique symbol = Symbol('not read committed')
@@ -19,6 +19,7 @@ export async function autocommit<Client extends PgPoolClient, Result>(
   work: (client: Client) => Result | Promise<Result>,
   onConnected: () => void,
   abort: Abort | undefined,
+  readCommitted: ReadCommitted,
 ): Promise<Result | typeof notReadCommitted> {
   const client = await pool.connect().catch((error: unknown) => {
     throw classifyPostgresError(error) ?? error

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { abortOf, checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from './adapter.ts'
@@ -6,6 +7,7 @@ import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { ownWord } from '../shared/own-word.ts'
 import { autocommit, notReadCommitted } from './autocommit.ts'
+import type { ReadCommitted } from './autocommit.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
 import type { Phase, RepeatOptions } from '../shared/retry-transaction.ts'
 import { WritableServer } from './writable-server.ts'
@@ -56,6 +58,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   servers.forEach(hearErrors)
   const server = new WritableServer(servers)
   const own = ownWord(classifyPostgresError)
+  const readCommitted: ReadCommitted = new WeakMap()
   const transact: TransactionSource<Client> = (work, transactionOptions) => {
     let pool: PgPool<Client> | undefined
     const abort = abortOf(transactionOptions)
@@ -84,7 +87,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       let phase: Phase = 'connecting'
       const pool = await server.find()
       try {
-        const result = await autocommit(pool, work, () => (phase = 'committing'), abort)
+        const result = await autocommit(pool, work, () => (phase = 'committing'), abort, readCommitted)
         return result === notReadCommitted ? await transact(work, transactionOptions) : result
       } catch (error) {
         if (abort?.aborted) server.doubt(pool)
@@ -130,17 +133,18 @@ async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): P
   }
 }
 
-const heard = new WeakSet<object>()
-
 /**
  * A new connection may be ended in the very packet that says it is ready: the pool hears of its errors no more, and who has asked for it does not
  * yet. An error that nobody hears ends the process.
  */
 function hearErrors(pool: object): void {
-  const { on } = pool as { on?(event: 'connect', listener: (client: PgPoolClient) => void): unknown }
-  if (heard.has(pool) || typeof on !== 'function') return
-  heard.add(pool)
-  on.call(pool, 'connect', (client) => client.on('error', () => {}))
+  const emitter = pool as Partial<Pick<EventEmitter, 'on' | 'listeners'>>
+  if (emitter.listeners?.('connect').includes(hearClient)) return
+  emitter.on?.('connect', hearClient)
+}
+
+function hearClient(client: PgPoolClient): void {
+  client.on('error', () => {})
 }
 
 /** Whether another server, or the same at another time, may do better. */

@@ -1,5 +1,8 @@
 import { TaskError } from '@taskstream/task-api'
 
+/**
+ * Here and not on the transaction, which is the library's and may be frozen or a proxy. Adapter and source have nothing else in common.
+ */
 const ended = new WeakSet<object>()
 
 /** Notes that a library has committed, rolled back or lost this transaction. */

@@ -32,25 +32,25 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   database: Database,
   options: SqliteTransactionsOptions = {},
 ): TransactionSource<Database> {
-  const run: Run = (text) => (text === beginning ? beginAtOnce(database) : database.exec(text))
+  const begin = beginAtOnce(database)
+  const run: Run = (text) => (text === beginning ? begin() : database.exec(text))
   return immediateTransactions((use) => use(database, run), options)
 }
 
-/** The statements that ask connections how long they would wait. */
-const asking = new WeakMap<SqliteDatabase, { get(): unknown }>()
-
 /** The driver would wait for another process with the event loop standing still. Statements of the user's own may wait as they are set to. */
-function beginAtOnce(database: SqliteDatabase): void {
-  let asked = asking.get(database)
-  // Of a pragma that is prepared, SQLite keeps the answer; of the same as a table it is asked each time.
-  if (!asked) asking.set(database, (asked = database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }))
-  // The user may have changed it.
-  const { timeout } = asked.get() as { timeout: unknown }
-  database.exec('pragma busy_timeout = 0')
-  try {
-    database.exec(beginning)
-  } finally {
-    database.exec(`pragma busy_timeout = ${Number(timeout)}`)
+function beginAtOnce(database: SqliteDatabase): () => void {
+  let asked: { get(): unknown } | undefined
+  return () => {
+    // Of a pragma that is prepared, SQLite keeps the answer; of the same as a table it is asked each time.
+    asked ??= database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }
+    // The user may have changed it.
+    const { timeout } = asked.get() as { timeout: unknown }
+    database.exec('pragma busy_timeout = 0')
+    try {
+      database.exec(beginning)
+    } finally {
+      database.exec(`pragma busy_timeout = ${Number(timeout)}`)
+    }
   }
 }
 
