@@ -1,3 +1,25 @@
+import { render } from './statement.ts'
+import type { Statement } from './statement.ts'
+
+/** Values that are made once for each key, and kept by whoever has the cache. One that is full begins anew. */
+export class Cache<Key, Value> {
+  readonly #values = new Map<Key, Value>()
+  readonly #capacity: number
+
+  constructor(capacity: number = Infinity) {
+    this.#capacity = capacity
+  }
+
+  get(key: Key, make: (key: Key) => Value): Value {
+    const known = this.#values.get(key)
+    if (known !== undefined) return known
+    if (this.#values.size >= this.#capacity) this.#values.clear()
+    const made = make(key)
+    this.#values.set(key, made)
+    return made
+  }
+}
+
 /**
  * A value for each owner, made when it is first asked for, which goes with the owner. For objects of drivers: nothing is written on them, as
  * they may be frozen or a proxy.
@@ -9,4 +31,15 @@ export function perOwner<Owner extends object, Value>(make: (owner: Owner) => Va
     if (value === undefined) values.set(owner, (value = make(owner)))
     return value
   }
+}
+
+/** What is made of a statement's texts: of those that are the same every time once, of others each time. */
+export function perTexts<Made>(make: (texts: readonly string[]) => Made): (statement: Statement) => Made {
+  const kept = perOwner(make)
+  return ({ texts, reused }) => (reused ? kept(texts) : make(texts))
+}
+
+/** Renders statements for one driver, with its placeholder for each value, counted from 1. */
+export function renderer(placeholder: (position: number) => string): (statement: Statement) => string {
+  return perTexts((texts) => render({ texts }, placeholder))
 }

@@ -1,3 +1,4 @@
+import { Cache } from './cache.ts'
 import type { SqlValue, Statement } from './statement.ts'
 
 interface Template<Values> {
@@ -8,17 +9,12 @@ interface Template<Values> {
 
 /** Statements that are written once and filled in, because writing one takes longer than many polls do. */
 export class Templates<Values extends Record<string, SqlValue>> {
-  readonly #written = new Map<string, Template<Values> | undefined>()
+  readonly #written = new Cache<string, Template<Values> | 'each time'>()
 
   /** `write` must write the same text for a kind whatever the values are. Where it makes other values of them it is called each time. */
   fill(kind: string, values: Values, write: (values: Values) => Statement): Statement {
-    let template = this.#written.get(kind)
-    if (!template) {
-      if (this.#written.has(kind)) return write(values)
-      template = templateOf(Object.keys(values), write)
-      this.#written.set(kind, template)
-      if (!template) return write(values)
-    }
+    const template = this.#written.get(kind, () => templateOf(Object.keys(values), write) ?? 'each time')
+    if (template === 'each time') return write(values)
     const { statement, names } = template
     const filled = statement.values.map((value, position) => {
       const name = names[position]

@@ -1,4 +1,3 @@
-import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { statementCache } from '../shared/statement-cache.ts'
 
@@ -19,10 +18,7 @@ const cached = statementCache<BetterSqlite3Database, BetterSqlite3Statement>()
 export const fromBetterSqlite3: SqlAdapter<BetterSqlite3Database, 'sync'> = {
   execution: 'sync',
   execute: (database, statement) => {
-    const prepared = cached(
-      database,
-      render(statement, () => '?'),
-    )
+    const prepared = cached(database, statement)
     if (prepared.reader) return prepared.all(...statement.values) as Row[]
     prepared.run(...statement.values)
     return []

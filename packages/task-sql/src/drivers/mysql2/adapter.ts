@@ -1,4 +1,4 @@
-import { render } from '../../core/statement.ts'
+import { renderer } from '../../core/cache.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
@@ -8,6 +8,8 @@ export interface Mysql2Connection {
   query(text: string): Promise<[unknown, ...unknown[]]>
 }
 
+const textOf = renderer(() => '?')
+
 /**
  * Hands statements to mysql2, on MariaDB or MySQL. Of a statement without rows it returns what the driver tells of it, as one row:
  * `affectedRows` and `insertId`.
@@ -15,7 +17,7 @@ export interface Mysql2Connection {
 export const fromMysql2: SqlAdapter<Mysql2Connection, 'async'> = {
   execution: 'async',
   execute: async (connection, statement) => {
-    const text = render(statement, () => '?')
+    const text = textOf(statement)
     // What has no values may be what cannot be prepared.
     const [result] =
       statement.values.length === 0

@@ -1,4 +1,3 @@
-import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { statementCache } from '../shared/statement-cache.ts'
 
@@ -17,9 +16,5 @@ const cached = statementCache<NodeSqliteDatabase, NodeSqliteStatement>()
 /** Hands statements to the SQLite that comes with Node.js, synchronously. */
 export const fromNodeSqlite: SqlAdapter<NodeSqliteDatabase, 'sync'> = {
   execution: 'sync',
-  execute: (database, statement) =>
-    cached(
-      database,
-      render(statement, () => '?'),
-    ).all(...statement.values) as Row[],
+  execute: (database, statement) => cached(database, statement).all(...statement.values) as Row[],
 }

@@ -1,5 +1,5 @@
 import { isLong } from '../../dialects/oracle/values.ts'
-import { render } from '../../core/statement.ts'
+import { renderer } from '../../core/cache.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
@@ -52,10 +52,11 @@ export function fromOracledb(oracledb: Oracledb): SqlAdapter<OracledbConnection,
   }
   // A text that is too long for a VARCHAR2 may only be inserted as it is, and not be taken apart: ORA-01461.
   const toBind = (value: SqlValue): unknown => (typeof value === 'string' && isLong(value) ? { type: clob, val: value } : value)
+  const textOf = renderer((position) => `:${position}`)
   return {
     execution: 'async',
     execute: async (connection, statement) => {
-      const text = render(statement, (position) => `:${position}`)
+      const text = textOf(statement)
       const binds = statement.values.map(toBind)
       const { fetch } = statement
       if (fetch !== undefined) {

@@ -1,5 +1,5 @@
 import { forgottenCodes } from '../../dialects/postgres/errors.ts'
-import { perOwner } from '../../core/cache.ts'
+import { perTexts } from '../../core/cache.ts'
 import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { PreparedNames } from './prepared-names.ts'
@@ -26,12 +26,11 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
   /** Whether statements stay prepared on a connection, once that is known. */
   const keeps = new WeakMap<PgClient, boolean>()
   const names = new PreparedNames()
-  /** Of statements that are written the same way again and again. */
-  const kept = perOwner(written)
+  const writtenOf = perTexts(written)
   return {
     execution: 'async',
     execute: async (client, statement, plan) => {
-      const { text, byPlan } = statement.reused ? kept(statement.texts) : written(statement.texts)
+      const { text, byPlan } = writtenOf(statement)
       const values = statement.values as unknown[]
       const name = plan === undefined ? undefined : (byPlan.get(plan) ?? names.nameOf(text, plan))
       if (plan !== undefined && name !== undefined) byPlan.set(plan, name)

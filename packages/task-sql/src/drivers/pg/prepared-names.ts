@@ -14,7 +14,7 @@ export class PreparedNames {
     const known = this.#names.get(key)
     if (known !== undefined) return known
     if (!this.#names.has(key)) {
-      // Not begun anew when it is full: every connection would prepare all texts again, and under their old names.
+      // Full, it names nothing more: what connections have prepared they keep.
       if (this.#names.size < capacity) this.#names.set(key, undefined)
       return undefined
     }

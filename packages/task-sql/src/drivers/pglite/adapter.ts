@@ -1,4 +1,4 @@
-import { render } from '../../core/statement.ts'
+import { renderer } from '../../core/cache.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 
@@ -6,6 +6,8 @@ import { checkOpen } from '../shared/ended-transactions.ts'
 export interface PgliteTransaction {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[]; readonly affectedRows?: number }>
 }
+
+const textOf = renderer((position) => `$${position}`)
 
 /**
  * Hands statements to PGlite: PostgreSQL in WebAssembly, in this process.
@@ -17,7 +19,7 @@ export const fromPglite: SqlAdapter<PgliteTransaction, 'async'> = {
   execution: 'async',
   execute: async (transaction, statement) => {
     checkOpen(transaction)
-    const text = render(statement, (position) => `$${position}`)
+    const text = textOf(statement)
     const { rows } = await transaction.query(text, [...statement.values])
     return rows as readonly Row[]
   },

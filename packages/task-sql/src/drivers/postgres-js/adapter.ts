@@ -1,4 +1,4 @@
-import { render } from '../../core/statement.ts'
+import { renderer } from '../../core/cache.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 import { withOwnNames } from '../shared/column-names.ts'
@@ -10,6 +10,8 @@ export interface PostgresJsTransaction {
 }
 
 const textType = 25
+
+const textOf = renderer((position) => `$${position}`)
 
 /**
  * Hands statements to postgres.js, not prepared: right behind a pooler in transaction mode too.
@@ -25,10 +27,7 @@ export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
     const values = statement.values.map((value) =>
       typeof value === 'string' ? transaction.typed(value, textType) : value,
     ) as never[]
-    const rows = (await transaction.unsafe(
-      render(statement, (position) => `$${position}`),
-      values,
-    )) as readonly Row[]
+    const rows = (await transaction.unsafe(textOf(statement), values)) as readonly Row[]
     return withOwnNames(rows)
   },
 }
