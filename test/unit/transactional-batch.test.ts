@@ -18,7 +18,7 @@ test('polls, handles and completes, and tells of it', async () => {
   await soon(batch.ended)
   await soon(batch.handled)
   expect(given).toEqual([{ topic: 'mail', size: 2, hold: 'transaction' }, { strict: true }])
-  expect([answers.asked, answers.begun]).toEqual([['complete a,b', 'hand back '], ['transaction']])
+  expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
   const completion = { completed: tasks, lost: [] }
   expect(answers.told).toEqual([
     ['onStart', { topic: 'mail', tasks }],
@@ -33,7 +33,7 @@ test('polls, handles and completes, and tells of it', async () => {
 test('may be of one task', async () => {
   const { batch, answers } = begin(succeed, { tasks: tasksOf('a') })
   await soon(batch.ended)
-  expect([answers.asked, batch.finished.length]).toEqual([['complete a', 'hand back '], 1])
+  expect([answers.asked, batch.finished.length]).toEqual([['complete a'], 1])
 })
 
 test('tells of nothing where nothing was there', async () => {

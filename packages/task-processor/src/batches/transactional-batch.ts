@@ -204,7 +204,7 @@ class Run<Transaction> {
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.handling.event)
     this.completion = await repository.complete(this.#transaction, topic, this.decisions, { strict: true })
-    await repository.handBack(this.#transaction, topic, this.left)
+    if (this.left.length > 0) await repository.handBack(this.#transaction, topic, this.left)
   }
 
   /** Whether the handler is to blame, or the database: what a handler writes with is its own only as long as the database does not say so. */
