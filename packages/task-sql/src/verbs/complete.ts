@@ -10,6 +10,8 @@ import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { isHeld } from '../core/lease.ts'
 import { setBlockingClass } from './recheck.ts'
 
+const noReason = raw('null')
+
 export function* complete(
   context: Context,
   topic: string,
@@ -65,14 +67,15 @@ function outcomeOf(
   rows: HeldValues,
   { retries, reasoned }: { readonly retries: boolean; readonly reasoned: boolean },
 ): Statement {
-  const reason = reasoned ? rows.value('reason') : raw('null')
+  const reason = reasoned ? rows.value('reason') : noReason
   const delay = retries ? rows.value('delay') : nothing
-  const exhausted = sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)`
+  const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)` : nothing
+  const completed = dialect.expr.now(now())
   const outcome = retries
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then ${states.failed} else ${rows.value('state')} end,
            reason = case when ${delay} is not null and ${exhausted} then ${reasons.tries} else ${reason} end,
-           due = case when ${delay} is not null and not ${exhausted} then ${dialect.expr.plusMs(dialect.expr.now(now()), delay)} end`
+           due = case when ${delay} is not null and not ${exhausted} then ${dialect.expr.plusMs(completed, delay)} end`
     : sql`
            state = ${rows.value('state')},
            reason = ${reason}`
@@ -80,7 +83,7 @@ function outcomeOf(
   const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
            listed = ${dialect.expr.false},
-           completed = ${dialect.expr.now(now())},
+           completed = ${completed},
            output = ${rows.value('output')},${outcome}${stage}${rows.take}`
 }
 
