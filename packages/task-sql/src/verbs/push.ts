@@ -112,6 +112,16 @@ function writePlain(
   })
 }
 
+const allColumns = raw(`topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+                  due, deadline, listed, ranked, stage`)
+const given = {
+  headers: raw('r.headers'),
+  due: raw('r.due'),
+  delay: raw('r.delay'),
+  deadline: raw('r.deadline'),
+  deadlineDelay: raw('r.deadline_delay'),
+}
+
 function anyInsertion(
   { dialect, now }: Context,
   topic: string,
@@ -146,18 +156,18 @@ function anyInsertion(
     integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant ? null : delayMs)),
     ...headColumn(heads),
   ]
-  const instant = (at: string, delay: string): Statement =>
-    sql`case when ${raw(at)} is not null then ${dialect.expr.instant(raw(at))}
-             when ${raw(delay)} is not null then ${dialect.expr.plusMs(dialect.expr.now(now()), raw(delay))} end`
+  const created = dialect.expr.now(now())
+  const instant = (at: Statement, delay: Statement): Statement =>
+    sql`case when ${at} is not null then ${dialect.expr.instant(at)}
+             when ${delay} is not null then ${dialect.expr.plusMs(created, delay)} end`
   return {
     topic,
     // A task that is due later wakes listeners too: they must not sleep past it.
     wake: creations.some(({ suspended }) => !suspended),
-    columns: raw(`topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
-                  due, deadline, listed, ranked, stage`),
+    columns: allColumns,
     values: sql`
-           p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, r.reference, r.external_id, ${dialect.expr.json(raw('r.headers'))},
-           r.priority, r.max_tries, r.state, r.descent, ${instant('r.due', 'r.delay')}, ${instant('r.deadline', 'r.deadline_delay')},
+           p.topic, r.identifier, r.input, ${created}, r.reference, r.external_id, ${dialect.expr.json(given.headers)},
+           r.priority, r.max_tries, r.state, r.descent, ${instant(given.due, given.delay)}, ${instant(given.deadline, given.deadlineDelay)},
            case when r.state = ${states.ready} then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
            case when p.stage = ${stages.open} then r.stage else p.stage end`,
     from: dialect.expr.rows(columns),
