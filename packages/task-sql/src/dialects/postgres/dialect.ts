@@ -7,8 +7,8 @@ import { postgresMigrations } from './schema.ts'
 import { quote, tablesOf } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
-import { join, nothing, raw, sql } from '../../core/statement.ts'
-import type { Statement } from '../../core/statement.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 import { classifyPostgresError } from './errors.ts'
 import { attemptOf } from '../../core/lease.ts'
@@ -91,8 +91,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     },
     expr: {
       // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
-      now: (clock) =>
-        clock === null ? raw('pg_catalog.statement_timestamp()') : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`,
+      now: (clock) => (clock === null ? statementTimestamp : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
       instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
       plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
       epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
@@ -184,6 +183,7 @@ function among(column: Statement, values: readonly (string | number)[]): Stateme
   return sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`
 }
 
+const statementTimestamp = raw('pg_catalog.statement_timestamp()')
 const scalarTypes = { text: 'text', integer: 'int8' }
 const arrayTypes = { text: 'text[]', integer: 'int8[]' }
 
@@ -191,14 +191,33 @@ const arrayTypes = { text: 'text[]', integer: 'int8[]' }
 function unnest(columns: readonly RowColumn[]): Statement {
   // One row needs no arrays to be taken apart.
   if (columns.every(({ values }) => values.length === 1)) {
-    const list = columns.map(({ name, type, values }) => sql`${values[0] ?? null}::${raw(scalarTypes[type])} as ${raw(name)}`)
-    return sql`(select ${join(list, ', ')}) r`
+    const texts = columns.map(({ name, type }) => `::${scalarTypes[type]} as ${name}`)
+    return between(
+      '(select ',
+      texts,
+      ') r',
+      columns.map(({ values }) => values[0] ?? null),
+    )
   }
-  const arrays = columns.map(({ type, values }) => sql`${arrayLiteral(values)}::${raw(arrayTypes[type])}`)
-  const list = arrays.reduce((left, right) => sql`${left}, ${right}`)
+  const texts = columns.map(({ type }) => `::${arrayTypes[type]}`)
+  const names = columns.map(({ name }) => name).join(', ')
   // Of several arrays, PostgreSQL takes no other name, and means its own.
-  return sql`${raw(arrays.length === 1 ? 'pg_catalog.unnest' : 'unnest')}(${list}) as r(${raw(columns.map(({ name }) => name).join(', '))})`
+  const unnested = columns.length === 1 ? 'pg_catalog.unnest(' : 'unnest('
+  return between(
+    unnested,
+    texts,
+    `) as r(${names})`,
+    columns.map(({ values }) => arrayLiteral(values)),
+  )
 }
+
+/** A list of values, each with the text that follows it. */
+function between(before: string, texts: readonly string[], after: string, values: readonly SqlValue[]): Statement {
+  return { texts: [before, ...texts.slice(0, -1).map((text) => `${text}, `), `${texts.at(-1)}${after}`], values }
+}
+
+const triesSoFar = raw('t.tries')
+const triesWithThis = raw('(t.tries + 1)')
 
 /**
  * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
@@ -208,11 +227,11 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
   const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
   const value = (name: string): Statement => {
     const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
-    const cast = raw(type === 'integer' ? 'int8' : 'text')
+    const cast = `::${scalarTypes[type]}`
     const common = values[0] ?? null
-    if (values.every((one) => one === common)) return sql`${common}::${cast}`
+    if (values.every((one) => one === common)) return { texts: ['', cast], values: [common] }
     const bySequence = Object.fromEntries(tasks.map(({ sequence }, index) => [sequence, values[index]]))
-    return sql`(${JSON.stringify(bySequence)}::jsonb ->> t.sequence::text)::${cast}`
+    return { texts: ['(', `::jsonb ->> t.sequence::text)${cast}`], values: [JSON.stringify(bySequence)] }
   }
   return {
     updateFrom: nothing,
@@ -229,7 +248,7 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
       ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
            started = coalesce(pg_catalog.to_timestamp(${now}::float8 / 1000), pg_catalog.transaction_timestamp())`
       : nothing,
-    tries: raw(locked ? '(t.tries + 1)' : 't.tries'),
+    tries: locked ? triesWithThis : triesSoFar,
     value,
   }
 }
