@@ -18,6 +18,8 @@ export class TimeLimit {
   /** When this step is to be over; `Infinity` while it is not the database that is waited for. */
   #endsAt: number
   #isReading = false
+  /** Why it is over. */
+  #reason: TaskError | undefined
   #refuse: ((reason: TaskError) => void) | undefined
   #refuseWork: ((reason: TaskError) => void) | undefined
 
@@ -29,7 +31,7 @@ export class TimeLimit {
   }
 
   get isOver(): boolean {
-    return this.controller.aborted
+    return this.#reason !== undefined
   }
 
   /** When to look at it next, by `performance.now()`: before that it cannot be over. */
@@ -67,7 +69,7 @@ export class TimeLimit {
   /** What is not ours takes as long as it takes. */
   async lift<Result>(foreign: () => Result | Promise<Result>): Promise<Result> {
     // Begun again elsewhere, perhaps: what comes too late is not handled.
-    this.controller.throwIfAborted()
+    this.#checkOpen()
     this.#endsAt = Infinity
     try {
       return await foreign()
@@ -82,6 +84,7 @@ export class TimeLimit {
     // Whoever waits is told first, whatever those do who close connections.
     this.#refuse?.(reason)
     this.#refuseWork?.(reason)
+    this.#reason = reason
     this.controller.abort(reason)
   }
 
@@ -94,12 +97,16 @@ export class TimeLimit {
     this.#endsAt = now + Math.min(readingMs, this.#ms / 4)
   }
 
-  /** @throws why it is over: nothing of it is begun then */
   #begin(step: Step): void {
-    this.controller.throwIfAborted()
+    this.#checkOpen()
     this.#step = step
     this.#endsAt = performance.now() + this.#ms
     this.#isReading = false
+  }
+
+  /** @throws why it is over: nothing of it is begun then */
+  #checkOpen(): void {
+    if (this.#reason) throw this.#reason
   }
 
   #unanswered(): TaskError {
