@@ -9,7 +9,7 @@ function leased(nowMs = 0): { lease: Lease; told: unknown[]; at(ms: number): boo
   const lease = new Lease({
     listener: safeListener({ onLeaseLost: (event) => void told.push(event) }),
     leaseMs: 100,
-    now: () => now,
+    clock: { monotonicMs: () => now },
     onLost: () => void told.push('lost'),
     onRegained: () => void told.push('regained'),
   })

@@ -7,7 +7,7 @@ import { Lease } from './lease.ts'
 import type { Beating, LeaseOptions } from './lease.ts'
 import { Condition } from '../core/listener.ts'
 
-export interface HeartbeatOptions<Transaction> extends Omit<LeaseOptions, 'now'> {
+export interface HeartbeatOptions<Transaction> extends LeaseOptions {
   readonly repository: TaskRepository<Transaction, Execution>
   readonly dispatcher: Dispatcher<Transaction>
   readonly clock: Clock
@@ -27,7 +27,7 @@ export class Heartbeat<Transaction> implements Beating {
 
   constructor(options: HeartbeatOptions<Transaction>) {
     this.#options = options
-    this.#lease = new Lease({ ...options, now: () => options.clock.monotonicMs() })
+    this.#lease = new Lease(options)
     this.#condition = new Condition(options.listener, 'heartbeat')
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts'
 import type { SafeListener } from '../core/listener.ts'
 
 /** How an owner stays alive. */
@@ -12,7 +13,7 @@ export interface Beating {
 export interface LeaseOptions {
   readonly listener: SafeListener
   readonly leaseMs: number
-  readonly now: () => number
+  readonly clock: Pick<Clock, 'monotonicMs'>
   /** The lease is lost: called once, until it holds again. */
   readonly onLost: () => void
   /** The lease holds again. */
@@ -34,8 +35,8 @@ export class Lease {
 
   /** Asked, not only timed: a process that was stopped wakes with every timer late. */
   get holds(): boolean {
-    const { leaseMs, now, listener, onLost } = this.#options
-    if (!this.#lost && now() - this.#sentMs > leaseMs) {
+    const { leaseMs, clock, listener, onLost } = this.#options
+    if (!this.#lost && clock.monotonicMs() - this.#sentMs > leaseMs) {
       this.#lost = true
       listener.onLeaseLost({ leaseMs })
       onLost()
@@ -45,9 +46,9 @@ export class Lease {
 
   /** A beat that was sent then has come through. */
   renew(sentMs: number): void {
-    const { leaseMs, now, onRegained } = this.#options
+    const { leaseMs, clock, onRegained } = this.#options
     this.#sentMs = Math.max(this.#sentMs, sentMs)
-    if (this.#lost && now() - this.#sentMs <= leaseMs) {
+    if (this.#lost && clock.monotonicMs() - this.#sentMs <= leaseMs) {
       this.#lost = false
       onRegained()
     }

@@ -36,7 +36,8 @@ export function waitsNoLonger(): TaskError {
 /** That a node is there: its owner is registered, a heart beats for it, and it hears of new tasks. Entered once at a time, and left. */
 export class Presence<Transaction> {
   readonly #options: PresenceOptions<Transaction>
-  readonly #heartbeat: Beating
+  /** Says whether the owner's lease holds. */
+  readonly heartbeat: Beating
   #listening: AsyncDisposable | undefined
   /** Whether there is a notifier that hears, for all that is known. */
   #notified: boolean
@@ -56,7 +57,7 @@ export class Presence<Transaction> {
       onLost: () => onLost(new TaskError('LEASE_LOST', `No heartbeat has come through for ${leaseMs} ms`, { leaseMs })),
       onRegained: () => wake(),
     }
-    this.#heartbeat = heartbeatThread
+    this.heartbeat = heartbeatThread
       ? new ThreadHeartbeat({
           ...lease,
           owner: repository.owner,
@@ -64,11 +65,6 @@ export class Presence<Transaction> {
           onUnknown: () => void (this.#registering = this.#register()),
         })
       : new Heartbeat(lease)
-  }
-
-  /** Whether the owner's lease holds. */
-  get holds(): boolean {
-    return this.#heartbeat.holds
   }
 
   /** Whether pushes are heard of. */
@@ -90,7 +86,7 @@ export class Presence<Transaction> {
     // Listening comes before the first poll: what is pushed in between is found by one or the other.
     this.#listening = await notifier?.listen(this.#callbacks())
     checkGoOn()
-    await this.#heartbeat.start(registeredMs)
+    await this.heartbeat.start(registeredMs)
     checkGoOn()
   }
 
@@ -109,7 +105,7 @@ export class Presence<Transaction> {
     this.#isLeft = true
     const listening = this.#listening
     this.#listening = undefined
-    await inTime(Promise.all([this.#heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
+    await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
     // What is under way still keeps a connection, or the only one.
     dispatcher.end(waitsNoLonger())
     await inTime(
@@ -128,7 +124,7 @@ export class Presence<Transaction> {
     this.#isLeft = true
     const listening = this.#listening
     this.#listening = undefined
-    await inTime(Promise.all([this.#heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
+    await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
     await this.#registering
     // What keeps it from leaving in order is most often what the start has failed for.
     await dispatcher.once<boolean>((transaction) => repository.unregister(transaction), { statementTimeoutMs }).catch(() => {})

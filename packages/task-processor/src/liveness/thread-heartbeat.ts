@@ -34,7 +34,7 @@ export interface HeartbeatThread {
 /** How long the thread may take to end. */
 const closingMs = 1_000
 
-export interface ThreadHeartbeatOptions extends Omit<LeaseOptions, 'now'> {
+export interface ThreadHeartbeatOptions extends Omit<LeaseOptions, 'clock'> {
   readonly owner: string
   readonly intervalMs: number
   readonly thread: HeartbeatThread
@@ -57,7 +57,7 @@ export class ThreadHeartbeat implements Beating {
     const { hungMs } = options.thread
     if (hungMs !== undefined) checkInteger('heartbeatThread.hungMs', hungMs, 2 * options.intervalMs, 7 * 86_400_000)
     this.#options = options
-    this.#lease = new Lease({ ...options, now: () => hrtimeMs(process.hrtime.bigint()) })
+    this.#lease = new Lease({ ...options, clock: { monotonicMs: () => hrtimeMs(process.hrtime.bigint()) } })
     this.#condition = new Condition(options.listener, 'heartbeat')
   }
 

@@ -118,8 +118,8 @@ export class PollLoop<Transaction> {
         this.#settings.onFatal(error)
         return
       }
-      if (!this.#mayPoll()) {
-        // It may have waited for the slot for long.
+      // It may have waited for the slot for long, where slots are limited.
+      if (this.#settings.limiter !== unlimited && !this.#mayPoll()) {
         release()
         continue
       }
