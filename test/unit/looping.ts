@@ -102,7 +102,11 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
-    mayPoll: () => looped.holds,
+    lease: {
+      get holds() {
+        return looped.holds
+      },
+    },
     leftovers,
     onFatal: (error) => void looped.fatal.push(error),
   }

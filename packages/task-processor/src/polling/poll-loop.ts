@@ -18,8 +18,8 @@ export interface PollSettings<Transaction> {
   readonly concurrency: number
   readonly idleMs: () => number
   readonly limiter: TaskLimiter
-  /** Whether the owner's lease holds: without it nothing is polled. */
-  readonly mayPoll: () => boolean
+  /** Of the owner: without it nothing is polled. */
+  readonly lease: { readonly holds: boolean }
   /** What batches have left behind. */
   readonly leftovers: Leftovers<Transaction>
   /** The loop has ended by itself, and will not go on. */
@@ -132,8 +132,8 @@ export class PollLoop<Transaction> {
 
   /** Whether there is room for a batch, and the lease holds. */
   #mayPoll(): boolean {
-    const { concurrency, mayPoll } = this.#settings
-    return this.batches.size < concurrency && this.#stuck.size < concurrency && mayPoll()
+    const { concurrency, lease } = this.#settings
+    return this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
   }
 
   /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
@@ -193,7 +193,7 @@ export class PollLoop<Transaction> {
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
     // A lease that was lost before it came asks no handler to let go any more.
-    const isLate = this.#draining.signal.aborted || !this.#settings.mayPoll()
+    const isLate = this.#draining.signal.aborted || !this.#settings.lease.holds
     for (let from = 0; from < tasks.length; from += size) {
       const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
       this.#onLate(batch)

@@ -7,6 +7,7 @@ import type { TaskLimiter } from '../polling/limiter.ts'
 import { Condition } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
 import { PollLoop } from '../polling/poll-loop.ts'
+import type { PollSettings } from '../polling/poll-loop.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCompletions } from '../batches/shared-completions.ts'
 import { checkStopOptions, nothingHeld } from './stop-report.ts'
@@ -23,7 +24,7 @@ export interface ManagerEnvironment<Transaction> extends Omit<
   readonly limiter: TaskLimiter
   readonly leftovers: Leftovers<Transaction>
   readonly defaultIdleMs: () => number
-  readonly mayPoll: () => boolean
+  readonly lease: PollSettings<Transaction>['lease']
   /** Whether topics may be started: the node runs. */
   readonly mayStart: () => boolean
 }
@@ -275,7 +276,7 @@ export class TaskManager<Transaction> {
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
     const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
-    const { limiter, leftovers, mayPoll, defaultIdleMs, listener, ...environment } = this.#environment
+    const { limiter, leftovers, lease, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const completions = new SharedCompletions(environment)
     return new PollLoop(
@@ -288,7 +289,7 @@ export class TaskManager<Transaction> {
         idleMs: () => idleMs ?? defaultIdleMs(),
         limiter,
         leftovers,
-        mayPoll,
+        lease,
         onFatal: (error) => {
           listener.onFatal({ topic: this.topic, error })
           // What is held is handled to its end.

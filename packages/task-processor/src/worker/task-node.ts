@@ -132,7 +132,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       clock: this.#settings.clock,
       wake: (touched: string) => this.wake(touched),
       defaultIdleMs: () => (this.#presence.isNotified ? 3e4 : 1e3),
-      mayPoll: () => this.#presence.heartbeat.holds,
+      lease: this.#presence.heartbeat,
       mayStart: () => this.#isRunning,
     }
     const manager = new TaskManager(environment, checkProcessOptions(options, this.#settings.leaseMs))

@@ -1,6 +1,7 @@
 import { checkNames, invalid, TaskDecision, TaskError, taskToString, verbOptions } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
-import type { HeldValues, RowColumn } from '../core/requests.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { HeldRequest, HeldValues, RowColumn } from '../core/requests.ts'
 import { blockingClasses, blockingClassOf, reasonNumbers, reasons, stages, stateNumbers, states } from '../core/states.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
@@ -32,7 +33,7 @@ export function* complete(
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
     const reasoned = request.tasks.some((task) => hasReason(decisions.get(task)!))
     const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
-      outcomeOf(context, request.tasks, values, { retries, reasoned }),
+      outcomeOf(context.dialect, request, values, { retries, reasoned }),
     )
     for (const sequence of touched) sequences.add(sequence)
   }
@@ -62,15 +63,15 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
 
 /** What a completion assigns: of most there are neither retries nor reasons. */
 function outcomeOf(
-  { dialect, now }: Context,
-  tasks: readonly HeldTask[],
+  dialect: Dialect,
+  { tasks, now }: HeldRequest,
   rows: HeldValues,
   { retries, reasoned }: { readonly retries: boolean; readonly reasoned: boolean },
 ): Statement {
   const reason = reasoned ? rows.value('reason') : noReason
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)` : nothing
-  const completed = dialect.expr.now(now())
+  const completed = dialect.expr.now(now)
   const outcome = retries
     ? sql`
            state = case when ${delay} is not null and ${exhausted} then ${states.failed} else ${rows.value('state')} end,
