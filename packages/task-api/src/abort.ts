@@ -1,17 +1,20 @@
 import type { TransactionOptions } from './execution.ts'
 
-/** What an AbortSignal tells. To make one for each transaction, and to listen to it, was 3 % of the way of a task from its push to its handler. */
+/**
+ * What an AbortSignal reports, without its cost: a signal and a listener for each transaction took 3 % of the time of a task from its push to
+ * its handler.
+ */
 export interface Abort {
   readonly aborted: boolean
   readonly reason: unknown
-  /** @throws the reason, once aborted */
+  /** Throws the reason, if this is aborted. */
   throwIfAborted(): void
-  /** Calls the listener once, when it is aborted; not if it was before. @returns what takes the listener away again */
+  /** Calls the listener once on the abort, but not if this was aborted before. @returns a function that removes the listener */
   onAbort(listener: () => void): () => void
 }
 
 /**
- * An AbortController whose signal is made for those only who ask for it.
+ * An AbortController that makes its signal only when somebody reads it.
  *
  * @example
  * const controller = new LazyAbortController()
@@ -58,14 +61,14 @@ export class LazyAbortController implements Abort {
   }
 }
 
-// mutants: equivalent string, nobody reads what it is called
+// mutants: equivalent string, nobody reads the description of the symbol
 const lazily: unique symbol = Symbol('lazily')
 
 interface LazyOptions extends TransactionOptions {
   readonly [lazily]?: Abort
 }
 
-/** Options of a transaction that a controller ends. Copies of them have its signal too. */
+/** Options of a transaction that the controller aborts. Copies of the options have the signal too. */
 export function abortedBy(controller: LazyAbortController): TransactionOptions {
   const options: LazyOptions = {
     get signal() {
@@ -77,7 +80,7 @@ export function abortedBy(controller: LazyAbortController): TransactionOptions {
 }
 
 /**
- * Whether a transaction is given up, as its options tell a source of transactions; nothing where it cannot be.
+ * Reads the abort of a transaction from its options; undefined if the options cannot abort it. For sources of transactions.
  *
  * @example
  * const forget = abortOf(options)?.onAbort(() => connection.destroy())

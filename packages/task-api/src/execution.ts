@@ -1,45 +1,49 @@
 import type { TaskError } from './task-error.ts'
 
-/** How a repository answers: `'async'` with promises, `'sync'` with values, as the driver below it does. */
+/** How the verbs of a repository return: promises (`'async'`) or values (`'sync'`), as its driver does. */
 export type Execution = 'async' | 'sync'
 
-/** What a verb returns: `Result` itself on a synchronous driver, a promise of it otherwise. Awaiting either is right. */
+/** The return type of a verb: `Result` itself on a synchronous driver, otherwise a promise of `Result`. Both can be awaited. */
 export type Outcome<E extends Execution, Result> = E extends 'sync' ? Result : Promise<Result>
 
-/** How a transaction is run. */
+/** Options of one transaction. */
 export interface TransactionOptions {
   /**
-   * Gives the transaction up once it is aborted, whatever it waits for: its connection is closed as it is, and not used again. What was not
-   * committed is rolled back then. A source that cannot close a connection does what it can; who gave up does not wait for it.
+   * Gives the transaction up when the signal is aborted, even if a statement is under way: the connection is closed and not used again. Uncommitted
+   * writes are rolled back. A source that cannot close a connection does what it can, and the caller does not wait for it.
    */
   readonly signal?: AbortSignal
 }
 
 /**
- * Runs `work` in a transaction of its own: committed when `work` returns, rolled back when it throws.
- * A source may run `work` again after a transaction that certainly left nothing, such as one that lost a deadlock. When `work` throws
- * TRANSACTION_ABANDONED, something may still be using the transaction: its connection is closed and not used again.
- * One line per driver; the processor opens transactions in no other way.
+ * Runs `work` in a transaction of its own, which commits when `work` returns and rolls back when `work` throws. Every driver has a function that
+ * makes a source, and nodes open transactions only by their source.
+ *
+ * A source may run `work` again if the transaction certainly left nothing behind, as after a deadlock. If `work` throws TRANSACTION_ABANDONED,
+ * something may still use the transaction, so its connection is closed and not used again.
+ *
+ * @example
+ * const transactions = pgTransactions(pool)
+ * const pushed = await transactions((client) => tasks.push(client, 'invoices', 'inv-1'))
  */
 export interface TransactionSource<Transaction> {
   <Result>(work: (transaction: Transaction) => Result | Promise<Result>, options?: TransactionOptions): Promise<Result>
-  /** How many transactions can be open at a time, where that is bounded and known. */
+  /** How many transactions can be open at a time. Undefined if there is no limit, or it is not known. */
   readonly connections?: number
-  /** Whether the caller is inside a transaction of this source that another would have to wait for, on a single connection. */
+  /** Whether the caller is inside a transaction on the only connection of this source, so that another transaction would wait for itself. */
   readonly inside?: boolean
   /**
-   * Runs `work` without a transaction around it: each of its statements is committed on its own, for what is a single statement anyway. It
-   * spares the database two round trips. Runs `work` again only where nothing of it can have been committed. Absent where a source cannot: a
-   * transaction does as well.
+   * Runs `work` without a transaction, so that each statement commits by itself. For work of a single statement, this saves two round trips. A source
+   * runs `work` again only if certainly nothing was committed. If a source has no `autocommit`, use a transaction.
    */
   readonly autocommit?: <Result>(
     work: (connection: Transaction) => Result | Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>
   /**
-   * Names an error that `work` threw, where it is the word of this source's database: DATABASE_BUSY, TRANSACTION_CONFLICT and DATABASE_READ_ONLY by
-   * the server's code, DATABASE_UNAVAILABLE only if the transaction's own connection was lost. Nothing where the error is the work's own, such
-   * as a connection that another service refused. Absent where a source cannot tell.
+   * Classifies an error that `work` threw, if the error comes from this source's database. The server's code decides on DATABASE_BUSY,
+   * TRANSACTION_CONFLICT and DATABASE_READ_ONLY; DATABASE_UNAVAILABLE means that the transaction's own connection was lost. Returns undefined for
+   * every other error, such as the refused connection of another service. A source that cannot classify errors has no such function.
    */
   readonly classify?: (error: unknown) => TaskError | undefined
 }

@@ -1,10 +1,13 @@
-/** The word that differs least from `text`, in at most two characters that are missing, too many, other or swapped; case does not count. */
+/**
+ * Finds the word that differs least from `text`, ignoring case. At most two characters may be missing, added, replaced or swapped with their
+ * neighbour. Undefined if every word differs more.
+ */
 export function nearest(text: string, words: Iterable<string>): string | undefined {
   const lower = text.toLowerCase()
   let found: string | undefined
   let least = Math.min(3, Math.ceil(lower.length / 2))
   for (const word of words) {
-    // mutants: equivalent boundary condition:false, it takes longer
+    // mutants: equivalent boundary condition:false, the result is the same and takes longer
     if (Math.abs(word.length - lower.length) >= least) continue
     const distance = distanceOf(lower, word.toLowerCase())
     if (distance < least) [found, least] = [word, distance]
@@ -12,7 +15,7 @@ export function nearest(text: string, words: Iterable<string>): string | undefin
   return found
 }
 
-/** Optimal string alignment: how many characters to insert, delete, replace or swap with the next. */
+/** Optimal string alignment distance: how many characters to insert, delete, replace, or swap with the next one. */
 function distanceOf(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let i = 1; i <= a.length; i++) {

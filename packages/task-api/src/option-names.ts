@@ -1,19 +1,19 @@
-/** What options, and things that are described by an object, may say: a name that nobody knows would be left out without a word. */
+/** Refuses unknown names in options and creations, because JavaScript would silently ignore a misspelt name. */
 import { nearest } from './nearest.ts'
 import { TaskError } from './task-error.ts'
 import { cutText, invalid } from './task-limits.ts'
 
-/** The names that one kind of object may have; made by `optionNames`. */
+/** The names that one kind of object may have. Made by `optionNames`. */
 export interface OptionNames {
-  /** `page`, say: whose they are. */
+  /** The function or object to which the names belong, such as `page`, for the text of errors. */
   readonly of: string
-  /** What each is: an option, or a field. */
+  /** How errors call a name. */
   readonly each: 'option' | 'field'
   readonly known: ReadonlySet<string>
 }
 
 /**
- * The names of a type. The compiler sees to it that none is missing and none too many.
+ * Lists the names of an options type. The compiler checks that no name is missing and none is unknown.
  *
  * @example
  * const names = optionNames<StopOptions>('stop', { graceMs: true, abortMs: true })
@@ -27,17 +27,17 @@ export function optionNames<Options extends object>(
 }
 
 /**
- * Refuses what has a name that is not known, inherited ones too; undefined has none. It costs a look into a set for each name.
+ * Refuses an object that has an unknown name, inherited names included. Undefined passes. The cost is one look into a set for each name.
  *
- * @param at what stands before the names in the error: `creations[3].`
- * @throws TaskError ARGUMENT_INVALID, with the name in `data.argument`, and the one that may be meant in `data.suggestion`
+ * @param at a prefix for the name in the error, such as `creations[3].`
+ * @throws TaskError ARGUMENT_INVALID, with the unknown name in `data.argument`, and a similar known one in `data.suggestion`
  * @example
  * checkNames(names, { grace: 5 })   // grace is no option of stop: did you mean graceMs?
  */
 export function checkNames(names: OptionNames, given: object | undefined, at = ''): void {
   if (given === undefined) return
   if (typeof given !== 'object' || given === null) throw invalid(`${at}options`, given, `of ${names.of} must be an object`)
-  // No hasOwn: what is inherited is read as well.
+  // No hasOwn: inherited options are read as well.
   // oxlint-disable-next-line guard-for-in
   for (const name in given) if (!names.known.has(name)) throw unknownName(names, given, name, at)
 }
@@ -52,7 +52,7 @@ function unknownName({ of, each, known }: OptionNames, given: object, name: stri
   )
 }
 
-/** The name that differs in little, or that begins or ends so: a unit was left out, or what it is a limit of. */
+/** The known name that is similar, or that begins or ends with the given one, as `graceMs` begins with `grace`. */
 function meant(name: string, known: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase()
   const part = (whole: string): boolean => whole.toLowerCase().startsWith(lower) || whole.toLowerCase().endsWith(lower)
@@ -60,11 +60,11 @@ function meant(name: string, known: ReadonlySet<string>): string | undefined {
 }
 
 /**
- * Refuses options that do not exist, for a function that is called once, not for each task.
+ * Refuses unknown options. For functions that are called once; functions that are called for each task use `checkNames`.
  *
- * @param whose the function, for the error's text
- * @param names every option that there is
- * @throws TaskError ARGUMENT_INVALID, naming the first that is none
+ * @param whose the name of the function, for the text of the error
+ * @param names every known option
+ * @throws TaskError ARGUMENT_INVALID, naming the first unknown option
  */
 export function checkOptions<Options extends object>(
   whose: string,

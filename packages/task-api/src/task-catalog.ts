@@ -5,40 +5,44 @@ import type { TaskInfo } from './task.ts'
 import type { TaskResult } from './task-state.ts'
 
 export interface PageOptions extends TaskFilter {
-  /** Only tasks with a greater sequence, ascending. Default: from the first. */
+  /** Only tasks with a greater sequence, in ascending order. Default: all, from the first. */
   readonly after?: number
-  /** Only tasks with a smaller sequence, descending. Not together with `after`. */
+  /** Only tasks with a smaller sequence, in descending order. Not together with `after`. */
   readonly before?: number
-  /** At most so many, 0 to 100 000. Default 100. */
+  /** How many tasks at most, 0 to 100 000. Default 100. */
   readonly size?: number
 }
 
 export interface CountOptions extends TaskFilter {
-  /** Only this topic. Default: every known one. */
+  /** Only this topic. Default: every known topic. */
   readonly topic?: string
-  /** Only the latest task of each identifier, of those that meet the filter; `states` choose among these. Default false. */
+  /**
+   * Whether only the latest task of each identifier counts. The filter applies before, but `states` choose among these latest tasks. Default false.
+   */
   readonly recent?: boolean
 }
 
-/** How many tasks are in a state, and the greatest sequence among them. */
+/** The tasks of one topic in one state. */
 export interface TaskCount {
+  /** How many there are. */
   readonly count: number
+  /** The greatest sequence among them. */
   readonly bound: number
 }
 
 export interface OverviewOptions {
-  /** Counts no further than this in any topic and state, 1 to 1 000 000. Default 1000. */
+  /** How far to count in each topic and state, 1 to 1 000 000. Default 1000. */
   readonly limit?: number
 }
 
-/** A topic at a glance. A count that has reached the limit means: that many or more. */
+/** A topic at a glance. A count that has reached the limit stands for that many tasks or more. */
 export interface TopicOverview extends Required<TopicOptions> {
   readonly topic: string
   readonly ready: number
   readonly active: number
-  /** Suspended until they are due: pushed with a delay, or waiting for a retry. */
+  /** Tasks that wait for their due time: pushed with `due` or `delayMs`, or waiting for a retry. */
   readonly delayed: number
-  /** How long the longest-waiting ready task has been in the topic, by the database's clock; none when none is ready. */
+  /** How many milliseconds ago the oldest ready task was pushed, by the database's clock. Undefined if no task is ready. */
   readonly oldestReadyMs?: number
 }
 
@@ -51,45 +55,49 @@ export interface ResultsOptions {
 
 export interface PurgeOptions extends TaskFilter {
   /**
-   * In one of these states. Default: failed, suspended, filtered, succeeded, recreated and redundant. What is still to be done is purged by
-   * its own name only: `delayed` (never meant by `suspended`), `ready`, `expired`, `active`.
+   * Only tasks in one of these states. Default: failed, suspended, filtered, succeeded, recreated and redundant. Tasks that are still to be
+   * done are purged only if their state is named: `delayed` (`suspended` does not include it), `ready`, `expired`, `active`.
    */
   readonly states?: readonly FilterState[]
-  /** Only tasks that ended, or were pushed if they never did, so many milliseconds ago by the database's clock; 0 to 100 years. */
+  /**
+   * Only tasks that ended at least so many milliseconds ago, by the database's clock; 0 to 100 years. The age of a task that has not ended
+   * counts from its push.
+   */
   readonly olderThanMs?: number
-  /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
+  /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */
   readonly limit?: number
 }
 
 export interface ResolveOptions {
-  /** The last sequence at or before the instant, instead of the first at or after it. Default false. */
+  /** Whether to find the last sequence at or before the instant, instead of the first at or after it. Default false. */
   readonly preceding?: boolean
 }
 
-/** What `repair` found wrong, and has made right. */
+/** What `repair` found wrong and corrected. */
 export interface Repair {
-  /** Topics that were looked into. */
+  /** How many topics were checked. */
   readonly topics: number
-  /** Tasks of which something derived was wrong. */
+  /** How many tasks had a wrong derived column. */
   readonly corrected: number
-  /** Of these, ready tasks that no poll would have found. */
+  /** How many of the corrected tasks are ready, and no poll would have found them. */
   readonly listed: number
-  /** Identifiers under a condition whose next task no poll would have looked for. */
+  /** How many identifiers the next polls will look at again, because the next task of each may have been missed. Only under a condition. */
   readonly noted: number
-  /** Active tasks that expiry would not have found, had their owner died. */
+  /** How many active tasks `expire` would not have found after the death of their owner. */
   readonly held: number
-  /** Tasks that others were working on, and of which something is wrong still: call again. */
+  /** How many tasks are still wrong, because other transactions were working on them: call again. */
   readonly left: number
-  /** Whether new tasks were numbered after those that are there all along (`ahead`), or are so again (`moved`). */
+  /** `ahead`: new tasks are numbered after all tasks that exist. `moved`: they were not, and the sequence was moved forward. */
   readonly sequence: 'ahead' | 'moved'
 }
 
-/** Topics and their tasks: making, looking, repairing, cleaning. */
+/** Creates, inspects, repairs and cleans topics. */
 export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /**
-   * Makes a topic known. Tasks can be pushed to known topics only. Without options, a topic that is there stays as it is.
-   * @returns whether it is new
-   * @throws TaskError TOPIC_DIFFERENT or TOPIC_NOT_KEYED if it is there with other options: a topic keeps them until it is destroyed
+   * Makes a topic known, so that tasks can be pushed to it. A known topic stays as it is; its options are compared with those given, if any.
+   *
+   * @returns whether the topic is new
+   * @throws TaskError TOPIC_DIFFERENT or TOPIC_NOT_KEYED if the topic has other options: it keeps them until it is destroyed; ARGUMENT_INVALID
    * @example
    * await tasks.initialize(tx, 'accounts', { condition: 'singular-by-identifier' })
    */
@@ -97,75 +105,95 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   /** Every known topic, in alphabetical order. */
   topics(transaction: Transaction): Outcome<E, string[]>
   /**
-   * Deletes a topic with all of its tasks, active and delayed ones too. A push that is under way and commits later leaves its tasks to the topic
-   * that is made anew under this name: stop producers first, or call `repair` then.
+   * Deletes a topic with all of its tasks, active and delayed ones too. A push that commits later may leave its tasks in a new topic of this
+   * name: stop producers first, or call `repair` afterwards.
    *
-   * @returns whether it was there
+   * @returns whether the topic was known
    */
   destroy(transaction: Transaction, topic: string): Outcome<E, boolean>
-  /** Renews the statistics that the database plans with. @throws TaskError PERMISSION_DENIED on PostgreSQL, unless the user owns the tables or may maintain them */
+  /**
+   * Renews the statistics by which the database plans its queries.
+   *
+   * @throws TaskError PERMISSION_DENIED on PostgreSQL, unless the user owns the tables or may maintain them
+   */
   refresh(transaction: Transaction): Outcome<E, void>
   /**
-   * Has the server end each further statement of this transaction that takes longer, in milliseconds, 1 to a day, where it can and the session has
-   * no limit of its own: on PostgreSQL. Elsewhere it does nothing.
+   * Limits how long each further statement of this transaction may take: the server ends one that takes longer. Only PostgreSQL does so, and
+   * only if the session has no limit of its own. On other databases the call does nothing.
    *
+   * @param timeoutMs milliseconds, 1 to 86 400 000 (a day)
    * @throws TaskError ARGUMENT_INVALID
    */
   limitStatements(transaction: Transaction, timeoutMs: number): Outcome<E, void>
   /**
-   * Makes anew what is derived from the tasks themselves, after rows came to be otherwise than through the verbs: a restored backup, a
-   * promoted logical replica, rows put back by hand. Every process forgets what it has learned of the topic by polling. Changes nothing
-   * else, and nothing that is right; may run while others work, and waits for none of their tasks. Reads every task of the topic, or of all
-   * topics where none is given: some seconds for a million. Wants READ COMMITTED, and what was put back committed or in this transaction.
-   * Sleeping nodes find what became ready at their next poll, at most `idleMs` later.
+   * Recomputes everything that is derived from the tasks themselves. Call it after rows were written by other means than the verbs: a restored
+   * backup, a promoted logical replica, rows put back by hand.
    *
-   * @throws TaskError TOPIC_UNKNOWN, PERMISSION_DENIED if the sequence is behind and this user may not move it
+   * Rows that are right stay as they are. Others may work meanwhile, and the call waits for none of their tasks. It reads every task of the
+   * topic, or of all topics if none is given: a million tasks take some seconds. Every process forgets what it has learned of the topic by
+   * polling. Sleeping nodes find the tasks that became ready at their next poll, at most `idleMs` later.
+   *
+   * The transaction must be READ COMMITTED. Rows that were put back must be committed, or written in this transaction.
+   *
+   * @throws TaskError TOPIC_UNKNOWN; PERMISSION_DENIED if the sequence is behind and this user may not move it
    * @example
    * const { listed, held } = await tasks.repair(tx)
    */
   repair(transaction: Transaction, topic?: string): Outcome<E, Repair>
 
-  /** The task of that very sequence, or of that external id, if it exists. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  /** The task of this sequence or external id; undefined if there is none. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
   task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
   /**
-   * Tasks of a topic in the order of their sequences, page by page. Without a filter it reads no more than it returns. With one it reads the
-   * topic until it has found enough: `from`, `to`, `after` and `before` bound that. On SQLite the event loop stands still meanwhile.
+   * One page of the tasks of a topic, in the order of their sequences. Without a filter the verb reads no more tasks than it returns. With a
+   * filter it reads the topic until it has found enough; `from`, `to`, `after` and `before` bound the part that it reads. On SQLite this blocks
+   * the event loop.
+   *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const failed = await tasks.page(tx, 'invoices', { states: ['failed'], size: 10 })
    */
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
-  /** Every topic at a glance. Reads at most `limit` rows for each count, never history: for dashboards. */
+  /** Every topic at a glance, for dashboards. Reads at most `limit` rows for each count, and no task that has ended. */
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /**
-   * Exact counts by topic and state, delayed tasks apart from suspended ones; every known topic is there. Reads every task of the topic, or of
-   * all, from `from` to `to`: for people, not for loops. On SQLite the event loop stands still meanwhile.
-   * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given, and was never initialised
+   * Exact counts by topic and state; delayed tasks are counted apart from suspended ones. Every known topic is in the map. Reads every task of
+   * the topic, or of all topics, from `from` to `to`: for people, not for loops. On SQLite this blocks the event loop.
+   *
+   * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given and was never initialised
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
   /**
-   * How many tasks ended with which result, by topic; every known topic is there. A try that will be made again is none. Reads every task of
-   * every topic, whatever the instants: for people, not for loops. On SQLite the event loop stands still meanwhile.
+   * How many tasks ended with which result, by topic. Every known topic is in the map. A task that waits for a retry has not ended. Reads every
+   * task of every topic, whatever the instants: for people, not for loops. On SQLite this blocks the event loop.
+   *
    * @throws TaskError ARGUMENT_INVALID
    */
   results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
   /**
-   * The first sequence, over all topics, of what was pushed at or after an instant: `Number.MAX_SAFE_INTEGER` when there is none;
-   * or the last of what was pushed at or before it: 0 when there is none. For the bounds of `page`, `count` and `purge`. It may read every task
-   * of every topic. On SQLite the event loop stands still meanwhile.
+   * Finds the sequence that belongs to an instant, over all topics, for the bounds of `page`, `count` and `purge`. May read every task of every
+   * topic. On SQLite this blocks the event loop.
+   *
+   * @returns the first sequence that was pushed at or after the instant, or `Number.MAX_SAFE_INTEGER` if there is none; with `preceding` the
+   * last one that was pushed at or before the instant, or 0
    * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * const from = await tasks.resolve(tx, new Date('2027-01-01T00:00:00Z'))
+   * const counts = await tasks.count(tx, { topic: 'invoices', from })
    */
   resolve(transaction: Transaction, instant: Date, options?: ResolveOptions): Outcome<E, number>
 
   /**
-   * Deletes ended tasks of a topic, the first by sequence: failed to redundant, or those in `states`. A task that waits for its due time or
-   * for a retry is deleted only if `states` names `delayed`. What others are working on is passed over. Small portions keep out of
-   * everybody's way. It reads the topic from `from` on, until it has found enough.
-   * @returns how many
+   * Deletes tasks of a topic, in the order of their sequences: those in `states`, by default the states in which a task has ended or was set
+   * aside. A task that waits for its due time or for a retry is deleted only if `states` names `delayed`. Tasks that others are working on are
+   * passed over. The verb reads the topic from `from` on, until it has found enough. A small `limit` keeps locks short.
+   *
+   * @returns how many tasks were deleted
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.purge(tx, 'reminders', { states: ['delayed'], identifier: 'user-7' })   // what has not come yet
    * while ((await commit((tx) => tasks.purge(tx, 'invoices', { states: ['succeeded'], completedBefore: lastYear }))) > 0);
    */
   purge(transaction: Transaction, topic: string, options?: PurgeOptions): Outcome<E, number>
-  /** Deletes every task of a topic, active and delayed ones too; the topic stays. @returns how many. @throws TaskError TOPIC_UNKNOWN */
+  /** Deletes every task of a topic, active and delayed ones too. The topic stays. @returns how many there were. @throws TaskError TOPIC_UNKNOWN */
   purgeAll(transaction: Transaction, topic: string): Outcome<E, number>
 }

@@ -7,17 +7,17 @@ import type { TaskReason, TaskResult, TaskState } from './task-state.ts'
 
 const notAscii = /[^\0-\x7F]/
 const notAsciiCharacters = /[^\0-\x7F]/gu
-/** What a message ends in that was cut. */
+/** The end of a message that was cut. */
 const cut = '...'
 
 /** Text or an error that explains a decision. */
 export type TaskExplanation = string | Error
 
 /**
- * What a handler decides about a task: a value, immutable.
+ * What a handler decides about a task: a result, and perhaps a message, a retry or a reason. Decisions are immutable.
  *
  * @example
- * TaskDecision.success('sent')                         // done, with a message that becomes the task's output
+ * TaskDecision.success('sent')                         // done; the message becomes the task's output
  * TaskDecision.failure(error)                          // the error's stack becomes the output
  * TaskDecision.retry({ afterMs: 5_000 }, error)        // again, five seconds from now on the database's clock
  */
@@ -25,11 +25,11 @@ export class TaskDecision {
   readonly result: TaskResult
   /** Whether later steps go on with the task. By default only after a success. */
   readonly continued: boolean
-  /** Set for a retry: the task is suspended and due after so many milliseconds. */
+  /** Only for a retry: after how many milliseconds the suspended task is due. */
   readonly retryAfterMs: number | undefined
-  /** Everything that was said about the task, in order; empty when nothing was. */
+  /** The explanations that were given, in order. */
   readonly explanations: readonly TaskExplanation[]
-  /** Kept with the task, where the result alone does not say why. */
+  /** Why the task gets its state, where the result alone does not say so. It is kept with the task. */
   readonly reason: TaskReason | undefined
 
   private constructor(
@@ -46,38 +46,41 @@ export class TaskDecision {
     this.reason = reason
   }
 
-  /** Done. */
+  /** The task is done. The message becomes its output. */
   static success(message?: string): TaskDecision {
     return new TaskDecision('success', explain(message))
   }
 
-  /** Not done, and not to be tried again by itself. */
+  /** The task failed. It is not tried again, unless somebody revives it. */
   static failure(explanation?: unknown): TaskDecision {
     return new TaskDecision('failure', explain(explanation))
   }
 
-  /** Set aside until somebody revives it. */
+  /** The task is set aside until somebody revives it. */
   static suspension(explanation?: unknown): TaskDecision {
     return new TaskDecision('suspension', explain(explanation))
   }
 
-  /** Found irrelevant: nothing was done, and nothing needs to be. */
+  /** The task is irrelevant: nothing was done, and nothing needs to be done. */
   static filter(explanation?: unknown): TaskDecision {
     return new TaskDecision('filter', explain(explanation))
   }
 
   /**
-   * Suspended, and ready again `afterMs` later by the database's clock; failed instead when the task has used up its `maxTries`.
+   * The task is to be tried again: it is suspended, and due `afterMs` later by the database's clock. A task that has used up its `maxTries` fails
+   * instead.
    *
    * @param afterMs whole milliseconds, 0 to 100 years
    * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * TaskDecision.retry({ afterMs: 5_000 }, error)
    */
   static retry({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
     checkDuration('afterMs', afterMs)
     return new TaskDecision('suspension', explain(explanation), false, afterMs)
   }
 
-  /** Joins the decisions of two sets of tasks. @throws TaskError TASK_DUPLICATE if a task is in both. */
+  /** Joins two maps of decisions that have no task in common. @throws TaskError TASK_DUPLICATE if a task is in both */
   static combine<T extends Task>(left: ReadonlyMap<T, TaskDecision>, right: ReadonlyMap<T, TaskDecision>): Map<T, TaskDecision> {
     const combined = new Map(left)
     for (const [task, decision] of right) {
@@ -87,7 +90,7 @@ export class TaskDecision {
     return combined
   }
 
-  /** The merged decisions of the tasks that are in both maps. */
+  /** Merges the decisions of the tasks that are in both maps; the other tasks are left out. */
   static merge<T extends Task>(left: ReadonlyMap<T, TaskDecision>, right: ReadonlyMap<T, TaskDecision>): Map<T, TaskDecision> {
     const merged = new Map<T, TaskDecision>()
     for (const [task, decision] of left) {
@@ -97,12 +100,12 @@ export class TaskDecision {
     return merged
   }
 
-  /** The state this decision leads to, while tries are left. */
+  /** The state to which this decision leads. A retry leads to `failed` instead if no tries are left. */
   get state(): TaskState {
     return stateOf(this.result)
   }
 
-  /** The same decision with another word on whether later steps go on. */
+  /** The same decision, with or without the continuation of later steps. */
   withContinuation(continued: boolean): TaskDecision {
     return continued === this.continued
       ? this
@@ -110,7 +113,8 @@ export class TaskDecision {
   }
 
   /**
-   * The same decision for a reason that is kept with the task, and can be filtered by. No tries being left outweighs it.
+   * The same decision with a reason. The reason is kept with the task, and filters find it. If a retry fails because no tries are left, the reason
+   * is `tries` instead.
    *
    * @throws TaskError ARGUMENT_INVALID
    * @example
@@ -123,7 +127,7 @@ export class TaskDecision {
       : new TaskDecision(this.result, this.explanations, this.continued, this.retryAfterMs, reason)
   }
 
-  /** The same decision with one more explanation; nothing given, or given before, changes nothing. */
+  /** The same decision with one more explanation. An empty explanation, or one that was given before, changes nothing. */
   include(explanation?: unknown): TaskDecision {
     const added = explain(explanation).filter((one) => !this.explanations.includes(one))
     return added.length === 0
@@ -132,8 +136,9 @@ export class TaskDecision {
   }
 
   /**
-   * One decision of two: the weightier result, both explanations, continued only if both are. Of two suspensions the longer
-   * wait wins, and one without an end is the longest. The reason is that of the weightier result.
+   * Merges two decisions into one. The weightier result wins: failure, then suspension, filter, success. The explanations of both are kept. Later
+   * steps go on only if both decisions continue. Of two suspensions the longer wait wins, and a suspension without a retry is the longest. The
+   * reason is that of the weightier result.
    */
   merge(other: TaskDecision): TaskDecision {
     const explanations = [...this.explanations, ...other.explanations.filter((one) => !this.explanations.includes(one))]
@@ -147,8 +152,8 @@ export class TaskDecision {
   }
 
   /**
-   * The same decision, with a message that any database can keep, whatever its encoding: each character that is not ASCII is written as its
-   * number, `日` as `\u{65e5}`. The decision itself, if there is none.
+   * The same decision, with a message that a database of any encoding can keep: each character that is not ASCII is written as its code point,
+   * `日` as `\u{65e5}`. A decision in ASCII is returned as it is.
    */
   inAscii(): TaskDecision {
     const message = this.toMessage()
@@ -159,7 +164,7 @@ export class TaskDecision {
     return new TaskDecision(this.result, [explanation], this.continued, this.retryAfterMs, this.reason)
   }
 
-  /** What is kept as the task's output: nothing, the message, an error with its stack, or all of them one below the other. */
+  /** The text that is kept as the task's output: each explanation on a line of its own, an error with its stack. Undefined without explanations. */
   toMessage(): string | undefined {
     if (this.explanations.length === 0) return undefined
     const text = this.explanations.map(describe).join('\n')
@@ -179,7 +184,7 @@ export class TaskDecision {
 }
 
 /**
- * Carries a decision out of code that cannot return one.
+ * Carries a decision out of code that cannot return a decision: a handler that throws the error decides so.
  *
  * @example
  * throw new TaskDecisionError(TaskDecision.filter('customer is gone'))
@@ -194,12 +199,12 @@ export class TaskDecisionError extends Error {
   }
 }
 
-/** The decision that something thrown stands for: one that it carries, and otherwise a failure. */
+/** The decision for a thrown value: the decision that it carries, or else a failure. */
 export function toDecision(thrown: unknown): TaskDecision {
   return carriedDecision(thrown) ?? TaskDecision.failure(thrown)
 }
 
-/** The decision that something thrown carries, itself or in what caused it; undefined if it is a plain error. */
+/** The decision that a thrown value carries, by itself or in its chain of causes. Undefined if there is none. */
 export function carriedDecision(thrown: unknown): TaskDecision | undefined {
   const seen = new Set<Error>()
   for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
@@ -217,8 +222,8 @@ function explain(explanation: unknown): TaskExplanation[] {
 
 function describe(explanation: TaskExplanation): string {
   const text =
-    // A stack may have been emptied: what is stored is never empty, which to Oracle would be nothing.
+    // A stack may be empty. Oracle stores an empty text as null, so a stored explanation is never empty.
     typeof explanation === 'string' ? explanation : explanation.stack || `${explanation.name}: ${explanation.message}`
-  // What a handler says must never be the reason that its decision cannot be stored.
+  // Databases refuse NUL and unpaired surrogates. The text of a handler must not keep its decision from being stored.
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

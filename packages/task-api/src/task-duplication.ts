@@ -6,46 +6,49 @@ import { TaskSupplement } from './task-supplement.ts'
 import { taskKey, taskToString } from './task.ts'
 import type { Task } from './task.ts'
 
-/** Decides about a batch by who is a duplicate of whom: a decision for every task, in the order of the tasks. */
+/** Finds the duplicates in a batch, and returns a decision for every task, in the order of the batch. */
 export type DuplicationFilter<Base extends Task> = <T extends Base>(
   tasks: Iterable<T>,
   supplement?: TaskSupplement,
 ) => Map<T, TaskDecision>
 
 export interface DuplicationOptions<Base extends Task> {
-  /** Tasks of the same key are duplicates of each other. Default: the identifier. */
+  /** The key of a task. Tasks with the same key are duplicates of each other. Default: the identifier. */
   readonly key?: (task: Base, supplement: TaskSupplement) => string
-  /** What becomes of the duplicates that are not kept. */
+  /** The result of the duplicates that are not kept. Default: `failure` for `all`, `filter` for the others. */
   readonly result?: TaskResult
 }
 
 const names = optionNames<DuplicationOptions<Task>>('a filter of duplicates', { key: true, result: true })
 
-/** Chooses which of a group of duplicates, two or more in the order of the batch, are kept: any of them, or none. */
+/** Chooses which tasks of a group of duplicates are kept: any of them, or none. A group has two tasks or more, in the order of the batch. */
 export type DuplicateSelector<Base extends Task> = (
   tasks: readonly Base[],
   supplement: TaskSupplement,
   key: string,
 ) => Iterable<Base>
 
-/** A message is kept with every duplicate: a group of thousands must not make each of them long. */
+/** How many tasks a message names. Every duplicate keeps the message, so a group of thousands must not make it long. */
 const named = 20
 
-/** Filters of duplicates within a batch. What is no duplicate, or is kept, succeeds; the others' message says of what, and what is kept. */
+/**
+ * Filters of duplicates within a batch. A task that is kept, or has no duplicate, succeeds. The decision of the other tasks names the duplicates and
+ * which of them are kept.
+ */
 export const duplicates: {
   /**
-   * No member of a group of duplicates is kept; by default they fail.
+   * Keeps no task of a group of duplicates; by default all of them fail.
    *
    * @example
    * const decisions = duplicates.all()(batch)
    */
   readonly all: <Base extends Task = Task>(options?: DuplicationOptions<Base>) => DuplicationFilter<Base>
-  /** The highest sequence of each group is kept; by default the others are filtered. */
+  /** Keeps the task with the greatest sequence of each group; by default the others are filtered. */
   readonly outdated: <Base extends Task = Task>(options?: DuplicationOptions<Base>) => DuplicationFilter<Base>
   /**
-   * `select` says what is kept of each group; by default the others are filtered.
+   * Keeps the tasks of each group that `select` returns; by default the others are filtered.
    *
-   * @returns a filter that throws TaskError TASK_UNKNOWN if `select` keeps what is not of the group
+   * @returns a filter that throws TaskError TASK_UNKNOWN if `select` returns a task that is not of the group
    * @example
    * const first = duplicates.select((tasks) => tasks.slice(0, 1))
    */
@@ -84,7 +87,7 @@ function filter<Base extends Task>(
 
 const success = TaskDecision.success()
 
-/** A task that stands twice in a batch is no duplicate of itself. */
+/** The tasks of a group, each once: a task that stands twice in a batch is no duplicate of itself. */
 function distinct<T extends Task>(group: readonly T[]): readonly T[] {
   return [...new Map(group.map((task) => [taskKey(task), task])).values()]
 }
@@ -94,9 +97,13 @@ function keep(chosen: Iterable<Task>, members: readonly Task[], key: string): Re
   const kept = new Map<string, Task>()
   for (const task of chosen) {
     if (!known.has(taskKey(task))) {
-      throw new TaskError('TASK_UNKNOWN', `${taskToString(task)} is kept of the duplicates of "${key}", and is none of them`, {
-        task,
-      })
+      throw new TaskError(
+        'TASK_UNKNOWN',
+        `The selector keeps ${taskToString(task)}, which is not among the duplicates of "${key}"`,
+        {
+          task,
+        },
+      )
     }
     kept.set(taskKey(task), task)
   }

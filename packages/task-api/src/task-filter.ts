@@ -3,19 +3,19 @@ import { taskReasons, taskStates } from './task-state.ts'
 import type { TaskReason, TaskState } from './task-state.ts'
 
 /**
- * What tasks are asked for by, and counted by: a state, or `delayed`. Both of these are stored as suspended:
+ * A state as filters and counts know it: a `TaskState`, or `delayed`. Two of them are stored as suspended:
  *
- * - `delayed`: still to be done, by itself at its `due` time: pushed with `due` or `delayMs`, or waiting for a retry
- * - `suspended`: set aside until somebody revives it; a delayed task is never meant by it
+ * - `delayed`: the task becomes ready by itself at its `due` time. It was pushed with `due` or `delayMs`, or waits for a retry
+ * - `suspended`: the task is set aside until somebody revives it. Delayed tasks are not included
  */
 export type FilterState = TaskState | 'delayed'
 
-/** Every word that tasks are asked for by. */
+/** Every value of `FilterState`. */
 export const filterStates: readonly FilterState[] = [...taskStates, 'delayed']
 
-/** Which tasks of a topic are meant: those that meet everything that is given. */
+/** Selects tasks of a topic: those that meet every condition that is given. */
 export interface TaskFilter {
-  /** In one of these states; none of them matches nothing. Default: any, `delayed` too, where the verb says nothing else. */
+  /** Only tasks in one of these states; an empty list matches no task. Default: every state, unless the verb says otherwise. */
   readonly states?: readonly FilterState[]
   readonly identifier?: string
   readonly reference?: string
@@ -34,7 +34,7 @@ export interface TaskFilter {
   readonly completedBefore?: Date
 }
 
-/** @throws TaskError ARGUMENT_INVALID, naming the part of the filter that is not one */
+/** Checks a filter. @throws TaskError ARGUMENT_INVALID, naming the field that is wrong */
 export function checkFilter(filter: TaskFilter): void {
   const { states, reason, identifier, reference, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
   if (states !== undefined) {
@@ -52,7 +52,7 @@ export function checkFilter(filter: TaskFilter): void {
   checkSpan(filter, 'completedFrom', 'completedBefore')
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `state` is one */
+/** Checks a state of a filter. @throws TaskError ARGUMENT_INVALID unless `state` is a `FilterState` */
 export function checkState(argument: string, state: unknown): asserts state is FilterState {
   if (!filterStates.includes(state as FilterState)) throw invalid(argument, state, `must be one of ${filterStates.join(', ')}`)
 }

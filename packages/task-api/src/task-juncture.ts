@@ -1,21 +1,21 @@
 import type { Execution, Outcome } from './execution.ts'
 
 /**
- * When a group of identifiers has met.
+ * When an identifier of a group has arrived at a junction.
  *
- * - `singular`: each has a suspended task
- * - `eternal`: each has a task that is not redundant, in whatever state
+ * - `singular`: it has a suspended task; a delayed task does not count
+ * - `eternal`: it has a task in any state but redundant
  */
 export type Junction = 'singular' | 'eternal'
 
-/** Joining branches of work: a task goes on when those it waits for have arrived. */
+/** Joins branches of work: suspended tasks become ready together when their whole group has arrived. */
 export interface TaskJuncture<Transaction, E extends Execution = 'async'> {
   /**
-   * Makes ready the suspended tasks of each group of identifiers whose every identifier has met, in this topic. A task that
-   * waits for its due time is not started. Calls that share an identifier wait for each other: of two that complete a group in
-   * two transactions, the later one starts it.
+   * Makes the suspended tasks of a group ready if every identifier of the group has arrived in this topic. Delayed tasks are not started. Calls that
+   * share an identifier wait for each other: if two transactions complete a group, the later one starts it.
    *
-   * @returns the identifiers of which a task was started
+   * @param groups the identifiers of each group; 100 000 identifiers in all at most
+   * @returns the identifiers whose suspended tasks were started
    * @throws TaskError ARGUMENT_INVALID if a group is empty or names an identifier twice; TOPIC_UNKNOWN, TOPIC_NOT_KEYED
    * @example
    * await tasks.junction(tx, 'assemble', 'singular', [['order-7:paid', 'order-7:packed']])

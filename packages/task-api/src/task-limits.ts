@@ -1,18 +1,18 @@
 import { TaskError } from './task-error.ts'
 
-/** The greatest values the verbs take. Lengths are UTF-16 code units, the unit of `string.length`. */
+/** The greatest values that the verbs accept. Lengths are in UTF-16 code units, the unit of `string.length`. */
 export const taskLimits = {
   topicLength: 250,
   identifierLength: 500,
   referenceLength: 500,
   externalIdLength: 500,
   ownerNameLength: 200,
-  /** 16 Mi. A larger payload belongs in storage of its own, with its address as the input. */
+  /** Keep a larger payload in storage of its own, and use its address as the input. */
   inputLength: 16_777_216,
-  /** A longer message is cut: it is for people to read. */
+  /** A longer message is cut, as people read it, not programs. */
   outputLength: 65_536,
   headersLength: 65_536,
-  /** Tasks in one push, one completion, one page. */
+  /** Tasks of one push, one completion or one page. */
   batchSize: 100_000,
   pollSize: 10_000,
   /** A hundred years. */
@@ -31,11 +31,11 @@ export function checkText(argument: string, value: unknown, maximum: number): as
   checkStorable(argument, value, maximum)
 }
 
-/** As `checkText`, but empty text is allowed. */
+/** @throws TaskError ARGUMENT_INVALID unless `value` is well-formed text of at most `maximum` characters without NUL. It may be empty. */
 export function checkStorable(argument: string, value: unknown, maximum: number): asserts value is string {
   if (typeof value !== 'string') throw invalid(argument, value, 'must be a string')
   if (value.length > maximum) throw invalid(argument, value, `must have at most ${maximum} characters, and has ${value.length}`)
-  // PostgreSQL stores neither; what one engine cannot keep, none accepts.
+  // PostgreSQL can store neither of these, and text that one engine cannot store is refused on all of them.
   if (value.includes('\0')) throw invalid(argument, value, 'must not contain a NUL character (\\0)')
   if (!value.isWellFormed()) throw invalid(argument, value, 'must not contain an unpaired surrogate: it is not valid Unicode')
 }
@@ -52,24 +52,24 @@ export function checkDuration(argument: string, value: unknown): asserts value i
   checkInteger(argument, value, 0, taskLimits.durationMs)
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` of the years 1 to 9999: what every engine can keep. */
+/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` of the years 1 to 9999, which every engine can store. */
 export function checkInstant(argument: string, value: unknown): asserts value is Date {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw invalid(argument, value, 'must be a valid Date')
   if (value.getTime() < firstInstant || value.getTime() > lastInstant)
     throw invalid(argument, value.toISOString(), 'must be of the years 1 to 9999')
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `topic` may name a topic: 1 to 250 characters. */
+/** @throws TaskError ARGUMENT_INVALID unless `topic` can be the name of a topic: 1 to 250 characters. */
 export function checkTopic(topic: unknown): asserts topic is string {
   checkText('topic', topic, taskLimits.topicLength)
 }
 
-/** The error for an argument that is not one: which one, what it must be, and what was given. */
+/** The error for an invalid argument. Its message names the argument, the rule and the value. */
 export function invalid(argument: string, value: unknown, rule: string): TaskError {
   return new TaskError('ARGUMENT_INVALID', `${argument} ${rule}: ${preview(value)}`, { argument, value })
 }
 
-/** Text of at most so many characters. What is cut ends in an ellipsis, and never inside a character of two halves. */
+/** Cuts a text to at most `maximum` characters. A cut text ends in an ellipsis, and surrogate pairs stay whole. */
 export function cutText(text: string, maximum: number): string {
   if (text.length <= maximum) return text
   const high = /[\uD800-\uDBFF]/.test(text.charAt(maximum - 2))

@@ -1,25 +1,26 @@
 import type { TaskError } from './task-error.ts'
 
-/** What a notifier tells whoever listens. None of these may throw. */
+/** The calls that a notifier makes to its listener. None of them may throw. */
 export interface NotifierCallbacks {
-  /** Tasks of the topic may be ready; without a topic, tasks of any may be. */
+  /** Tasks of the topic may be ready. Without a topic, tasks of any topic may be. */
   onTasks(topic?: string): void
-  /** It was said that the topic is, or is not, to be processed; without a topic, that may have been said of any. */
+  /** The topic may have been activated or deactivated. Without a topic, any topic may have been. */
   onActivation?(topic?: string): void
-  /** Nothing is heard until `onConnected`: told once each time that the connection is lost, as soon as that is known. */
+  /** The connection is lost, and no hints arrive until `onConnected`. Called once for each loss, as soon as the notifier knows. */
   onDisconnected?(error: unknown): void
-  /** It hears again. `onTasks` and `onActivation` follow without a topic, for what was missed. Not told of the first connection. */
+  /** The connection is there again. `onTasks` and `onActivation` follow without a topic, for missed hints. Not called for the first connection. */
   onConnected?(): void
-  /** It will never hear anything, and calls nobody any more. Told at most once. */
+  /** The notifier has given up, and calls nothing any more. Called at most once. */
   onGivenUp?(reason: TaskError): void
 }
 
-/** Hints that there may be work. Only ever a hint: a lost one costs latency, never a task. */
+/** Passes on hints that there may be work. A lost hint costs latency, never a task. */
 export interface TaskNotifier {
   /**
-   * Resolves once it listens. A connection that is lost later is renewed by itself. Disposed of, it holds no connection and calls nobody.
+   * Begins to listen, and resolves once the notifier listens. It renews a lost connection by itself.
    *
-   * @throws what keeps it from listening at first: nothing is left open then
+   * @returns a handle; once the handle is disposed of, the notifier holds no connection and calls nothing
+   * @throws the error that keeps the notifier from listening at first; no connection is left open then
    */
   listen(callbacks: NotifierCallbacks): Promise<AsyncDisposable>
 }

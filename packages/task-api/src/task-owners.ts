@@ -1,46 +1,58 @@
 import type { Execution, Outcome } from './execution.ts'
 
 export interface RegisterOptions {
-  /** Former owners of the same name are dead from now on, not only when their lease has run out. Default false. */
+  /** Whether former owners of the same name count as dead from now on, before their lease has run out. Default false. */
   readonly exclusive?: boolean
 }
 
 export interface TaskOwner {
   readonly owner: string
-  /** The last sign of life, by the database's clock. */
+  /** The instant of the last heartbeat, by the database's clock. */
   readonly heartbeat: Date
 }
 
 export interface ExpireOptions {
-  /** Owners that have been silent for longer are dead; whole milliseconds, 0 to 100 years. */
+  /** After how long a silence an owner counts as dead; whole milliseconds, 0 to 100 years. */
   readonly olderThanMs: number
-  /** `'expired'` (default), or `'ready'`: ready again while tries are left, and failed otherwise. */
+  /** What becomes of the tasks: `'expired'` (default), or `'ready'`, which makes a task fail if it has no tries left. */
   readonly then?: 'expired' | 'ready'
-  /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
+  /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */
   readonly limit?: number
 }
 
-/** What became of the tasks of dead owners. */
+/** How many tasks of dead owners became expired, ready or failed. */
 export interface Expiry {
   readonly expired: number
   readonly ready: number
   readonly failed: number
-  /** The topics in which tasks are ready again, for waking their processors. */
+  /** The topics in which tasks became ready, so that their nodes can be woken. */
   readonly topics: readonly string[]
 }
 
-/** Who holds tasks, and whether they live. An owner beats once for all of its tasks. */
+/** Registers owners and watches their heartbeats. One heartbeat stands for all tasks of an owner. */
 export interface TaskOwners<Transaction, E extends Execution = 'async'> {
-  /** Makes this repository's owner known. @returns whether it is new. @throws TaskError SCHEMA_* if the tables do not fit the code */
+  /** Registers this repository's owner. @returns whether it is new. @throws TaskError SCHEMA_* if the tables do not fit this release */
   register(transaction: Transaction, options?: RegisterOptions): Outcome<E, boolean>
-  /** Says that the owner lives. @throws TaskError OWNER_UNKNOWN if it was never registered, or has been removed as dead */
+  /** Renews this owner's heartbeat. @throws TaskError OWNER_UNKNOWN if the owner was never registered, or was removed as dead */
   heartbeat(transaction: Transaction): Outcome<E, void>
-  /** Removes the owner. What it still holds counts as held by the dead. @returns whether it was there */
+  /** Removes this owner. Tasks that it still holds can be expired at once. @returns whether it was registered */
   unregister(transaction: Transaction): Outcome<E, boolean>
-  /** The other owners that gave a sign of life in the last `withinMs` milliseconds. */
+  /** The other owners that had a heartbeat in the last `withinMs` milliseconds, 0 to 100 years. */
   owners(transaction: Transaction, withinMs: number): Outcome<E, TaskOwner[]>
-  /** Forgets the other owners that have been silent for longer than `olderThanMs`; what they hold can still be expired. @returns how many */
+  /**
+   * Removes the other owners whose last heartbeat is older than `olderThanMs` milliseconds, 0 to 100 years. The tasks that they hold can still be
+   * expired.
+   *
+   * @returns how many owners were removed
+   */
   purgeOwners(transaction: Transaction, olderThanMs: number): Outcome<E, number>
-  /** Takes the tasks of dead owners from them. Never this owner's own. */
+  /**
+   * Takes the tasks of dead owners from them, in every topic. An owner is dead if its heartbeat is too old or it is not registered. This owner keeps
+   * its tasks. Tasks that others are working on are passed over.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * await tasks.expire(tx, { olderThanMs: 30_000, then: 'ready' })
+   */
   expire(transaction: Transaction, options: ExpireOptions): Outcome<E, Expiry>
 }

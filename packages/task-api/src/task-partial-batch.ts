@@ -3,15 +3,15 @@ import { TaskDecision, toDecision } from './task-decision.ts'
 import { invalid } from './task-limits.ts'
 import type { Task } from './task.ts'
 
-/** Decisions of some tasks of a batch; nothing is none. */
+/** Decisions on some tasks of a batch. To return nothing means no decision. */
 export type PartialDecisions<T extends Task> = ReadonlyMap<T, TaskDecision> | void
 
 export interface PartialBatchOptions<T extends Task, Rest extends readonly unknown[], Decided> {
-  /** Which tasks the delegate is for. What it throws is thrown. */
+  /** Whether a task goes to the delegate. An error of the predicate is thrown on. */
   readonly predicate: (task: T) => boolean
-  /** Handles the tasks that match, in their order; not called when none does. What it throws is decided for all of them. */
+  /** Handles the tasks that match, in their order, if there are any. An error of the delegate becomes the decision on all of them. */
   readonly delegate: (tasks: readonly T[], ...rest: Rest) => Decided
-  /** For every task of the batch that the delegate has not decided of. Default: success. */
+  /** The decision on every task that the delegate has not decided on. Default: success. */
   readonly fallback?: TaskDecision
 }
 
@@ -22,10 +22,11 @@ const names = optionNames<PartialBatchOptions<Task, [], unknown>>('partialBatch'
 })
 
 /**
- * A handler that is for some tasks of a batch. It returns a decision for every task of the batch, in their order, followed by what the
- * delegate decided of others. Arguments after the batch are handed on, so that it fits where the delegate fits.
+ * Makes a handler that gives only some tasks of a batch to a delegate. The handler returns a decision for every task of the batch, in their order,
+ * followed by decisions of the delegate on other tasks. Arguments after the batch are passed on to the delegate.
  *
- * @returns a handler that returns a promise while an asynchronous delegate is at work: awaiting either is right
+ * @returns a handler that returns a promise if the delegate does; its answer can always be awaited
+ * @throws TaskError ARGUMENT_INVALID for an unknown option
  * @example
  * node.process('invoices', { handler: partialBatch({ predicate: (task) => task.input !== undefined, delegate: sendAll }) })
  */
@@ -59,7 +60,7 @@ export function partialBatch<T extends Task, Rest extends readonly unknown[]>(
   }
 }
 
-/** An object of decisions, say, would otherwise count as none, and every task as done. */
+/** Without this check a plain object of decisions would count as no decision, and every task as done. */
 function checked<T extends Task>(decided: PartialDecisions<T>): PartialDecisions<T> {
   if (decided !== undefined && !(decided instanceof Map))
     throw invalid('delegate', decided, 'must return a Map of its tasks to decisions, or nothing')

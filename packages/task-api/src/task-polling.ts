@@ -1,8 +1,8 @@
-/** Every order, at the position of the number it is stored as. Persisted: only ever appended to. */
+/** Every order. A database stores its position, so new ones are only appended. */
 export const pollOrders = ['fifo', 'lifo', 'priority'] as const
 
 /**
- * In what order a topic is polled.
+ * The order in which a topic is polled.
  *
  * - `fifo`: by ascending sequence
  * - `lifo`: by descending sequence
@@ -10,7 +10,7 @@ export const pollOrders = ['fifo', 'lifo', 'priority'] as const
  */
 export type PollOrder = (typeof pollOrders)[number]
 
-/** Every condition, at the position of the number it is stored as. Persisted: only ever appended to. */
+/** Every condition. A database stores its position, so new ones are only appended. */
 export const pollConditions = [
   'none',
   'singular-by-identifier',
@@ -19,25 +19,25 @@ export const pollConditions = [
 ] as const
 
 /**
- * Which ready tasks may be polled.
+ * Which ready tasks of a topic may be polled.
  *
  * - `none`: all of them
- * - `singular-by-identifier`: never two tasks of one identifier at a time, and in order: not while another of the same topic
- *   and identifier is active, nor while one before it is ready or delayed
- * - `…-suspend-on-failure`: nor while one before it is expired or failed
- * - `…-suspend-until-success`: nor while one before it is expired, failed or suspended
+ * - `singular-by-identifier`: one task of an identifier at a time, in order. A task is blocked while another task of its topic and identifier is
+ *   active, or while an earlier one is ready or delayed
+ * - `…-suspend-on-failure`: a task is also blocked while an earlier one is expired or failed
+ * - `…-suspend-until-success`: a task is also blocked while an earlier one is expired, failed or suspended
  *
- * Before means: in the order of polling. Under `priority` the tasks of one identifier keep the order of their sequences, and
- * priority decides among identifiers.
+ * Earlier means earlier in the order of polling. Under `priority` the tasks of one identifier keep the order of their sequences, and priority
+ * decides among identifiers.
  */
 export type PollCondition = (typeof pollConditions)[number]
 
-/** How a topic is polled: by everyone alike, so that nobody can break its order or its exclusion by leaving an option out. */
+/** How a topic is polled. The options belong to the topic, so that no poll can break its order or its condition by leaving one out. */
 export interface TopicOptions {
-  /** Default `fifo`. The others pay for an index of their own. */
+  /** Default `fifo`. The other orders cost an index of their own. */
   readonly order?: PollOrder
-  /** Default `none`. The others pay for an index of identifiers, as `keyed` does. */
+  /** Default `none`. The other conditions cost an index of identifiers, as `keyed` does. */
   readonly condition?: PollCondition
-  /** Identifiers can be found: for insertions other than `append`, and for junctions. Default false; true under a condition. */
+  /** Whether tasks can be found by identifier, for insertions other than `append` and for junctions. Default false; true under a condition. */
   readonly keyed?: boolean
 }

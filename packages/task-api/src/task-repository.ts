@@ -8,8 +8,14 @@ import type { TaskSink } from './task-sink.ts'
 import type { TaskSource } from './task-source.ts'
 
 /**
- * Ordered topics of tasks in a database. Every verb takes the caller's own transaction first and is part of it; the repository
- * opens, commits and rolls back nothing.
+ * Ordered topics of tasks in a database. Every verb takes the caller's own transaction as its first argument, and works inside it: the repository
+ * never opens, commits or rolls back a transaction.
+ *
+ * @example
+ * await transactions(async (tx) => {
+ *   await tx.query('insert into invoice …')
+ *   await tasks.push(tx, 'invoices', 'inv-1')   // committed or rolled back together with the invoice
+ * })
  */
 export interface TaskRepository<Transaction, E extends Execution = 'async'>
   extends
@@ -20,6 +26,6 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskCatalog<Transaction, E>,
     TaskActivations<Transaction, E>,
     TaskOwners<Transaction, E> {
-  /** Whether verbs return promises or values. */
+  /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E
 }

@@ -4,30 +4,38 @@ import type { Task } from './task.ts'
 import type { TaskResult } from './task-state.ts'
 
 /**
- * How an ended task is brought back: `reset` makes its own row ready again, in its old place; the others push a new task and
- * leave the old one recreated, with what that insertion does to older tasks. As in a push, only the last of several tasks of one
- * identifier counts under `supersede` and `replace`: the new tasks of the others are redundant.
+ * How an ended task is brought back.
+ *
+ * - `reset`: its own row becomes ready again, in its old place
+ * - `append`, `supersede`, `replace`: a new task is pushed with this insertion, and the old row becomes recreated
+ *
+ * If several tasks have one identifier, only the last counts under `supersede` and `replace`, as in a push: the new tasks of the others are
+ * redundant.
  */
 export type Revivification = 'reset' | 'append' | 'supersede' | 'replace'
 
-/** The states that a task can be brought back from. `delayed`, before its time: never meant by `suspended`. */
+/** The states from which a task can be brought back. A delayed task is brought back before its time; `suspended` does not include it. */
 export type RevivableState = Extract<FilterState, 'expired' | 'failed' | 'suspended' | 'delayed' | 'filtered' | 'succeeded'>
 
-/** The first tasks, by sequence, that meet a filter. */
+/** Selects the first tasks, by sequence, that meet a filter. */
 export interface RecreateSelection extends Omit<TaskFilter, 'states'> {
   readonly state: RevivableState
-  /** At most so many, 1 to 100 000. Default 1. */
+  /** How many tasks at most, 1 to 100 000. Default 1. */
   readonly size?: number
 }
 
-/** A task and what was made of it: itself, if it was reset. */
+/** A task that was brought back. */
 export interface RecreatedTask {
+  /** The task as it was given or selected. */
   readonly from: Task
+  /** The new task, or the same task after a reset. */
   readonly to: Task
 }
 
 export interface ReassignAllOptions {
+  /** The state of the tasks that get another result. */
   readonly from: RevivableState
+  /** The result that they get. */
   readonly to: TaskResult
   /** The first sequence, inclusive. */
   readonly first?: number
@@ -36,32 +44,34 @@ export interface ReassignAllOptions {
 }
 
 export interface RedriveOptions extends Omit<TaskFilter, 'states'> {
-  /** Default `['failed']`. */
+  /** The states of the tasks that become ready. Default `['failed']`. */
   readonly states?: readonly RevivableState[]
-  /** Says what would be done, and does nothing. Default false. */
+  /** Whether only to report what would be done. Default false. */
   readonly dryRun?: boolean
-  /** At most so many tasks, 1 to 100 000. Default 10 000: call again while as many are reported. */
+  /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */
   readonly limit?: number
 }
 
-/** What a redrive did, or would do. */
+/** The tasks that a redrive made ready, or would make ready. */
 export interface Redrive {
   readonly count: number
-  /** The first and last sequence among them; none when there were none. */
+  /** The first sequence among them; undefined if there are no tasks. */
   readonly first?: number
+  /** The last sequence among them; undefined if there are no tasks. */
   readonly last?: number
 }
 
-/** Bringing ended tasks back, and correcting how they ended. */
+/** Brings ended tasks back, and corrects their results. */
 export interface TaskReviver<Transaction, E extends Execution = 'async'> {
   /**
-   * Brings back the tasks that are given, delayed ones too, or the first that meet a selection. Identifier, input, reference, headers, priority and
-   * maximum of tries are kept, and an external id moves to the new task. A reset clears owner, output and times; both clear the
-   * tries and the deadline. What others are working on is passed over by a selection, and waited for when it is given. A selection reads the
-   * topic from `from` on, until it has found enough.
+   * Brings back given tasks, or the first tasks that a selection finds. Given tasks may be delayed ones.
    *
-   * @returns old and new tasks, by sequence
-   * @throws TaskError TASK_STATE if a task that was given cannot be brought back: nothing was written; TOPIC_UNKNOWN, TOPIC_NOT_KEYED,
+   * Identifier, input, reference, headers, priority and `maxTries` are kept; tries and deadline are cleared. A reset also clears owner, output and
+   * times. An external id moves to the new task. If others are working on a task, the verb waits for a given task, and a selection passes over it. A
+   * selection reads the topic from `from` on, until it has found enough.
+   *
+   * @returns the old and the new tasks, by sequence
+   * @throws TaskError TASK_STATE if a given task cannot be brought back: nothing was written; TASK_DUPLICATE, TOPIC_UNKNOWN, TOPIC_NOT_KEYED,
    * ARGUMENT_INVALID
    * @example
    * await tasks.recreate(tx, 'invoices', 'reset', failedTasks)
@@ -75,23 +85,29 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
   ): Outcome<E, RecreatedTask[]>
 
   /**
-   * Makes ready again, in their old places, the failed tasks that meet a filter; or says how many it would be. It reads the topic from `from`
-   * on, until it has found enough. On SQLite the event loop stands still meanwhile.
+   * Makes tasks that meet a filter ready again, in their old places: failed ones, or those in `states`. With `dryRun` it only reports them. The verb
+   * reads the topic from `from` on, until it has found enough. On SQLite this blocks the event loop.
+   *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
-   * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // what waits for a retry or its due time, now
+   * await tasks.redrive(tx, 'invoices')                            // every failed task, up to 10 000
+   * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // tasks that wait for a retry or their due time
    */
   redrive(transaction: Transaction, topic: string, options?: RedriveOptions): Outcome<E, Redrive>
 
   /**
-   * Gives ended tasks another result. Output and completion stay as they are. A delayed task that is given waits no longer.
-   * @throws TaskError TASK_STATE if a task is not there or has not ended: nothing was written; TOPIC_UNKNOWN
+   * Gives ended tasks another result. Their output and completion time stay as they are. A delayed task no longer waits for its due time.
+   *
+   * @throws TaskError TASK_STATE if a task does not exist or has not ended: nothing was written; TASK_DUPLICATE, TOPIC_UNKNOWN, ARGUMENT_INVALID
+   * @example
+   * await tasks.reassign(tx, 'invoices', new Map([[task, 'success']]))
    */
   reassign(transaction: Transaction, topic: string, results: ReadonlyMap<Task, TaskResult>): Outcome<E, void>
 
   /**
    * Gives all tasks of one state another result.
-   * @returns how many there were
+   *
+   * @returns how many tasks got another result
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.reassignAll(tx, 'reminders', { from: 'delayed', to: 'filter' })   // none of them comes

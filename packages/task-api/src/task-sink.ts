@@ -2,32 +2,31 @@ import type { Execution, Outcome } from './execution.ts'
 import type { PushedTask, TaskCreation } from './task.ts'
 
 /**
- * What a push does to older tasks of the same topic and identifier: those with a smaller sequence than its first.
+ * What a push does to older tasks of the same topic and identifier. Older tasks have a smaller sequence than the first new task.
  *
- * - `append`: nothing
- * - `supersede`: those that are still to be done, ready or delayed, become redundant; those set aside for somebody stay
- * - `replace`: those, and those that ended in whatever way, become redundant
- * - `delete`: those, and the recreated and redundant, are deleted
+ * - `append`: older tasks stay
+ * - `supersede`: ready and delayed tasks become redundant; suspended tasks stay
+ * - `replace`: ready, expired, failed, suspended, delayed, filtered and succeeded tasks become redundant
+ * - `delete`: the same tasks are deleted, and recreated and redundant ones too
  *
- * Active tasks are never touched, and what another transaction is working on is passed over. Of several creations of one
- * identifier in one push only the last counts: under `supersede` and `replace` the others are pushed redundant, under `delete`
- * they are not pushed at all.
+ * Active tasks are never touched, and tasks that another transaction is working on are passed over. If one push has several creations of one
+ * identifier, only the last counts: `supersede` and `replace` push the others as redundant tasks, `delete` does not push them at all.
  */
 export type Insertion = 'append' | 'supersede' | 'replace' | 'delete'
 
 export interface PushOptions {
-  /** Default `append`. The others need a topic that is initialised with `keyed`. */
+  /** What becomes of older tasks of the same identifiers. Default `append`. The other values need a topic that is `keyed`. */
   readonly insertion?: Insertion
 }
 
-/** Where tasks are pushed. */
+/** Takes tasks in. */
 export interface TaskSink<Transaction, E extends Execution = 'async'> {
   /**
-   * Adds tasks to the end of a topic, as part of `transaction`: others see them when it commits, and if it rolls back they never were.
+   * Appends tasks to a topic, inside `transaction`. Others see the tasks once the transaction commits; if it rolls back, nothing was pushed.
    *
-   * @param creations one or many, up to 100 000; a string is the identifier of a task without input. None writes nothing.
-   * @returns a task for each creation, in their order, with ascending sequences; under `delete` none for those left out
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED: nothing was written
+   * @param creations one task or many, up to 100 000. A string is the identifier of a task without input. An empty list writes nothing.
+   * @returns a task for each creation, in their order; new tasks have ascending sequences. Under `delete`, creations that do not count have none.
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED; nothing was written
    * @example
    * await tasks.push(tx, 'invoices', [{ identifier: 'inv-1', input: '…' }, { identifier: 'inv-2', delayMs: 60_000 }])
    * await tasks.push(tx, 'prices', { identifier: 'eur', input: '1.07' }, { insertion: 'supersede' })

@@ -4,16 +4,18 @@ import type { PollCondition, PollOrder } from './task-polling.ts'
 import type { HeldTask } from './task.ts'
 
 export interface PollOptions {
-  /** At most so many tasks, 0 to 10 000. Default 1. */
+  /** How many tasks at most, 0 to 10 000. Default 1. */
   readonly size?: number
-  /** The order that the topic is expected to have: TOPIC_DIFFERENT if it has another. Default: whatever it has. */
+  /** The order that the caller expects; the poll throws TOPIC_DIFFERENT if the topic has another. Default: any order. */
   readonly order?: PollOrder
-  /** The condition that the topic is expected to have: TOPIC_DIFFERENT if it has another. Default: whatever it has. */
+  /** The condition that the caller expects; the poll throws TOPIC_DIFFERENT if the topic has another. Default: any condition. */
   readonly condition?: PollCondition
   /**
-   * What becomes of the tasks when the transaction commits. Default `lease`: they are active, and this owner's until it completes them.
-   * `transaction`: they are to be completed or handed back in this very transaction, which spares writing each of them twice where the
-   * database can keep others off until then; once it has ended, completing them reports them as lost. Savepoints may come between.
+   * How the tasks are held.
+   *
+   * - `lease` (default): the tasks become active. After the commit this owner holds them until it completes them
+   * - `transaction`: the tasks must be completed or handed back in the same transaction; after its end, `complete` reports them as lost. Each task is
+   *   then written once instead of twice, if the database can keep others off until the end. Savepoints may be set meanwhile
    */
   readonly hold?: PollHold
 }
@@ -27,22 +29,24 @@ export interface CompleteOptions {
   readonly strict?: boolean
 }
 
-/** What became of a completion, task by task. */
+/** What became of each task of a completion. */
 export interface Completion {
-  /** Completed by this call. */
+  /** The tasks that this call completed, or handed back. */
   readonly completed: readonly HeldTask[]
-  /** No longer held: expired, taken up by another owner, or completed before. Nothing was written for them. */
+  /** The tasks that were no longer held: expired, taken by another owner, or completed before. Nothing was written for them. */
   readonly lost: readonly HeldTask[]
 }
 
-/** What is still held, and locked until the transaction ends. */
+/** Which tasks of a call of `hold` are still held. */
 export interface Holding {
+  /** The tasks that are still held. They are locked until the transaction ends. */
   readonly held: readonly HeldTask[]
+  /** The tasks that are no longer held. */
   readonly lost: readonly HeldTask[]
 }
 
 export interface PromoteDueOptions {
-  /** At most so many tasks, 1 to 100 000. Default 1000. */
+  /** How many tasks at most, 1 to 100 000. Default 1000. */
   readonly limit?: number
 }
 
@@ -50,20 +54,20 @@ export interface PromoteDueOptions {
 export interface PromotedDue {
   /** How many tasks became ready. */
   readonly promoted: number
-  /** Milliseconds until the next task of the topic is due by the database's clock; 0 if some are due already; none if none waits. */
+  /** In how many milliseconds the next task of the topic is due, by the database's clock; 0 if it is due already. Undefined if no task waits. */
   readonly nextDueMs?: number
 }
 
-/** Where tasks are taken from and given back to. */
+/** Hands tasks out, and takes decisions on them. */
 export interface TaskSource<Transaction, E extends Execution = 'async'> {
-  /** Who polls here: name and incarnation. Everything held carries it. */
+  /** The owner that polls here: a name with an incarnation. Every task that it holds carries the owner. */
   readonly owner: string
 
   /**
-   * Takes the first ready tasks of a topic, in its order and under its condition, and makes them active for this owner, as part
-   * of `transaction`. Tasks whose deadline has passed are filtered, with that reason, and not returned.
-   * Tasks that others are polling at this moment are passed over, never waited for. If the transaction rolls back, what it returned
-   * was never held: discard it.
+   * Takes the first ready tasks of a topic for this owner, in the topic's order and under its condition, inside `transaction`.
+   *
+   * The poll never waits for tasks that others are polling, but passes over them. Tasks whose deadline has passed are filtered with the reason
+   * `deadline`, and not returned. If the transaction rolls back, the tasks were never held: discard them.
    *
    * @throws TaskError TOPIC_UNKNOWN, TOPIC_DIFFERENT, OWNER_UNKNOWN (call `register` first), ARGUMENT_INVALID, ISOLATION_UNSUPPORTED
    * @example
@@ -72,15 +76,22 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
   poll(transaction: Transaction, topic: string, options?: PollOptions): Outcome<E, HeldTask[]>
 
   /**
-   * The first half of a completion in two steps: locks what is still held, so that a handler can write in the same transaction
-   * for those tasks and no others. Then `complete` in the same transaction loses none of them.
+   * Locks the tasks that are still held, until the transaction ends. A handler can then write for these tasks only, and `complete` in the same
+   * transaction loses none of them.
+   *
+   * @throws TaskError TASK_DUPLICATE, ARGUMENT_INVALID
+   * @example
+   * const { held } = await tasks.hold(tx, 'invoices', batch)
+   * const decisions = await writeInvoices(tx, held)
+   * await tasks.complete(tx, 'invoices', decisions)
    */
   hold(transaction: Transaction, topic: string, tasks: Iterable<HeldTask>): Outcome<E, Holding>
 
   /**
-   * Completes what is still held, as part of `transaction`: if that rolls back, the tasks are still active. A task that was lost
-   * is reported and does not trouble the others.
+   * Writes decisions for the tasks that are still held, inside `transaction`. A lost task is reported, and the others are completed all the same. If
+   * the transaction rolls back, the tasks stay as they were.
    *
+   * @param decisions up to 100 000 decisions, by task
    * @throws TaskError TASK_DUPLICATE, TASK_LOST (under `strict`), ARGUMENT_INVALID
    * @example
    * const { lost } = await tasks.complete(tx, 'invoices', new Map(batch.map((task) => [task, TaskDecision.success()])))
@@ -92,19 +103,25 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
     options?: CompleteOptions,
   ): Outcome<E, Completion>
 
-  /** Makes held tasks ready again, undone and in their old place, and refunds the try. For a worker that stops. */
+  /**
+   * Makes held tasks ready again, undone and in their old places, and gives each its try back. A worker that stops calls this.
+   *
+   * @throws TaskError TASK_DUPLICATE, ARGUMENT_INVALID
+   */
   handBack(transaction: Transaction, topic: string, tasks: Iterable<HeldTask>): Outcome<E, Completion>
 
   /**
-   * Makes ready again what this owner holds in a topic other than what it knows of: after a poll whose commit went unanswered,
-   * when nobody else polls the topic for this owner.
+   * Makes the tasks of a topic that this owner holds ready again, except those in `known`. Call it after a poll whose commit went unanswered, and only
+   * if nobody else polls the topic for this owner.
    *
-   * @returns how many tasks there were
+   * @returns how many tasks became ready
+   * @throws TaskError ARGUMENT_INVALID
    */
   reclaim(transaction: Transaction, topic: string, known: Iterable<HeldTask>): Outcome<E, number>
 
   /**
-   * Makes due tasks of a topic ready. Poll loops do it before they poll; it costs nothing where no task waits.
+   * Makes due tasks of a topic ready. A poll loop calls this before it polls; without waiting tasks the call costs one small query.
+   *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    */
   promoteDue(transaction: Transaction, topic: string, options?: PromoteDueOptions): Outcome<E, PromotedDue>

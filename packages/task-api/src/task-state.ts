@@ -1,4 +1,4 @@
-/** Every state, at the position of the number it is stored as. The numbers are persisted and never change; ranges of them mean something. */
+/** Every state. A database stores its position, so the positions never change. Some statements select ranges of them. */
 export const taskStates = [
   'active',
   'ready',
@@ -12,32 +12,32 @@ export const taskStates = [
 ] as const
 
 /**
- * Where a task stands.
+ * The state of a task.
  *
- * - `active`: held by an owner
- * - `ready`: may be polled
- * - `expired`: its owner died, and nobody has taken it up again
- * - `failed`, `suspended`, `filtered`, `succeeded`: completed with that result. A task that waits for its `due` time is `suspended` too:
- *   filters and counts call it `delayed`
- * - `recreated`: a newer row was made from this one
- * - `redundant`: superseded or replaced
+ * - `active`: an owner holds the task
+ * - `ready`: the task may be polled
+ * - `expired`: the owner of the task died, and nobody has revived the task
+ * - `failed`, `suspended`, `filtered`, `succeeded`: the task was completed with this result. A task that waits for its `due` time is `suspended`
+ *   too; filters and counts call it `delayed`
+ * - `recreated`: a new task was made from this one
+ * - `redundant`: a later push superseded or replaced the task
  */
 export type TaskState = (typeof taskStates)[number]
 
-/** Every result, by merge priority: the first of two wins. A result's state number is its position here plus 3. */
+/** Every result, from the weightiest to the lightest. The state number of a result is its position here plus 3. */
 export const taskResults = ['failure', 'suspension', 'filter', 'success'] as const
 
-/** What a handler decided. Failure outweighs suspension, then filter, then success, wherever results meet. */
+/** The result of a decision. Where results are merged, failure outweighs suspension, suspension outweighs filter, and filter outweighs success. */
 export type TaskResult = (typeof taskResults)[number]
 
 const stateOfResult = { failure: 'failed', suspension: 'suspended', filter: 'filtered', success: 'succeeded' } as const
 
-/** The number a state is stored as, 0 (`active`) to 8 (`redundant`). */
+/** The number by which a state is stored, 0 (`active`) to 8 (`redundant`). */
 export function stateNumber(state: TaskState): number {
   return taskStates.indexOf(state)
 }
 
-/** The state a result leads to: `stateOf('failure') === 'failed'`. */
+/** The state to which a result leads: `stateOf('failure') === 'failed'`. */
 export function stateOf(result: TaskResult): TaskState {
   return stateOfResult[result]
 }
@@ -48,23 +48,26 @@ export function isCompleted(state: TaskState): boolean {
   return number >= 3 && number <= 6
 }
 
-/** The result that outweighs the other: `mergeResults('success', 'filter') === 'filter'`. */
+/** The weightier of two results: `mergeResults('success', 'filter') === 'filter'`. */
 export function mergeResults(left: TaskResult, right: TaskResult): TaskResult {
-  // mutants: equivalent boundary, of two that are the same either outweighs the other
+  // mutants: equivalent boundary, if both results are the same, either can be returned
   return taskResults.indexOf(left) <= taskResults.indexOf(right) ? left : right
 }
 
-/** Why a task is in its state, at the position of the number it is stored as. Persisted: only ever appended to. */
+/** Every reason. A database stores its position, so new ones are only appended. */
 export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'cancelled', 'timeout', 'lease'] as const
 
 /**
- * Why a task is in its state, where the result alone does not say.
+ * Why a task is in its state, where the result alone does not say so.
  *
- * - `tries`: failed because no tries were left, of the task's own or of the topic's policy
- * - `lease`: expired, or ready again, because its owner stopped beating. Gone as soon as the task is polled again
- * - `deadline`: filtered, because it was polled after its deadline
- * - `timeout`: failed, or to be retried, because its handler took longer than the topic's `timeoutMs`
- * - `cancelled`, `terminated`, `unreachable`: nobody wants it any more, somebody has ended it, what it depends on did not succeed. Given by
- *   handlers, with `TaskDecision.because`
+ * - `tries`: the task failed, because it had no tries left, of its own or of the topic's retry policy
+ * - `lease`: the task expired or became ready again, because the heartbeat of its owner stopped. The next poll clears the reason
+ * - `deadline`: the task was filtered, because it was polled after its deadline
+ * - `timeout`: the task failed or is to be retried, because its handler took longer than the topic's `timeoutMs`
+ * - `cancelled`: nobody wants the task any more
+ * - `terminated`: somebody ended the task
+ * - `unreachable`: something on which the task depends did not succeed
+ *
+ * Handlers give the last three, with `TaskDecision.because`.
  */
 export type TaskReason = (typeof taskReasons)[number]

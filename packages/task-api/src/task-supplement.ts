@@ -2,7 +2,7 @@ import { TaskError } from './task-error.ts'
 import { taskKey, taskToString } from './task.ts'
 import type { Task } from './task.ts'
 
-/** Names a kind of supplement and carries its type. A token is equal to itself only: two of one name are two kinds. */
+/** Names a kind of supplement, and carries the type of its values. A token equals only itself: two tokens with one name are two kinds. */
 export interface SupplementToken<Value> {
   readonly name: string
   readonly [type]?: (value: Value) => Value
@@ -10,7 +10,7 @@ export interface SupplementToken<Value> {
 declare const type: unique symbol
 
 /**
- * A new kind of supplement. Make it once, as a constant of the module that the values come from.
+ * Makes a new kind of supplement. Make it once, as a constant of the module from which the values come.
  *
  * @example
  * const Parsed = supplementToken<Invoice>('parsed')
@@ -20,8 +20,8 @@ export function supplementToken<Value>(name: string): SupplementToken<Value> {
 }
 
 /**
- * What the steps of one batch hand on to each other, by token, by task or for all of them (`'global'`), and by a qualifier where there
- * are several of a kind. The task counts, not the object: another with its topic, sequence and identifier finds the same.
+ * Values that the steps of one batch share. A value is found by its token, by its task or `'global'`, and by a qualifier if there are several of a
+ * kind. Any object with the same topic, sequence and identifier stands for the same task.
  *
  * @example
  * supplement.register(Parsed, parse(task.input), task)
@@ -32,7 +32,7 @@ export class TaskSupplement {
   readonly #values: Map<Kind, Map<string, unknown>> = new Map()
   readonly #pending: Map<Kind, Map<string, Promise<unknown>>> = new Map()
 
-  /** Adds a value. @throws TaskError SUPPLEMENT_DUPLICATE if there is one: the old one stays */
+  /** Adds a value. @throws TaskError SUPPLEMENT_DUPLICATE if there is one already, which stays */
   register<Value>(token: SupplementToken<Value>, value: Value, task: Task | 'global' = 'global', qualifier?: string): void {
     const values = under(this.#values, token)
     const key = keyOf(task, qualifier)
@@ -46,31 +46,31 @@ export class TaskSupplement {
     values.set(key, value)
   }
 
-  /** The value. @throws TaskError SUPPLEMENT_MISSING if there is none, or it is still being computed */
+  /** Returns the value. @throws TaskError SUPPLEMENT_MISSING if there is no value, or it is still being computed */
   require<Value>(token: SupplementToken<Value>, task: Task | 'global' = 'global', qualifier?: string): Value {
     const values = this.#values.get(token)
     const key = keyOf(task, qualifier)
     if (!values?.has(key)) {
       throw new TaskError(
         'SUPPLEMENT_MISSING',
-        `There is no supplement ${describe(token, task, qualifier)}: it must be registered by an earlier step`,
+        `There is no supplement ${describe(token, task, qualifier)}: an earlier step must register it`,
         { token: token.name, task, qualifier },
       )
     }
     return values.get(key) as Value
   }
 
-  /** The value, or undefined if there is none, or it is still being computed. */
+  /** Returns the value; undefined if there is no value, or it is still being computed. */
   probe<Value>(token: SupplementToken<Value>, task: Task | 'global' = 'global', qualifier?: string): Value | undefined {
     return this.#values.get(token)?.get(keyOf(task, qualifier)) as Value | undefined
   }
 
   /**
-   * The value; if there is none, what `factory` makes, which is the value from then on. While an asynchronous factory is at work others
-   * share its promise: the factories of one value are all synchronous, or none is. A value registered meanwhile is the value for all of
-   * them. A factory that throws leaves nothing behind.
+   * Returns the value; if there is none, `factory` makes it. While an asynchronous factory is at work, other callers get its promise, so the
+   * factories of one value must all be synchronous or all asynchronous. If the value is registered meanwhile, all of them get the registered value. A
+   * factory that throws adds nothing.
    *
-   * @returns the value, or the promise of it while it is computed: awaiting either is right
+   * @returns the value, or a promise of the value while it is being computed; both can be awaited
    */
   suggest<Value>(
     token: SupplementToken<Value>,
@@ -102,7 +102,7 @@ export class TaskSupplement {
   }
 }
 
-/** A token of whatever type: its type is that of the method it is given to. */
+/** A token of any type. The methods that take tokens know the type. */
 type Kind = Pick<SupplementToken<unknown>, 'name'>
 
 function under<Held>(held: Map<Kind, Map<string, Held>>, token: Kind): Map<string, Held> {
@@ -114,7 +114,7 @@ function under<Held>(held: Map<Kind, Map<string, Held>>, token: Kind): Map<strin
 }
 
 function keyOf(task: Task | 'global', qualifier: string | undefined): string {
-  // mutants: equivalent condition:false, no task is without a topic
+  // mutants: equivalent condition:false, every task has a topic
   return JSON.stringify([task === 'global' ? null : taskKey(task), qualifier])
 }
 

@@ -1,35 +1,38 @@
 import type { TaskReason, TaskState } from './task-state.ts'
 
-/** JSON, as headers carry it. */
+/** A value of a header: whatever JSON can express. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
-/** Small facts about a task that travel with it: type, tags, trace context. Not for the payload: that is `input`. */
+/**
+ * Small facts that travel with a task, such as its type, its tags or a trace context. At most 65 536 characters as JSON. The payload belongs in
+ * `input`.
+ */
 export type TaskHeaders = Readonly<Record<string, JsonValue>>
 
-/** What is queued: one row of one topic. Two tasks are the same when topic, sequence and identifier are. */
+/** A task: one row of a topic. Two values stand for the same task if topic, sequence and identifier are equal. */
 export interface Task {
   readonly topic: string
-  /** Position in the topic; ascending in the order of pushing, with gaps. A safe integer. */
+  /** The number of the task in its database. Later pushes get greater numbers, with gaps. A safe integer. */
   readonly sequence: number
-  /** The caller's name for what the task is about. Several tasks of a topic may share it. */
+  /** What the task is about, such as an order or a customer. Several tasks of a topic may share an identifier. */
   readonly identifier: string
 }
 
 /**
- * What proves that a task is held: given by `poll`, asked for by `hold`, `complete` and `handBack`. Opaque: there is nothing to read, compare or
- * compute, and what it is may change. It outlives `JSON.stringify` and `JSON.parse`.
+ * Proof that a task is held. `poll` hands it out; `hold`, `complete` and `handBack` ask for it. The value is opaque: do not read, compare or compute
+ * it, because its content may change. It survives `JSON.stringify` and `JSON.parse`.
  */
 export interface TaskLease {
   readonly [lease]: never
 }
 declare const lease: unique symbol
 
-/** A task that `poll` made active for this owner, with what its handler needs. */
+/** A task that `poll` took for this owner, with the fields that a handler needs. */
 export interface HeldTask extends Task {
   readonly lease: TaskLease
-  /** How many times the task has been taken up, this time included. Never goes back. */
+  /** How often the task was taken, this time included. The number never decreases. */
   readonly attempt: number
-  /** How many of those count against `maxTries`: handing a task back refunds its try. */
+  /** How many of the attempts count towards `maxTries`. A task that is handed back gets its try back. */
   readonly tries: number
   readonly maxTries?: number
   readonly input?: string
@@ -37,23 +40,23 @@ export interface HeldTask extends Task {
   readonly externalId?: string
   readonly priority: number
   readonly headers?: TaskHeaders
-  /** After this instant the task is not handed out any more. */
+  /** After this instant no poll hands the task out any more. */
   readonly deadline?: Date
 }
 
-/** Everything the repository knows of a task. Instants are the database's clock, UTC. */
+/** Everything that the repository knows of a task. Instants are in UTC, by the database's clock. */
 export interface TaskInfo extends Task {
   readonly state: TaskState
-  /** The former state of a recreated or redundant task; otherwise what its row began as. */
+  /** The previous state of a task that was recreated, made redundant or reassigned; otherwise the state in which its row began. */
   readonly descent: TaskState
   readonly reason?: TaskReason
   readonly attempt: number
   readonly tries: number
   readonly maxTries?: number
-  /** Who holds the task, or held it last. */
+  /** The owner that holds the task, or held it last. */
   readonly owner?: string
   readonly input?: string
-  /** The message of its decision. */
+  /** The message of the task's decision, at most 65 536 characters. */
   readonly output?: string
   readonly reference?: string
   readonly externalId?: string
@@ -62,48 +65,50 @@ export interface TaskInfo extends Task {
   readonly created: Date
   readonly started?: Date
   readonly completed?: Date
-  /** When the task becomes ready, if it waits for that: it is `suspended` until then, and `delayed` to filters and counts. */
+  /** The instant before which a suspended task does not become ready. Filters and counts call a task with a due time `delayed`. */
   readonly due?: Date
   readonly deadline?: Date
 }
 
-/** What is to be queued. A field of another name is refused, so that what was meant by it is not left out without a word. */
+/** A task to push. A field of any other name is refused, so that a misspelt field is not silently ignored. */
 export interface TaskCreation {
   /** 1 to 500 characters. */
   readonly identifier: string
-  /** The payload, up to 16 Mi characters. A blank input is none. */
+  /** The payload, up to 16 777 216 characters. A blank input counts as absent. */
   readonly input?: string
-  /** A caller's tag to find tasks by, up to 500 characters. A blank reference is none. */
+  /** A note to find the task by, up to 500 characters. A blank reference counts as absent. */
   readonly reference?: string
   /**
-   * The caller's own id for this very task, 1 to 500 characters, unique in its topic: pushing it again, after a commit
-   * whose outcome is unknown, finds the first one and creates nothing.
+   * The producer's own name for this one task, 1 to 500 characters, unique in its topic. A second push of the same external id creates nothing
+   * and returns the first task. So a push whose commit went unanswered can be repeated.
    */
   readonly externalId?: string
-  /** Pushed suspended: not polled until it is revived. */
+  /** Whether the task is pushed suspended: no poll takes it until somebody revives it or a junction starts it. Default false. */
   readonly suspended?: boolean
-  /** Not polled before this instant. */
+  /** No poll takes the task before this instant. Not together with `delayMs`. */
   readonly due?: Date
-  /** Not polled before so many milliseconds have passed on the database's clock; 0 to 100 years. Not together with `due`. */
+  /** For how many milliseconds no poll takes the task, by the database's clock; 0 to 100 years. Not together with `due`. */
   readonly delayMs?: number
-  /** Polled after this instant, the task is filtered instead, with the reason `deadline`. */
+  /** After this instant a poll filters the task, with the reason `deadline`, and does not hand it out. Not together with `deadlineMs`. */
   readonly deadline?: Date
-  /** As `deadline`, so many milliseconds from now on the database's clock; 0 to 100 years. Not together with `deadline`. */
+  /** The deadline in milliseconds from now, by the database's clock; 0 to 100 years. Not together with `deadline`. */
   readonly deadlineMs?: number
-  /** Smallint, default 0. Higher is sooner in topics that order by it. */
+  /** From -32 767 to 32 767, default 0. In topics of the order `priority` a higher priority comes sooner. */
   readonly priority?: number
-  /** After so many tries a retry fails instead; 1 to 32767. Without it a task may be retried for ever. */
+  /** How many tries the task has, 1 to 32 767: a retry after the last one makes the task fail. Default: no limit. */
   readonly maxTries?: number
   readonly headers?: TaskHeaders
 }
 
-/**
- * A creation's task. `duplicate`: its `externalId` was there before; `sequence` and `identifier` are the first one's. `redundant`:
- * a later creation of the same push superseded or replaced it.
- */
+/** What a push made of one creation. */
 export interface PushedTask extends Task {
+  /**
+   * - `created`: the task is new
+   * - `duplicate`: the topic has a task of this `externalId` already; `sequence` and `identifier` are those of the first one
+   * - `redundant`: the task is new, and a later creation of the same push superseded or replaced it
+   */
   readonly outcome: 'created' | 'duplicate' | 'redundant'
-  /** How many older tasks of its identifier became redundant or were deleted; none under `append`. */
+  /** How many older tasks of the identifier became redundant or were deleted. Undefined under `append`. */
   readonly superseded?: number
 }
 
@@ -112,7 +117,7 @@ export function isSameTask(left: Task, right: Task): boolean {
   return left.topic === right.topic && left.sequence === right.sequence && left.identifier === right.identifier
 }
 
-/** The same text for the same task, and for no other. */
+/** A key for maps: the same text for the same task, another text for any other task. */
 export function taskKey({ topic, sequence, identifier }: Task): string {
   return JSON.stringify([topic, sequence, identifier])
 }

@@ -1,4 +1,4 @@
-/** What the options of each verb may say, and a creation: the one place where their names are written down. */
+/** The names of the options of each verb, and of the fields of a creation. They are written down only here. */
 import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
@@ -10,7 +10,7 @@ import type { PushOptions } from './task-sink.ts'
 import type { CompleteOptions, PollOptions, PromoteDueOptions } from './task-source.ts'
 import type { TaskCreation } from './task.ts'
 
-/** Whatever the states are called. */
+/** The fields of a filter. `states` is left out, because not every verb with a filter has it. */
 const filter: Readonly<Record<Exclude<keyof TaskFilter, 'states'>, true>> = {
   identifier: true,
   reference: true,
@@ -23,7 +23,7 @@ const filter: Readonly<Record<Exclude<keyof TaskFilter, 'states'>, true>> = {
   completedBefore: true,
 }
 
-/** For `checkNames`. */
+/** The fields of a `TaskCreation`, for `checkNames`. */
 export const creationNames: OptionNames = optionNames<TaskCreation>(
   'a creation',
   {
@@ -61,7 +61,7 @@ type VerbWithOptions =
   | 'register'
   | 'expire'
 
-/** For `checkNames`, by verb. */
+/** The options of each verb, for `checkNames`. */
 export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true }),
   push: optionNames<PushOptions>('push', { insertion: true }),
