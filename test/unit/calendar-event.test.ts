@@ -225,7 +225,7 @@ describe('an error', () => {
   test('points at what is wrong, and says what may have been meant', () => {
     const { message, data } = errorOf('*:*/10')
     expect(message.split('\n')).toEqual([
-      'The timer cannot be read: a repetition needs a value to start from, and not *',
+      'The timer cannot be read: a repetition starts from a number, not from *',
       '  *:*/10',
       '     ^ write *:0/10',
     ])

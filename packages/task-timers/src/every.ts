@@ -7,15 +7,15 @@ import type { Timer } from './core/timer.ts'
 export const everyPrefix = 'every:'
 
 export interface EveryOptions {
-  /** The first elapse. Default: 1970-01-01T00:00Z, so that every process finds the same instants, and round ones: `PT10M` is at :00, :10 … */
+  /** The first elapse. Default: 1970-01-01T00:00Z, so that every process finds the same round instants: `PT10M` elapses at :00, :10 … */
   readonly from?: Date
 }
 
 /**
- * Elapses at `from`, and then again and again after the same time, whatever clocks do meanwhile.
+ * Makes a timer that elapses at `from`, and then again after every interval, whatever clocks do meanwhile.
  *
- * @param interval milliseconds, 1 to a hundred years, or an ISO 8601 duration such as `PT10M`; days are of 24 hours
- * @throws TaskError ARGUMENT_INVALID or, when it is text that is no duration, TIMER_INVALID
+ * @param interval milliseconds, 1 to a hundred years, or an ISO 8601 duration such as `PT10M`; a day has 24 hours
+ * @throws TaskError TIMER_INVALID if the text is not a duration, otherwise ARGUMENT_INVALID
  * @example
  * every('PT10M').next(Date.parse('2024-01-01T00:03:00Z')) // 00:10
  * every(90_000, { from: new Date('2024-01-01T00:00:30Z') })
@@ -52,12 +52,12 @@ export function readEvery(expression: string): Timer {
 
 function parseStart([word, text = '', ...rest]: readonly string[], position: number): number {
   const start = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) ? new Date(text) : new Date(Number.NaN)
-  // JavaScript takes February 30 for March 1.
+  // JavaScript reads February 30 as March 1.
   const isDate = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text.slice(0, 10))
   if (word !== 'from' || !isDate || start.getTime() < 0 || start.getTime() > lastElapse || rest.length > 0)
     throw new Misreading(
       position,
-      'what follows an interval is its first instant, of the years 1970 to 2199: from 2024-01-01T00:00:00Z',
+      'only the first instant may follow an interval, from the years 1970 to 2199: from 2024-01-01T00:00:00Z',
     )
   return start.getTime()
 }
@@ -70,7 +70,7 @@ const calendars: Readonly<Record<string, string>> = {
   P1Y: 'yearly',
 }
 
-/** `10min`, `1h 30m`, `pt5m`, and months, which a calendar event has. */
+/** A suggestion for texts such as `10min`, `1h 30m` and `pt5m`. Months and years become calendar events. */
 function suggest(text: string): string | undefined {
   const calendar = calendars[text.toUpperCase()]
   if (calendar !== undefined) return calendar

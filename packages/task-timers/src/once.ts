@@ -3,9 +3,9 @@ import type { CalendarEvent } from './calendar-event/calendar-event.ts'
 import { checkElapse } from './core/instant.ts'
 
 /**
- * Elapses at an instant, and never again: the calendar event of that date and time in UTC.
+ * Makes a timer that elapses at one instant, and never again. It is the calendar event of that date and time in UTC.
  *
- * @param instant of the years 1970 to 2199
+ * @param instant an instant of the years 1970 to 2199
  * @throws TaskError ARGUMENT_INVALID
  * @example
  * once(new Date('2027-01-15T08:00:00Z')).expression // 2027-01-15 08:00:00 UTC

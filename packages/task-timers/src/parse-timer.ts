@@ -5,9 +5,9 @@ import { everyPrefix, readEvery } from './every.ts'
 import type { Timer } from './core/timer.ts'
 
 /**
- * Reads a timer from the text it is kept as: `cron:…`, `every:…`, and a calendar event without a prefix.
+ * Reads a timer from its expression: `cron:…`, `every:…`, or a calendar event without a prefix.
  *
- * @throws TaskError TIMER_INVALID when it is none: the message points at what is wrong, and says what may have been meant
+ * @throws TaskError TIMER_INVALID if the expression cannot be read: the message points at the fault, and may suggest another expression
  * @example
  * parseTimer('Mon..Fri 09:00 Europe/Oslo')
  * parseTimer('cron:0 9 * * MON-FRI Europe/Oslo')

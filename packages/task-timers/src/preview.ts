@@ -6,35 +6,35 @@ import type { Transition, Zone } from './zones/zone.ts'
 
 /** One elapse of a timer, explained to people. */
 export interface PreviewEntry {
-  /** ISO 8601 in UTC, with milliseconds only if there are any. */
+  /** The instant of the elapse, as ISO 8601 in UTC, with milliseconds only if there are any. */
   readonly instant: string
-  /** `Sun 2024-03-31 03:00:00` by the clocks of the zone. */
+  /** The local time in the zone: `Sun 2024-03-31 03:00:00`. */
   readonly local: string
-  /** What those clocks are ahead of UTC: `+02:00`. */
+  /** How far local time is ahead of UTC: `+02:00`. */
   readonly offset: string
-  /** `CEST`; `GMT+3` where there is no such name. */
+  /** The abbreviated name of the local time, `CEST`, or `GMT+3` if there is none. */
   readonly abbreviation: string
-  /** How long after the elapse before; undefined for the first. */
+  /** Milliseconds since the previous elapse; undefined for the first. */
   readonly sincePreviousMs?: number
-  /** What clocks of the timer's zone did since the one before, and which times that made the timer miss or meet twice. */
+  /** The changes of clocks in the timer's zone since the previous elapse, and the times that they skipped or repeated. */
   readonly notes: readonly string[]
 }
 
 export interface PreviewOptions {
-  /** What comes after this instant, in milliseconds since 1970-01-01T00:00Z. */
+  /** Elapses after this instant, in milliseconds since 1970-01-01T00:00Z. */
   readonly after: number
-  /** The zone of the local times. Default: the timer's. */
+  /** The zone of the local times. Default: the zone of the timer. */
   readonly zone?: string
 }
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
-/** So many changes of clocks are each told; of more only those that made a difference. */
+/** Up to this number, every change of clocks has a note. If there are more, only changes that affect the timer have one. */
 const changesTold = 2
-/** So many of the times that were missed or met twice are named. */
+/** How many of the skipped or repeated times a note names. */
 const timesNamed = 3
 
 /**
- * The next elapses of a timer, fewer than `count` if it ends.
+ * Lists the next elapses of a timer with their local times and the changes of clocks between them. A timer that ends has fewer than `count`.
  *
  * @param count 1 to 1000
  * @throws TaskError ARGUMENT_INVALID
@@ -48,7 +48,7 @@ export function preview(timer: Timer, count: number, options: PreviewOptions): P
   checkInteger('count', count, 1, 1_000)
   checkZone(zone)
   const shown = zoneOf(zone)
-  // In UTC no clock ever changes: what elapses there is what the timer has to say of local times.
+  // Clocks in UTC never change: the same timer in UTC shows which local times it names.
   const unchanged = timer.inZone?.('UTC')
   const entries: PreviewEntry[] = []
   let previous = after
@@ -88,7 +88,7 @@ function describe({ at, before, after }: Transition): string {
   return `clocks go ${after > before ? 'forward' : 'back'} on ${dateOf(from)}, ${timeOf(from)} to ${timeOf(to)}`
 }
 
-/** Which of the timer's times the clocks skip or show twice; empty if none, or if it does not go by clocks. */
+/** Says which of the timer's local times the clocks skip or show twice. Empty if there are none, or if the timer has no zone. */
 function effectOf(timer: Timer, unchanged: Timer | undefined, { at, before, after }: Transition): string {
   const [from, to] = [at + Math.min(before, after), at + Math.max(before, after)]
   const times: number[] = []
@@ -112,7 +112,7 @@ function dateOf(local: Date): string {
   return local.toISOString().slice(0, 10)
 }
 
-/** Without seconds if there are none, unless they are asked for. */
+/** Writes a time of day. Zero seconds are left out, unless they are asked for. */
 function timeOf(local: Date, seconds?: 'seconds'): string {
   const time = local
     .toISOString()

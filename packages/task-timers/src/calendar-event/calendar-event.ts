@@ -10,11 +10,11 @@ import { suggest } from './suggest.ts'
 
 /** A timer in systemd's grammar of calendar events. */
 export interface CalendarEvent extends Timer {
-  /** The same event in systemd's normalised form, which is written in full: two expressions with the same one are the same event. */
+  /** The event in systemd's normalised form, which is written in full. Two expressions with the same normalised form are the same event. */
   readonly normalized: string
   /**
-   * As `next`, in microseconds: an event may elapse several times in a millisecond, and `next` gives such ones once, as the first whole
-   * millisecond that is not before them.
+   * The same as `next`, in microseconds. An event may elapse several times within a millisecond; `next` returns these elapses once, rounded up to a
+   * whole millisecond.
    *
    * @throws TaskError ARGUMENT_INVALID unless `after` is a whole number from 0 to 2^53 - 1
    */
@@ -23,9 +23,9 @@ export interface CalendarEvent extends Timer {
 }
 
 /**
- * Reads a calendar event: `[weekdays] [date] [time] [zone]`, as systemd does. Without a zone it is of UTC.
+ * Reads a calendar event, `[weekdays] [date] [time] [zone]`, as systemd does. The default zone is UTC.
  *
- * @throws TaskError TIMER_INVALID when it is none: the message points at what is wrong, and says what may have been meant
+ * @throws TaskError TIMER_INVALID if the expression cannot be read: the message points at the fault, and may suggest another expression
  * @example
  * calendar('Mon..Fri 09:00 Europe/Oslo').next(Date.now())
  */
@@ -49,7 +49,7 @@ function open(expression: string): CalendarEvent {
     zone: zone.name,
     next(after) {
       checkAfter(after)
-      // A number of microseconds is exact for as long as calendar events elapse.
+      // A JavaScript number holds microseconds exactly up to the last elapse of any calendar event.
       const micros = nextMicros(after * 1_000)
       return micros === undefined ? undefined : Math.ceil(micros / 1_000)
     },

@@ -1,6 +1,6 @@
 import { Misreading } from '../core/timer-error.ts'
 
-/** A place in a text, and the text from there on. */
+/** A position in a text that is being read. */
 export class Cursor {
   readonly text: string
   at = 0
@@ -9,7 +9,7 @@ export class Cursor {
     this.text = text
   }
 
-  /** The character here; empty at the end. */
+  /** The character at the position; empty at the end. */
   get here(): string {
     return this.text.charAt(this.at)
   }
@@ -18,14 +18,14 @@ export class Cursor {
     return this.at >= this.text.length
   }
 
-  /** Goes past `expected` if it stands here. */
+  /** Skips `expected` if it stands at the position. @returns whether it did */
   take(expected: string): boolean {
     if (!this.text.startsWith(expected, this.at)) return false
     this.at += expected.length
     return true
   }
 
-  /** Goes past what matches here, and says what it was; `pattern` is sticky. */
+  /** Skips the text that matches a sticky pattern at the position. @returns that text, which may be empty */
   match(pattern: RegExp): string {
     pattern.lastIndex = this.at
     const [found = ''] = pattern.exec(this.text) ?? []

@@ -1,27 +1,27 @@
 import { timerLimits } from '../core/timer.ts'
 
-/** `start`, or from `start` to `stop`, each `step` apart; without a stop up to the field's end. A step of 0: a single value. */
+/** Values from `start` to `stop`, `step` apart. Without a stop they go to the end of the field. With a step of 0 there is only `start`. */
 export interface Component {
   readonly start: number
   readonly stop?: number
   readonly step: number
-  /** Where in the expression it stands. */
+  /** The position in the expression, for errors. */
   readonly at: number
 }
 
-/** What one field allows: one of these; undefined: anything. */
+/** The values that a field allows; undefined allows any. */
 export type Components = readonly Component[] | undefined
 
 export const fieldNames = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const
 export type FieldName = (typeof fieldNames)[number]
 
-/** An expression's parts. Seconds are counted in microseconds. */
+/** The parts of an expression. Seconds are counted in microseconds. */
 export interface CalendarFields extends Readonly<Record<FieldName, Components>> {
-  /** A bit for each weekday, the lowest is Monday. */
+  /** A bit for each weekday; the lowest bit is Monday. */
   readonly weekdays: number
-  /** Whether days are counted from the month's end: 1 is its last day. */
+  /** Whether days are counted from the end of the month: 1 is the last day. */
   readonly fromEnd: boolean
-  /** As the time zone database writes it; undefined: none is said, which is UTC. */
+  /** The zone's name as the time zone database writes it. Undefined means UTC. */
   readonly zone?: string
 }
 
@@ -33,9 +33,9 @@ export const everyDay = 0b111_1111
 interface Field {
   readonly least: number
   readonly most: number
-  /** What a number in the expression is multiplied with. */
+  /** The factor for every number in the expression. */
   readonly unit: number
-  /** How errors say what it takes. */
+  /** The text of the error for a value out of range. */
   readonly rule: string
 }
 
@@ -49,5 +49,5 @@ export const fields: Readonly<Record<FieldName | 'dayFromEnd', Field>> = {
   second: { least: 0, most: 60 * second - 1, unit: second, rule: 'seconds are 0 to 59' },
 }
 
-/** What systemd keeps its numbers in; greater ones are refused, whatever they would have come to. */
+/** The greatest number that systemd can hold. A greater one is refused, even if it would be in range once the fields are normalised. */
 export const greatest = 2_147_483_647

@@ -3,9 +3,9 @@ import type { Zone } from '../zones/zone.ts'
 import { second } from './fields.ts'
 import type { CalendarFields, Component, Components } from './fields.ts'
 
-/** Nothing more in this field. */
+/** No further value in this field. */
 const none = -1
-/** For each value from `least` on the smallest allowed one that is not before it, or `none`. */
+/** Maps each value from `least` on to the smallest allowed value that is not before it, or to `none`. */
 interface Table {
   readonly least: number
   readonly values: Int16Array
@@ -15,15 +15,14 @@ const dayMs = 86_400_000
 const dayMicros = dayMs * 1_000
 const minute = 60 * second
 const hour = 60 * minute
-/** After it nothing elapses in any zone, in milliseconds. */
+/** The instant, in milliseconds, after which nothing elapses in any zone. */
 const end = Date.UTC(timerLimits.lastYear + 1, 0, 3)
 
 /**
- * What finds the first elapse after an instant, both in microseconds since 1970.
+ * Makes a function that finds the first elapse after an instant, both in microseconds since 1970.
  *
- * It goes by the clock, as systemd does: it looks for the first time of day in the event's zone that is not before the given one, and
- * only then asks which instant that is. A time that the clock skips is none. A time that it shows twice is its first instant, unless the
- * given one is after that already.
+ * Like systemd, the function looks for the first matching local time first, and then for the instant of that time. A local time that the clocks skip
+ * has no instant. A local time that they show twice stands for its first instant, or for the second one if the first has passed.
  */
 export function nextOf(fields: CalendarFields, zone: Zone): (after: number) => number | undefined {
   const nextLocal = nextLocalOf(fields)
@@ -43,7 +42,7 @@ export function nextOf(fields: CalendarFields, zone: Zone): (after: number) => n
         const instant = (localMs - offset) * 1_000 + micros
         if (instant >= from && zone.offsetAt(localMs - offset) === offset) return instant
       }
-      // The clock skips it: on with the first time after the gap.
+      // The clocks skip this time: continue with the first time after the gap.
       const [gap] = zone.transitions(localMs - early - dayMs, localMs - early + dayMs)
       if (!gap) return undefined
       local = (gap.at + gap.after) * 1_000
@@ -51,7 +50,7 @@ export function nextOf(fields: CalendarFields, zone: Zone): (after: number) => n
   }
 }
 
-/** What finds the first local time that is not before a local time: microseconds since 1970 by the clock on the wall. */
+/** Makes a function that finds the first matching local time from a local time on, in microseconds since 1970 as if the zone were UTC. */
 function nextLocalOf(fields: CalendarFields): (from: number) => number | undefined {
   const nextDay = nextDayOf(fields)
   const nextTime = nextTimeOf(fields)
@@ -68,7 +67,7 @@ function nextLocalOf(fields: CalendarFields): (from: number) => number | undefin
   }
 }
 
-/** The first allowed day that is not before a day; days are counted from 1970-01-01. */
+/** Makes a function that finds the first matching day from a day on. Days are counted from 1970-01-01. */
 function nextDayOf({ year: years, month: months, day, weekdays, fromEnd }: CalendarFields): (from: number) => number | undefined {
   const yearTable = tableOf(years, timerLimits.firstYear, timerLimits.lastYear)
   const monthTable = tableOf(months, 1, 12)
@@ -99,7 +98,7 @@ function nextDayOf({ year: years, month: months, day, weekdays, fromEnd }: Calen
   }
 }
 
-/** The first allowed time of day that is not before a time of day, in microseconds, or `none`. */
+/** Makes a function that finds the first matching time of day from a time of day on, in microseconds, or `none`. */
 function nextTimeOf(fields: CalendarFields): (from: number) => number {
   const hours = tableOf(fields.hour, 0, 23)
   const minutes = tableOf(fields.minute, 0, 59)
@@ -138,7 +137,7 @@ function nextSecond(components: readonly Component[], from: number): number {
   return found
 }
 
-/** Days counted from the end of a month of that length, as days of the month. */
+/** Turns days that are counted from the end of a month of this length into days of the month. */
 function fromStart({ start, stop, step, at }: Component, length: number): Component {
   return stop === undefined
     ? { start: length + 1 - start, step, at }
@@ -146,7 +145,7 @@ function fromStart({ start, stop, step, at }: Component, length: number): Compon
 }
 
 function tableOf(components: Components, least: number, most: number): Table {
-  // One more than there are values: nothing comes after the last.
+  // One entry more than there are values: nothing follows the last value.
   const values = new Int16Array(most - least + 2).fill(none)
   for (const { start, stop = most, step } of components ?? [{ start: least, step: 1 }]) {
     const last = Math.min(step === 0 ? start : stop, most)

@@ -4,19 +4,19 @@ import type { CalendarFields, Component, Components, FieldName } from './fields.
 import { formatWeekdays } from './weekdays.ts'
 
 /**
- * The same fields as systemd keeps them: lists sorted and without duplicates, ranges that end with the last value they reach, years of
- * four digits. And what systemd refuses is refused: its rules are applied after that, so that `0..5/30` is 0.
+ * Normalises fields as systemd does: lists are sorted and have no duplicates, ranges end with the last value that they reach, years have four digits.
+ * Then systemd's rules are checked. Because they come last, `0..5/30` is allowed, and means 0.
  *
- * @throws Misreading
+ * @throws Misreading if systemd refuses the fields
  */
 export function normalize(parsed: CalendarFields): CalendarFields {
-  // What allows every day does so from either end of the month.
+  // Every day is every day, from either end of the month.
   const fromEnd = parsed.fromEnd && parsed.day !== undefined
   const lists = fieldNames.map((name) => [name, normalizeList(name, parsed[name], fromEnd)] as const)
   return { ...parsed, ...(Object.fromEntries(lists) as Record<FieldName, Components>), fromEnd }
 }
 
-/** What `parse` reads back as the same fields. */
+/** Writes fields as an expression that `parse` reads as the same fields. */
 export function format({ weekdays, fromEnd, zone, ...lists }: CalendarFields): string {
   const { year, month, day, hour, minute } = lists
   const date = `${formatList(year, 1)}-${formatList(month, 1)}${fromEnd ? '~' : '-'}${formatList(day, 1)}`
@@ -32,14 +32,14 @@ function normalizeList(name: FieldName, components: Components, fromEnd: boolean
   return sorted.filter((each, index) => index === 0 || compare(each, sorted[index - 1]!) !== 0)
 }
 
-/** A range ends with the last value it reaches; one that reaches no second value is a single one. */
+/** Ends a range with the last value that it reaches. A range that reaches no second value becomes a single value. */
 function normalizeComponent({ start, stop, step, at }: Component): Component {
   if (stop === undefined || stop < start) return { start, step, at, ...(stop !== undefined && { stop }) }
   const last = stop - ((stop - start) % step)
   return last === start ? { start, step: 0, at } : { start, stop: last, step, at }
 }
 
-/** `69` is 2069, and `70` is 1970. */
+/** Adds the century to years of two digits: `69` is 2069, and `70` is 1970. */
 function withCentury({ start, stop, ...rest }: Component): Component {
   return { ...rest, start: toYear(start), ...(stop !== undefined && { stop: toYear(stop) }) }
 }
@@ -58,19 +58,19 @@ function check(name: keyof typeof fields, { start, stop, step, at }: Component):
   if (stop !== undefined && stop < start)
     throw new Misreading(
       at,
-      name === 'dayFromEnd' ? 'a range ascends, from the month’s end too: ~1..5 is its last five days' : 'a range ascends',
+      name === 'dayFromEnd' ? 'a range ascends, also from the end of the month: ~1..5 is the last five days' : 'a range ascends',
     )
   if (stop !== undefined || step === 0) return
-  // Days from the month's end count down, and a repetition from them goes on to the end.
+  // Days from the end of the month count down, and a repetition of them ends at 1, the last day.
   if (name === 'dayFromEnd' ? start - step < least : start + step > most)
-    throw new Misreading(at, 'the repetition is beyond the end before it happens once')
+    throw new Misreading(at, 'the repetition is so long that it never repeats')
 }
 
 function formatSeconds(components: Components): string {
   const list = components ?? []
   const isEverySecond = list.some(({ start, stop, step }) => start === 0 && stop === undefined && step === second)
   const isWhole = list.every(({ start, step }) => start % second === 0 && step % second === 0)
-  // systemd writes * for any list that has every second in it, and so loses the fractions that are in it as well.
+  // systemd writes * for every list that contains every second, and loses the fractions in the list. We keep them.
   return isEverySecond && isWhole ? '*' : formatList(components, second)
 }
 

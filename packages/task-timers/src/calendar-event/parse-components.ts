@@ -3,12 +3,12 @@ import type { Cursor } from './cursor.ts'
 import { greatest, second } from './fields.ts'
 import type { Component, Components } from './fields.ts'
 
-/** Reads `*`, or a list of `a`, `a..b`, `a/step` and `a..b/step`; `unit` is what a number is multiplied with. */
+/** Reads `*`, or a list of `a`, `a..b`, `a/step` and `a..b/step`. Every number is multiplied by `unit`. */
 export function parseComponents(cursor: Cursor, unit: number): Components {
   const at = cursor.at
   if (cursor.take('*')) {
-    if (cursor.here === '/') throw cursor.fail('a repetition needs a value to start from, and not *')
-    if (cursor.here === ',') throw cursor.fail('* stands alone, and not in a list')
+    if (cursor.here === '/') throw cursor.fail('a repetition starts from a number, not from *')
+    if (cursor.here === ',') throw cursor.fail('* stands alone, not in a list')
     checkEnd(cursor)
     return unit === second ? [{ start: 0, step: second, at }] : undefined
   }
@@ -32,9 +32,9 @@ function parseComponent(cursor: Cursor, unit: number): Component {
     return { start, ...(stop !== undefined && { stop }), step, at }
   }
   if (stop === undefined) return { start, step: 0, at }
-  // systemd: the step of such a range is a whole second, and one that is shorter would be a single value by mistake.
+  // As in systemd: the step of such a range is a whole second, so a shorter range would silently be a single value.
   if (unit === second && start + second > stop && start <= stop)
-    throw cursor.fail('a range within one second needs a repetition, as 0.2..0.8/0.2 has', at)
+    throw cursor.fail('a range within one second needs a repetition, such as 0.2..0.8/0.2', at)
   return { start, stop, step: unit, at }
 }
 
@@ -47,7 +47,7 @@ function parseNumber(cursor: Cursor, unit: number): number {
     if (unit !== second) throw cursor.fail('only seconds have fractions')
     const fraction = cursor.match(/\.\d+/y).slice(1)
     if (fraction === '') throw cursor.fail('digits are expected after the point', cursor.at + 1)
-    // Microseconds: the seventh digit rounds, and those after it say nothing.
+    // Microseconds: the seventh digit rounds, and later digits do not count.
     value += Number(fraction.slice(0, 6).padEnd(6, '0')) + (Number(fraction[6] ?? 0) >= 5 ? 1 : 0)
   }
   if (value > greatest) throw cursor.fail('the number is too large', at)

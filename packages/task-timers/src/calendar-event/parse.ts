@@ -8,8 +8,8 @@ import { parseComponents } from './parse-components.ts'
 import { parseWeekdays, weekdayNames } from './weekdays.ts'
 
 /**
- * What stands for a whole expression, in any case.
- * The grammar and these are systemd's: https://www.freedesktop.org/software/systemd/man/252/systemd.time.html
+ * Words that stand for a whole expression, in upper or lower case.
+ * The grammar and these words are systemd's: https://www.freedesktop.org/software/systemd/man/252/systemd.time.html
  */
 export const shorthands: ReadonlyMap<string, string> = new Map([
   ['minutely', '*:*'],
@@ -34,7 +34,7 @@ const anyDate: DateFields = { year: undefined, month: undefined, day: undefined,
 const midnight: TimeFields = { hour: value(0), minute: value(0), second: value(0) }
 
 /**
- * Reads `[weekdays] [date] [time] [zone]`, a shorthand or `@<epoch seconds>`; what the values may be is another's to say.
+ * Reads `[weekdays] [date] [time] [zone]`, a shorthand or `@<epoch seconds>`. `normalize` checks the values.
  *
  * @throws Misreading
  */
@@ -53,7 +53,7 @@ function cutZone(expression: string): { readonly text: string; readonly zone?: s
   const blank = expression.lastIndexOf(' ')
   if (blank < 0) return { text: expression }
   const word = expression.slice(blank + 1)
-  // Z is not systemd's: it is what ISO 8601 writes for UTC.
+  // systemd does not know Z, which is UTC in ISO 8601.
   const zone = word === 'Z' || word.toLowerCase() === 'utc' ? 'UTC' : word
   return zoneName(zone) === zone ? { text: expression.slice(0, blank), zone } : { text: expression }
 }
@@ -70,7 +70,7 @@ function parseParts(cursor: Cursor): CalendarFields {
   return { weekdays, ...(date ?? anyDate), ...parseTime(cursor) }
 }
 
-/** Undefined, and nowhere gone, if what stands here is no date but a time. */
+/** Reads a date. If a time stands here instead, returns undefined and leaves the cursor in its place. */
 function parseDate(cursor: Cursor): DateFields | undefined {
   const from = cursor.at
   const first = parseComponents(cursor, 1)
@@ -91,10 +91,10 @@ function parseDate(cursor: Cursor): DateFields | undefined {
 function parseDateSeparator(cursor: Cursor): boolean {
   if (cursor.take('~')) return true
   if (cursor.take('-')) return false
-  throw cursor.fail('a date is year-month-day or month-day, a time hour:minute')
+  throw cursor.fail('a date is year-month-day or month-day, and a time is hour:minute')
 }
 
-/** Whether a part ends here, or blanks follow: they are gone past. */
+/** Whether a part of the expression ends here. Skips blanks. */
 function endsHere(cursor: Cursor): boolean {
   return cursor.isAtEnd || cursor.match(/ +/y) !== ''
 }
@@ -116,17 +116,17 @@ function parseTime(cursor: Cursor): TimeFields {
   throw cursor.fail('a time is hour:minute or hour:minute:second')
 }
 
-/** Says what a word is that stands where a date or a time is expected: at the beginning, or behind what there is already. */
+/** Throws the error that fits a word where a date or a time is expected. A weekday may stand at the beginning. */
 function refuseWord(cursor: Cursor, isFirst: boolean): void {
   const [word = ''] = cursor.text.slice(cursor.at).split(' ', 1)
-  if (!isFirst && /^([+]|-\d\d?:)/.test(word)) throw cursor.fail('an offset is no zone: give a name, such as Europe/Oslo')
+  if (!isFirst && /^([+]|-\d\d?:)/.test(word)) throw cursor.fail('an offset is not a zone: give a name, such as Europe/Oslo')
   if (!/^[a-z]/i.test(word)) return
   if (weekdayNames.some((name) => word.toLowerCase().startsWith(name.slice(0, 3)))) {
     if (isFirst) return
     throw cursor.fail('weekdays come first, in one list without blanks')
   }
   if (shorthands.has(word.toLowerCase())) throw cursor.fail('nothing but a zone stands beside a shorthand')
-  if (zoneName(word) !== undefined) throw cursor.fail('one zone is said, behind a weekday, a date or a time')
+  if (zoneName(word) !== undefined) throw cursor.fail('only one zone is allowed, after a weekday, a date or a time')
   throw cursor.fail(
     isFirst
       ? 'a weekday, a date, a time or a shorthand such as daily is expected'
@@ -134,7 +134,7 @@ function refuseWord(cursor: Cursor, isFirst: boolean): void {
   )
 }
 
-/** Seconds since 1970, in UTC whatever zone is said. Blanks and a plus sign are skipped, as systemd does. */
+/** Reads seconds since 1970, which are in UTC even beside a zone. Skips blanks and a plus sign, as systemd does. */
 function parseEpoch(cursor: Cursor): Omit<CalendarFields, 'weekdays'> {
   const at = cursor.at
   cursor.match(/\s*\+?/y)

@@ -27,7 +27,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['weekends', 'Sat,Sun'],
 ])
 
-/** What stands for a date in a shorthand, if a time follows. */
+/** The dates for which shorthands stand, if a time follows. */
 const dates: ReadonlyMap<string, string> = new Map([
   ['daily', ''],
   ['weekly', 'Mon '],
@@ -37,13 +37,13 @@ const dates: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What is often written instead of what is meant, and how to turn the one into the other; each works on what those before it made.
- * The comment is an example.
+ * Rewrites common mistakes into valid expressions, one after the other, each on the result of those before it. The comment before each is an
+ * example of a mistake.
  */
 const rewritings: readonly ((text: string) => string)[] = [
   //  12:00
   (text) => text.trim().replaceAll(/\s+/g, ' '),
-  // @daily, which is cron's
+  // @daily, from cron
   (text) => text.replace(/^@(?=[a-z])/i, ''),
   // dayly
   (text) => (/^[a-z-]+$/i.test(text) ? (nearest(text, shorthands.keys()) ?? text) : text),
@@ -90,7 +90,7 @@ const rewritings: readonly ((text: string) => string)[] = [
   (text) => text.replace(/^(\S*:\S*) (\S+(?: \S*-\S*)?)/, '$2 $1'),
 ]
 
-/** What may have been meant by an expression that is none: one that can be read; undefined if nothing comes to mind. */
+/** Suggests a valid expression that an invalid one may have meant. Undefined if there is no suggestion. */
 export function suggest(expression: string): string | undefined {
   if (expression.length > timerLimits.expressionLength) return undefined
   for (const candidate of candidates(expression)) if (isReadable(candidate)) return candidate
@@ -124,15 +124,15 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** Five or six words, the first of them minutes or seconds as cron writes them. */
+/** Whether a text has five or six words, and the first is minutes or seconds as in cron. */
 function looksLikeCron(text: string): boolean {
   return /^[\d*,/-]+( [\dA-Z*?,/#-]+){4,5}$/i.test(text)
 }
 
-/** Asked for when it is needed first. */
+/** Every zone of the platform. The list is made on its first use. */
 let zones: readonly string[] | undefined
 
-/** `12:00 europe/oslo`, `12:00 Europe/Olso`, `12:00 Oslo`. */
+/** Corrects the zone of `12:00 europe/oslo`, `12:00 Europe/Olso` and `12:00 Oslo`. */
 function withZone(text: string): string | undefined {
   const [, before = '', word = ''] = /^(.* )([a-z]\S+)$/i.exec(text) ?? []
   if (word === '') return undefined
@@ -145,7 +145,7 @@ function withZone(text: string): string | undefined {
   return zone === undefined ? undefined : before + zone
 }
 
-/** `12:00 +01:00`: the zones named after offsets have them the other way round. */
+/** Turns `12:00 +01:00` into a zone. The signs of the zones `Etc/GMT±n` are reversed: `Etc/GMT-1` is one hour ahead of UTC. */
 function withOffset(text: string): string | undefined {
   const [, before = '', sign, hours] = /^(.*(?::\d\d| )) ?(?:UTC|GMT)?([+-])0?(\d\d?)(?::?00)?$/i.exec(text) ?? []
   return sign === undefined ? undefined : `${before.trim()} Etc/GMT${sign === '+' ? '-' : '+'}${hours}`
@@ -155,20 +155,20 @@ function toTime(hour: number, minutes: string | undefined, half: string): string
   return `${String((hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)).padStart(2, '0')}${minutes ?? ':00'}`
 }
 
-/** `Tues`, `Weds`, `Mondays`; any other word as it is. */
+/** Shortens `Tues`, `Weds` and `Mondays` to a weekday. Any other word stays as it is. */
 function toWeekday(word: string): string {
   const lower = word.toLowerCase().replace(/^weds$/, 'wed')
   const day = weekdayNames.findIndex((name) => name.startsWith(lower) || lower === `${name}s`)
   return weekdays[day] ?? word
 }
 
-/** `Sat..Mon` as `Sat,Sun,Mon`. */
+/** Rewrites `Sat..Mon` as `Sat,Sun,Mon`. */
 function wrapWeekdays(range: string, from: string, to: string): string {
   const [first, last] = [weekdays.indexOf(from), weekdays.indexOf(to)]
   return first <= last ? range : [...weekdays.slice(first), ...weekdays.slice(0, last + 1)].join(',')
 }
 
-/** The value to start from: 0 in a time, 1 in a month and a day, and a year that is one. */
+/** The start of a repetition that has none: 0 in a time, 1 for a month or a day, 2000 for a year. */
 function leastAt(text: string, at: number): string {
   const start = text.lastIndexOf(' ', at) + 1
   const [word = ''] = text.slice(start).split(' ', 1)

@@ -4,25 +4,25 @@ import { everyDay } from './fields.ts'
 export const weekdayNames: readonly string[] = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 const shortNames: readonly string[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/** Reads a list of weekdays and ranges of them, and the blanks behind it; `everyDay` if none stands here. */
+/** Reads a list of weekdays and ranges of weekdays, and the blanks after it. Returns `everyDay` if there is no weekday. */
 export function parseWeekdays(cursor: Cursor): number {
   if (!/[a-z]/i.test(cursor.here)) return everyDay
   let weekdays = 0
   for (;;) {
     const at = cursor.at
     const from = parseWeekday(cursor)
-    // The hyphen is how ranges were written before there were two dots.
+    // Before there were two dots, a hyphen made a range.
     const to = cursor.take('..') || cursor.take('-') ? parseWeekday(cursor) : from
     if (to < from) throw cursor.fail('a range of weekdays ascends from Monday to Sunday', at)
     for (let day = from; day <= to; day++) weekdays |= 1 << day
     const isListed = cursor.take(',')
-    // A comma may be left over at the end of the list.
+    // A comma may follow the last weekday.
     if (cursor.isAtEnd || cursor.match(/ +/y) !== '') return weekdays
     if (!isListed) throw cursor.fail('a blank is expected after weekdays')
   }
 }
 
-/** `Mon..Wed,Fri`; empty if it is every day. */
+/** Writes weekdays as `Mon..Wed,Fri`; empty for every day. */
 export function formatWeekdays(weekdays: number): string {
   if (weekdays === everyDay) return ''
   const parts: string[] = []

@@ -1,4 +1,4 @@
-/** Every range in a date or a time that descends, as the two that are meant: `22..6:00` as `22..23,0..6:00`, and `~5..1` as `~1..5`. */
+/** Rewrites every descending range of a date or a time: `22..6:00` becomes `22..23,0..6:00`, and `~5..1` becomes `~1..5`. */
 export function wrap(word: string): string {
   if (word.includes(':'))
     return word

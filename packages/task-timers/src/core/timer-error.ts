@@ -1,9 +1,9 @@
 import { TaskError } from '@taskstream/task-api'
 
-/** How much of a long expression is shown on either side of what is wrong with it. */
+/** How many characters of a long expression the error shows on either side of the fault. */
 const shown = 50
 
-/** What is wrong with an expression: thrown while it is read, and turned into an error that shows it. */
+/** A fault of an expression. Readers throw it, and `unreadable` turns it into the error for the caller. */
 export class Misreading extends Error {
   readonly position: number
   readonly rule: string
@@ -15,7 +15,7 @@ export class Misreading extends Error {
   }
 }
 
-/** The error for an expression: what is wrong, a line under it that points at where, and what may have been meant. */
+/** The error for an expression. It names the fault, points at its position on a line of its own, and may suggest another expression. */
 export function unreadable(
   expression: string,
   { position, rule }: { readonly position: number; readonly rule: string },
@@ -39,7 +39,7 @@ function pointAt(expression: string, position: number): string {
   return `  ${before}${text}${after}\n  ${' '.repeat(before.length + position - from)}^`
 }
 
-/** One character for each that has no width of its own, so that the caret stays below its place. */
+/** Replaces each character without a width of its own, so that the caret stands below the right character. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '·')
 }

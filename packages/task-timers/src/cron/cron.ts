@@ -10,19 +10,19 @@ import { checkZone } from '../zones/zone.ts'
 export const cronPrefix = 'cron:'
 
 export interface CronOptions {
-  /** The zone whose clocks the pattern goes by. Default `UTC`. */
+  /** The time zone of the pattern, such as `Europe/Oslo`. Default `UTC`. */
   readonly zone?: string
 }
 
 /**
- * A pattern of cron, as croner reads it: five fields, or six with seconds first, or seven with years last, or `@daily` and the like.
- * When day of the month and weekday are both restricted, either of them is enough, as in cron.
+ * Makes a timer from a cron pattern, as croner reads it: five fields, six with seconds first, seven with years last, or a name such as `@daily`.
+ * If the day of the month and the weekday are both restricted, one of them is enough, as in cron.
  *
- * Where clocks go forward, a pattern without `*` and steps in its hours, minutes and seconds elapses at the end of the gap for what it has
- * in it; where they go back, only in the first pass. Any other pattern skips the gap, and elapses in both passes. That is Vixie cron's
- * rule; calendar events have another.
+ * Changes of clocks follow the rule of Vixie cron, and calendar events have another. A pattern with `*` or a step in its hours, minutes or seconds
+ * skips the hour that clocks skip, and elapses in both passes of a repeated hour. Any other pattern elapses at the end of a gap for its times in the
+ * gap, and only in the first pass.
  *
- * @throws TaskError TIMER_INVALID or, for a zone that is none, ARGUMENT_INVALID
+ * @throws TaskError TIMER_INVALID if the pattern cannot be read, ARGUMENT_INVALID if there is no such zone
  * @example
  * cron('0 9 * * MON-FRI', { zone: 'Europe/Oslo' })
  */
@@ -60,7 +60,7 @@ function open(expression: string, pattern: string, timezone: string): Cron {
       expression,
       new Misreading(timerLimits.expressionLength, `it has at most ${timerLimits.expressionLength} characters`),
     )
-  // croner takes a pattern with a colon for an instant.
+  // croner would read a pattern with a colon as an instant.
   if (pattern.includes(':'))
     throw unreadable(
       expression,

@@ -1,9 +1,9 @@
-/** English as these countries speak it: ICU abbreviates a zone's name only where people know it by that. */
+/** The English of several countries: ICU abbreviates the name of a zone only for countries that use the abbreviation. */
 const locales = ['en-US', 'en-GB', 'en-AU', 'en-NZ', 'en-IN', 'en-ZA'] as const
 
 const formats = new Map<string, readonly Intl.DateTimeFormat[]>()
 
-/** What people call the clocks of a zone at an instant, such as `CEST`; `GMT+3` where ICU knows nothing shorter. */
+/** The usual abbreviation for the local time of a zone at an instant, such as `CEST`; `GMT+3` if ICU knows none. */
 export function abbreviationAt(zone: string, instant: number): string {
   let known = formats.get(zone)
   if (!known) {

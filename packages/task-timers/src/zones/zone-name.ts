@@ -1,4 +1,4 @@
-/** The zones that have no region before their name: the links of the time zone database's file `backward` and its abbreviations. */
+/** The zones without a region before their name: abbreviations, and links of the file `backward` of the time zone database. */
 const plain = new Map(
   (
     'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel ' +
@@ -9,7 +9,7 @@ const plain = new Map(
     .map((name) => [name.toLowerCase(), name]),
 )
 
-/** The words of names that are not written with one capital letter first. */
+/** The words of zone names that are not spelled with one capital letter first. */
 const words = new Map(
   (
     'GMT UTC UCT US IN ACT LHI NSW of es au DumontDUrville McMurdo ComodRivadavia BajaNorte BajaSur DeNoronha EasterIsland ' +
@@ -20,8 +20,8 @@ const words = new Map(
 )
 
 /**
- * A zone's name as the time zone database writes it, whatever the case of `text`; undefined if the platform knows no such zone.
- * ICU, which Node.js asks, takes names in any case, and abbreviations of its own such as PST, which are no names of the database.
+ * The name of a zone as the time zone database spells it, for a name in upper or lower case. Undefined if the platform knows no such zone.
+ * Node.js uses ICU, which accepts names in any case, and also abbreviations of its own, such as PST, that the database does not have.
  */
 export function zoneName(text: string): string | undefined {
   if (!/^[a-z][a-z\d_+-]*(\/[a-z\d_+-]+){0,2}$/i.test(text)) return undefined
@@ -32,7 +32,7 @@ export function zoneName(text: string): string | undefined {
   return name !== undefined && !/^SystemV\/|-New$/i.test(name) && isKnown(name) ? name : undefined
 }
 
-/** Asking ICU takes long, and there are few hundred names. */
+/** The names that ICU has confirmed: asking ICU is slow, and there are only a few hundred names. */
 const known = new Set<string>()
 
 function isKnown(timeZone: string): boolean {

@@ -1,19 +1,19 @@
 import { invalid } from '@taskstream/task-api'
 import { zoneName } from './zone-name.ts'
 
-/** A change of a zone's clocks. All in milliseconds; offsets are what local time is ahead of UTC. */
+/** A change of a zone's clocks. An offset is by how many milliseconds local time is ahead of UTC. */
 export interface Transition {
-  /** The first instant of the new offset. */
+  /** The first instant with the new offset, in milliseconds. */
   readonly at: number
   readonly before: number
   readonly after: number
 }
 
-/** How far a zone's clocks are from UTC. Local times are numbers too: as many milliseconds as if the clock showed UTC. */
+/** The offsets of a time zone from UTC, in milliseconds. A local time is a number too: the milliseconds since 1970 as if the zone were UTC. */
 export interface Zone {
   readonly name: string
   offsetAt(instant: number): number
-  /** The changes after `from`, up to and with `to`. */
+  /** The changes after `from`, up to and including `to`. */
   transitions(from: number, to: number): Transition[]
 }
 
@@ -23,24 +23,24 @@ interface Span {
 }
 
 const day = 86_400_000
-/** Changes are sought in spans of so many days at a time, and kept. */
+/** How many days of a zone are searched for changes at a time. The changes that are found are kept. */
 const spanDays = 384
 /**
- * Two changes are never closer than that: the closest since 1970 are a week apart without an hour (America/Recife in October 2000, and
+ * Two changes of a zone are never closer than this: the closest since 1970 are an hour less than a week apart (America/Recife in October 2000, and
  * Asia/Gaza in autumns to come).
  */
 const stepDays = 4
 
 const zones = new Map<string, Zone>([['UTC', { name: 'UTC', offsetAt: () => 0, transitions: () => [] }]])
 
-/** The zone of a name, written as the time zone database writes it; its changes are found when they are needed, and only once. */
+/** The zone of a name, spelled as in the time zone database. Its changes are computed on first use, and kept. */
 export function zoneOf(name: string): Zone {
   let zone = zones.get(name)
   if (!zone) zones.set(name, (zone = openZone(name)))
   return zone
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `name` is a zone, written as the time zone database writes it. */
+/** @throws TaskError ARGUMENT_INVALID unless `name` is a zone, spelled as in the time zone database. */
 export function checkZone(name: unknown): asserts name is string {
   const known = typeof name === 'string' ? zoneName(name) : undefined
   if (known === undefined || known !== name)
@@ -50,7 +50,7 @@ export function checkZone(name: unknown): asserts name is string {
 function openZone(name: string): Zone {
   const spans: (Span | undefined)[] = []
   const offset = offsetsOf(name)
-  // The span before 1970 is the first: where clocks are behind UTC, 1970 begins in it.
+  // The first span is before 1970, because 1970 begins in it where clocks are behind UTC.
   const spanAt = (instant: number): Span => {
     const index = Math.floor(instant / (spanDays * day))
     return (spans[index + 1] ??= findTransitions(offset, index * spanDays * day))
@@ -88,7 +88,7 @@ function findTransitions(offset: (instant: number) => number, start: number): Sp
   return { offset: first, transitions }
 }
 
-/** The first instant after `low`, in whole seconds, that has not the offset `before`; `high` has it no more. */
+/** The first whole second after `low` with another offset than `before`. At `high` the offset has changed already. */
 function bisect(offset: (instant: number) => number, low: number, high: number, before: number): number {
   let [from, to] = [low / 1_000, high / 1_000]
   while (to - from > 1) {
@@ -99,7 +99,7 @@ function bisect(offset: (instant: number) => number, low: number, high: number, 
   return to * 1_000
 }
 
-/** What the platform's time zone database says, one instant at a time. */
+/** Reads offsets from the platform's time zone database, one instant at a time. */
 function offsetsOf(timeZone: string): (instant: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
