@@ -178,7 +178,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     const empty = join(folder, 'empty.db')
     writeFileSync(empty, '')
     const command = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
-    expectRefusal(await run(['topics', '--url', `sqlite:${empty}`]), /run: taskstream migrate up \(SCHEMA_MISSING\)/)
+    expectRefusal(await run(['topics', '--url', `sqlite:${empty}`]), /Run: taskstream migrate up \(SCHEMA_MISSING\)/)
     expectRefusal(await command('push', 'nowhere', 'a'), /"nowhere".*: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
     expectRefusal(await command('push', 'two words', 'a'), /: taskstream topics add 'two words' \(TOPIC_UNKNOWN\)/)
     expectRefusal(await command('periodic', 'add', 'x', 'daily', 'nowhere'), /: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)

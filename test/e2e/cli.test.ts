@@ -109,7 +109,7 @@ describe.skipIf(!canRun)('the command line', () => {
     const { code, out } = await taskstream('repair')
     expect(code).toBe(0)
     expect(out).toMatch(new RegExp(`${fixture.topic} +│ 0 `))
-    expect(out).toMatch(/new tasks are numbered after those that are there\n$/)
+    expect(out).toMatch(/new tasks are numbered after all existing tasks\n$/)
     expect(await taskstream('repair', 'none')).toMatchObject({ code: 1, err: expect.stringContaining('TOPIC_UNKNOWN') })
   })
 

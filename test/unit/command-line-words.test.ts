@@ -175,10 +175,12 @@ describe('what is printed', () => {
     expect(explain(new TaskError('ARGUMENT_INVALID', 'no\n  here'))).toBe('error: no (ARGUMENT_INVALID)\n  here')
     const said = (code: ConstructorParameters<typeof TaskError>[0], data: object): string =>
       explain(new TaskError(code, 'x', { ...data }))
-    expect(said('SCHEMA_MISSING', {})).toMatch(/run: taskstream migrate up \(SCHEMA_MISSING\)$/)
-    expect(said('SCHEMA_OLDER', { found: 2, known: 5 })).toMatch(/version 2, .* needs 5, run: taskstream migrate up/)
+    expect(said('SCHEMA_MISSING', {})).toMatch(/Run: taskstream migrate up \(SCHEMA_MISSING\)$/)
+    expect(said('SCHEMA_OLDER', { found: 2, known: 5 })).toMatch(/version 2, .* needs 5\. Run: taskstream migrate up/)
     expect(said('SCHEMA_NEWER', { found: 7, known: 5 })).toMatch(/version 7, .* knows 5: upgrade/)
-    expect(said('TOPIC_UNKNOWN', { topic: 'a.b/c:d@e-f_1' })).toMatch(/no topic "a.b\/c:d@e-f_1", .*topics add a.b\/c:d@e-f_1 \(/)
+    expect(said('TOPIC_UNKNOWN', { topic: 'a.b/c:d@e-f_1' })).toMatch(
+      /no topic "a.b\/c:d@e-f_1"\. .*topics add a.b\/c:d@e-f_1 \(/,
+    )
     expect(said('TOPIC_UNKNOWN', { topic: "it's" })).toMatch(/topics add 'it'\\''s' \(/)
     expect(said('TOPIC_NOT_KEYED', { topic: 'mail' })).toMatch(/"mail" keeps no index.*--keyed/)
     expect(said('TIMER_UNKNOWN', { scope: 'own', id: 'report' })).toMatch(/no timer "report" in the scope "own".*periodic ls/)

@@ -29,31 +29,31 @@ Examples:
   TASKSTREAM_URL=postgres://localhost/shop taskstream topics
   taskstream timer next 'Mon..Fri 09:00 Europe/Oslo'
 
-Exit codes: 0 done, 1 failed, 2 not a command that there is.`,
+Exit codes: 0 done, 1 failed, 2 unknown command or option.`,
   )
 for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addRepair, addActivation, addPeriodic, addTimer])
   add(program)
 
 quietly(program)
 
-// Whoever reads may have read enough: | head.
+// A reader such as `head` closes the pipe when it has enough, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 process.on('uncaughtException', fail)
 
 try {
   await program.parseAsync()
 } catch (error) {
-  // It has said what is wrong, or what was asked for.
+  // Commander has already printed the error, or the help or version that was asked for.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
   else fail(error)
 }
 
 function fail(error: unknown): void {
-  // A driver may have left a connection half open, which would keep the process: it ends when everything is written.
+  // A driver may have left a connection open, which would keep the process alive. So the process exits once everything is written.
   process.stdout.write('', () => process.stderr.write(`${withoutSecrets(explain(error))}\n`, () => process.exit(1)))
 }
 
-/** Errors quote the arguments that they are about, and one may be an address with its password. */
+/** Hides passwords in the errors of a command: they quote its arguments, which may be addresses with passwords. */
 function quietly(command: Command): void {
   command.configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) })
   for (const each of command.commands) quietly(each)

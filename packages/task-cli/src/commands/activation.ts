@@ -4,7 +4,7 @@ import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { printJson } from '../core/output.ts'
 
-/** What an operator says, and what it is in the repository. */
+/** The commands, and the verb of the repository behind each. */
 const commands = [
   { name: 'pause', verb: 'deactivate', done: 'paused', description: 'have every node stop processing a topic, in phases' },
   { name: 'resume', verb: 'activate', done: 'resumed', description: 'have every node process a topic again' },

@@ -10,7 +10,7 @@ interface CountOptions extends CommonOptions, FilterOptions {
 }
 
 export function addCount(program: Command): void {
-  withFilter(withCommon(program.command('count').description('exact counts by topic and state; reads what it counts')))
+  withFilter(withCommon(program.command('count').description('exact counts by topic and state; reads every task that it counts')))
     .argument('[topic]')
     .option('--recent', 'only the latest task of each identifier')
     .action(async (topic: string | undefined, { recent = false, ...options }: CountOptions) => {

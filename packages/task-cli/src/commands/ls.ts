@@ -13,12 +13,12 @@ interface ListOptions extends CommonOptions, FilterOptions {
 
 export function addLs(program: Command): void {
   withFilter(
-    withCommon(program.command('ls').description('tasks of a topic, in the order of pushing; with --json one on each line')),
+    withCommon(program.command('ls').description('list tasks of a topic, in the order of pushing; with --json one on each line')),
   )
     .argument('<topic>')
-    .option('--after <sequence>', 'only later ones, ascending', integer)
-    .option('--before <sequence>', 'only earlier ones, the latest first', integer)
-    .option('--size <count>', 'at most so many', integer, 50)
+    .option('--after <sequence>', 'only tasks with a greater sequence, ascending', integer)
+    .option('--before <sequence>', 'only tasks with a smaller sequence, the latest first', integer)
+    .option('--size <count>', 'how many tasks at most', integer, 50)
     .addHelpText(
       'after',
       `
@@ -42,7 +42,7 @@ Examples:
         tasks.map((task) => [
           task.sequence,
           task.identifier,
-          // As filters and counts call it.
+          // Filters and counts call a suspended task with a due time `delayed`.
           task.due === undefined ? task.state : 'delayed',
           task.reason,
           task.tries,

@@ -5,7 +5,7 @@ import type { CommonOptions } from '../core/options.ts'
 import { printJson } from '../core/output.ts'
 
 export function addMigrate(program: Command): void {
-  const migrate = program.command('migrate').description('the tables of taskstream in a database')
+  const migrate = program.command('migrate').description('create or upgrade the tables of taskstream in a database')
 
   withCommon(migrate.command('up').description('bring the tables to this release')).action(async (options: CommonOptions) => {
     await using database = await connect(options, 'make')
@@ -21,13 +21,13 @@ export function addMigrate(program: Command): void {
     else console.log(plan.text || `-- nothing to do: version ${plan.to}`)
   })
 
-  withCommon(migrate.command('status').description('which version the tables are of; exit code 1 if they do not fit')).action(
-    async (options: CommonOptions) => {
-      await using database = await connect(options)
-      const status = await database.tasks.schemaStatus(database.reading)
-      if (options.json) printJson(status)
-      else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)
-      if (!status.works) process.exitCode = 1
-    },
-  )
+  withCommon(
+    migrate.command('status').description('print the version of the tables; exit code 1 if they do not fit this release'),
+  ).action(async (options: CommonOptions) => {
+    await using database = await connect(options)
+    const status = await database.tasks.schemaStatus(database.reading)
+    if (options.json) printJson(status)
+    else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)
+    if (!status.works) process.exitCode = 1
+  })
 }

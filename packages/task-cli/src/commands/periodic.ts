@@ -32,7 +32,7 @@ interface AddOptions extends ScopeOptions {
 }
 
 export function addPeriodic(program: Command): void {
-  const periodic = program.command('periodic').description('tasks that the clock submits')
+  const periodic = program.command('periodic').description('manage periodic tasks, which timers submit')
   addLs(periodic)
   addAdd(periodic)
   addPauses(periodic)
@@ -41,12 +41,12 @@ export function addPeriodic(program: Command): void {
 }
 
 function withScope(command: Command): Command {
-  return withCommon(command).option('--scope <scope>', 'whose timers (default: system)')
+  return withCommon(command).option('--scope <scope>', 'the scope of the timers (default: system)')
 }
 
 function addLs(periodic: Command): void {
-  withScope(periodic.command('ls').description('list the timers, of every scope where none is named'))
-    .option('--name <name>', 'only those of this kind')
+  withScope(periodic.command('ls').description('list the timers of a scope, or of every scope'))
+    .option('--name <name>', 'only timers with this name')
     .addHelpText('after', '\nExample:\n  taskstream periodic ls --url sqlite:tasks.db')
     .action(async ({ name, ...options }: ScopeOptions & { readonly name?: string }) => {
       await using database = await openDatabase(options)
@@ -73,37 +73,37 @@ function addLs(periodic: Command): void {
 }
 
 function addAdd(periodic: Command): void {
-  withScope(periodic.command('add').description('have the clock submit tasks to a topic'))
+  withScope(periodic.command('add').description('add a timer that submits tasks to a topic'))
     .argument('<id>')
-    .argument('<timer>', 'a calendar event, or what else `timer next` understands')
+    .argument('<timer>', 'a calendar event, cron:<pattern>, or every:<duration>')
     .argument('<topic>')
     .option('--input <text>', 'the input of each task')
     .option('--identifier <text>', 'the identifier of each task (default: the id)')
-    .option('--name <name>', 'what kind of task it is')
-    .option('--summary <text>', 'what it is for')
-    .option('--priority <number>', 'of each task', integer)
-    .option('--max-tries <count>', 'of each task', integer)
+    .option('--name <name>', 'the name of the timer: what kind of task it submits')
+    .option('--summary <text>', 'what the timer is for')
+    .option('--priority <number>', 'the priority of each task', integer)
+    .option('--max-tries <count>', 'how many tries each task has', integer)
     .addOption(
-      new Option('--misfire <policy>', 'what of missed occurrences is made up for').choices([
+      new Option('--misfire <policy>', 'what to do about missed occurrences').choices([
         'once',
         'skip',
         'catch-up',
         'drop',
       ] satisfies Misfire[]),
     )
-    .option('--late-ms <ms>', 'an occurrence that is late by more is not submitted', integer)
+    .option('--late-ms <ms>', 'do not submit an occurrence that is later than this', integer)
     .addOption(
-      new Option('--while-unfinished <policy>', 'what of an occurrence while the task before has not ended').choices([
+      new Option('--while-unfinished <policy>', 'what to do about an occurrence if the previous task has not ended').choices([
         'skip',
         'push',
       ]),
     )
-    .option('--jitter-ms <ms>', 'submit each up to so much later', integer)
-    .option('--start <instant>', 'no occurrence before, as 2026-12-31T23:00:00Z')
-    .option('--end <instant>', 'no occurrence after')
-    .option('--max-count <count>', 'submit so many, and no more', integer)
-    .option('--paused', 'keep it, and submit nothing until it is resumed')
-    .option('--replace', 'change the one that is there')
+    .option('--jitter-ms <ms>', 'submit each occurrence up to this much later', integer)
+    .option('--start <instant>', 'no occurrence before this instant, such as 2026-12-31T23:00:00Z')
+    .option('--end <instant>', 'no occurrence after this instant')
+    .option('--max-count <count>', 'submit this many tasks at most', integer)
+    .option('--paused', 'add the timer paused: it submits nothing until it is resumed')
+    .option('--replace', 'change the timer of this id, if there is one')
     .addHelpText(
       'after',
       `
@@ -161,7 +161,7 @@ function addPauses(periodic: Command): void {
 }
 
 function addRun(periodic: Command): void {
-  withScope(periodic.command('run').description('submit a task of a timer now, and leave its times as they are'))
+  withScope(periodic.command('run').description('submit a task of a timer now; its next occurrence stays as it is'))
     .argument('<id>')
     .addHelpText('after', '\nExample:\n  taskstream periodic run housekeeping')
     .action(async (id: string, options: ScopeOptions) => {
@@ -200,7 +200,7 @@ function timersOf({ tasks }: Database, { scope }: ScopeOptions): PeriodicTasks<u
 function toInstant(option: string, text: string): Date {
   const instant = new Date(text)
   if (Number.isNaN(instant.getTime()))
-    throw new TaskError('ARGUMENT_INVALID', `${option} must be an instant, as 2026-12-31T23:00:00Z: ${text}`, {
+    throw new TaskError('ARGUMENT_INVALID', `${option} must be an instant, such as 2026-12-31T23:00:00Z: ${text}`, {
       argument: option,
     })
   return instant

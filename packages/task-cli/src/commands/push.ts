@@ -20,11 +20,11 @@ interface PushOptions extends CommonOptions {
 export function addPush(program: Command): void {
   withCommon(program.command('push').description('push tasks, all of them in one transaction'))
     .argument('<topic>')
-    .argument('[identifier...]', 'one task each')
-    .option('--input <text>', 'input of each')
-    .option('--external-id <text>', 'of a single task: pushed twice, it is there once')
-    .option('--delay-ms <ms>', 'not polled before so many milliseconds have passed', integer)
-    .option('--priority <number>', 'higher is sooner in topics by priority', integer)
+    .argument('[identifier...]', 'the identifiers of the tasks')
+    .option('--input <text>', 'the input of each task')
+    .option('--external-id <text>', 'the external id of a single task, so that a second push adds nothing')
+    .option('--delay-ms <ms>', 'for how many milliseconds the tasks are not polled', integer)
+    .option('--priority <number>', 'a higher priority comes sooner, in topics of the order priority', integer)
     .option('--insertion <kind>', 'append, supersede, replace or delete')
     .option('--initialize', 'make the topic known if it is not')
     .option('--stdin', 'read creations from standard input, a JSON object on each line')
@@ -79,7 +79,7 @@ async function readCreations(): Promise<TaskCreation[]> {
   return creations
 }
 
-/** JSON has no instants: they come as text. */
+/** Turns the due time and the deadline into dates, because they are texts in JSON. */
 function toInstants(creation: TaskCreation): TaskCreation {
   const { due, deadline } = creation
   return {

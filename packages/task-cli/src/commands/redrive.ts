@@ -13,8 +13,8 @@ interface RedriveOptions extends CommonOptions, FilterOptions {
 export function addRedrive(program: Command): void {
   withFilter(withCommon(program.command('redrive').description('make failed tasks ready again, in their old places')))
     .argument('<topic>')
-    .option('--dry-run', 'only say how many it would be')
-    .option('--limit <count>', 'at most so many', integer, 10_000)
+    .option('--dry-run', 'only report how many tasks it would be')
+    .option('--limit <count>', 'how many tasks at most', integer, 10_000)
     .addHelpText(
       'after',
       `

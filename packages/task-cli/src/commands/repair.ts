@@ -6,19 +6,19 @@ import type { CommonOptions } from '../core/options.ts'
 import { printJson, printTable } from '../core/output.ts'
 
 const sequences = {
-  ahead: 'new tasks are numbered after those that are there',
-  moved: 'the sequence was behind, and is ahead of all tasks now',
+  ahead: 'new tasks are numbered after all existing tasks',
+  moved: 'the sequence was behind, and is now ahead of all tasks',
 } as const
 
 export function addRepair(program: Command): void {
   withCommon(
-    program.command('repair').description('make right what a restore, or writing by hand, has left wrong; reads every task'),
+    program.command('repair').description('correct what a restore, or rows written by hand, left wrong; reads every task'),
   )
     .argument('[topic]')
     .addHelpText(
       'after',
       `
-Each topic is a transaction. Changes nothing that is right, and may run while others work.
+Each topic is repaired in a transaction of its own. Right rows stay as they are, and others may work meanwhile.
 
 Examples:
   taskstream repair

@@ -21,15 +21,15 @@ const defaultCount = 5
 const maximumCount = 1_000
 
 export function addTimer(program: Command): void {
-  const timer = program.command('timer').description('when things are to happen: calendar events, cron patterns, intervals')
+  const timer = program.command('timer').description('explain timers: calendar events, cron patterns, intervals')
   const next = timer
     .command('next')
-    .description('the next elapses of a timer, and what changes of clocks do to them')
+    .description('list the next elapses of a timer, and the changes of clocks between them')
     .argument('[expression]', 'a calendar event, cron:<pattern>, or every:<duration>')
-    .option('--base <instant>', 'what comes after this instant, ISO 8601 (default: now)', base)
-    .option('--count <count>', `so many, 1 to ${maximumCount}`, count, defaultCount)
+    .option('--base <instant>', 'list elapses after this instant, ISO 8601 (default: now)', base)
+    .option('--count <count>', `how many elapses, 1 to ${maximumCount}`, count, defaultCount)
     .option('--json', 'print JSON for programs')
-    .option('--stdin', 'answer a JSON object on each line, {"expression","base","count"}, with one on each line')
+    .option('--stdin', 'read a JSON object on each line, {"expression","base","count"}, and answer with one on each line')
     .addHelpText(
       'after',
       `
@@ -52,7 +52,7 @@ Examples:
     })
 }
 
-/** One answer for each line, in their order, as they come. */
+/** Answers each line of standard input with a line, as soon as it comes. */
 async function answerLines(): Promise<void> {
   const { parseTimer } = await import('@taskstream/task-scheduler')
   for await (const line of linesOf(process.stdin)) {
@@ -65,7 +65,7 @@ async function answerLines(): Promise<void> {
   }
 }
 
-/** Node's readline also ends a line where JSON may have a character: U+2028. */
+/** Splits a stream into lines. The readline of Node.js would also split at U+2028, which JSON may contain. */
 async function* linesOf(stream: NodeJS.ReadStream): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
@@ -89,12 +89,12 @@ function parseObject(line: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(line)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Said below.
+    // The error below is for both cases.
   }
   throw new Error('the line must be a JSON object, such as {"expression":"daily"}')
 }
 
-/** In microseconds, as everything here: calendar events have fractions of seconds. */
+/** The elapses after an instant in microseconds, because calendar events may elapse at fractions of a millisecond. */
 function answer(timer: Timer, from: number, many: number): Answer {
   const next: string[] = []
   for (let at = nextMicros(timer, from); at !== undefined && next.length < many; at = nextMicros(timer, at))
@@ -132,9 +132,7 @@ async function printElapses(timer: Timer, from: number, many: number): Promise<v
 function base(text: string): number {
   const instant = parseInstant(text)
   if (instant === undefined)
-    throw new InvalidArgumentError(
-      'It must be an instant of the years 1970 to 2199, as ISO 8601 writes it: 2024-02-28T00:00:00Z.',
-    )
+    throw new InvalidArgumentError('It must be an ISO 8601 instant of the years 1970 to 2199, such as 2024-02-28T00:00:00Z.')
   return instant
 }
 

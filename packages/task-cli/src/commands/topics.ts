@@ -10,14 +10,16 @@ import { duration, printJson, printTable } from '../core/output.ts'
 interface AddOptions extends CommonOptions, TopicOptions {}
 
 export function addTopics(program: Command): void {
-  const topics = program.command('topics').description('every topic at a glance, and making them known')
+  const topics = program.command('topics').description('list topics, and make them known')
   addLs(topics)
   addAdd(topics)
 }
 
 function addLs(parent: Command): void {
-  withCommon(parent.command('ls', { isDefault: true }).description('every topic at a glance; reads no history'))
-    .option('--limit <count>', 'count no further than this', integer, 1_000)
+  withCommon(
+    parent.command('ls', { isDefault: true }).description('list every topic at a glance; reads no tasks that have ended'),
+  )
+    .option('--limit <count>', 'how far to count tasks', integer, 1_000)
     .action(async ({ limit, ...options }: CommonOptions & { readonly limit: number }) => {
       await using database = await openDatabase(options)
       const topics = await database.reading(async (transaction) => {
@@ -44,11 +46,11 @@ function addLs(parent: Command): void {
 }
 
 function addAdd(parent: Command): void {
-  withCommon(parent.command('add').description('make a topic known; nothing happens to one that is known'))
+  withCommon(parent.command('add').description('make a topic known; a known topic stays as it is'))
     .argument('<topic>')
-    .addOption(new Option('--order <order>', 'in which tasks are polled (default: fifo)').choices(pollOrders))
+    .addOption(new Option('--order <order>', 'the order in which tasks are polled (default: fifo)').choices(pollOrders))
     .addOption(new Option('--condition <condition>', 'which tasks may be polled (default: none)').choices(pollConditions))
-    .option('--keyed', 'keep an index of identifiers; it has one under a condition')
+    .option('--keyed', 'keep an index of identifiers; a topic with a condition always has one')
     .addHelpText(
       'after',
       `
@@ -60,7 +62,7 @@ Examples:
       await using database = await openDatabase(options)
       const asked = { ...(order && { order }), ...(condition && { condition }), ...(keyed && { keyed }) }
       const added = await database.transactions<boolean>((transaction) =>
-        // Asked for nothing, a topic may be as it is.
+        // Without options, a known topic may have any order and condition.
         database.tasks.initialize(transaction, topic, ...(Object.keys(asked).length > 0 ? [asked] : [])),
       )
       if (options.json) return printJson({ topic, added })

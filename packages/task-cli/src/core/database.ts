@@ -5,13 +5,13 @@ import { checkSchema, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { toLocation } from './location.ts'
 
-/** A transaction of whatever driver the URL asks for: no command looks inside. */
+/** A transaction of any driver. No command looks inside it. */
 type AnyTransaction = unknown
 
 export interface Database extends AsyncDisposable {
   readonly tasks: SqlTaskRepository<AnyTransaction, Execution>
   readonly transactions: TransactionSource<AnyTransaction>
-  /** For what only looks: it waits for nobody who writes. */
+  /** Runs transactions that only read. They do not wait for writers. */
   readonly reading: TransactionSource<AnyTransaction>
 }
 
@@ -21,7 +21,7 @@ export interface DatabaseOptions {
 }
 
 /**
- * Opens what the URL names, for work on its tables.
+ * Opens the database of the URL, and checks that its tables are those of this release.
  *
  * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING; SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER if the tables are not those of this release
  */
@@ -37,9 +37,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Opens what the URL names, whatever tables are there; drivers are loaded only when they are needed.
+ * Opens the database of the URL without a look at its tables. A driver is loaded only when it is needed.
  *
- * @param missing what becomes of a SQLite file that is not there: it is refused, made, or taken for an empty one
+ * @param missing what to do if a SQLite file does not exist: refuse, make the file, or pretend that there is an empty one
  * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING
  */
 export async function connect(
@@ -53,7 +53,7 @@ export async function connect(
 
 async function openPostgres(url: string, schema: string | undefined): Promise<Database> {
   const { fromPg, pgTransactions, postgres } = await import('@taskstream/task-sql/pg')
-  // The driver is the user's, and its types are not ours: only what the repository asks for is used.
+  // The driver belongs to the user, and its types are not installed here. The type below has what the repository needs.
   const name: string = 'pg'
   const { default: pg } = (await import(name).catch((cause: unknown) => {
     throw new TaskError('ARGUMENT_INVALID', 'PostgreSQL needs the package pg: npm install pg', {}, { cause: cause as Error })
@@ -99,14 +99,14 @@ async function openMysql(url: string): Promise<Database> {
 
 async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'): Promise<Database> {
   if (missing === 'refuse' && !existsSync(path))
-    throw new TaskError('DATABASE_MISSING', `There is no file ${path}, to make it: taskstream migrate up`, { path })
+    throw new TaskError('DATABASE_MISSING', `There is no file ${path}. Make it with: taskstream migrate up`, { path })
   const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteTransactions } = await import('@taskstream/task-sql/node-sqlite')
   const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path)
   return {
     tasks: sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite }) as unknown as Database['tasks'],
     transactions: sqliteTransactions(database) as Database['transactions'],
     reading: async (work) => {
-      // Deferred: what `sqliteTransactions` begins with would take the lock of the one writer.
+      // A deferred transaction: `sqliteTransactions` begins with the lock of the only writer.
       database.exec('begin')
       try {
         return await work(database)

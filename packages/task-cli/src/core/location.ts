@@ -1,4 +1,4 @@
-/** What `--url` names. */
+/** Reads the address in `--url`. */
 import { fileURLToPath } from 'node:url'
 import { TaskError } from '@taskstream/task-api'
 
@@ -14,9 +14,10 @@ const engines: Readonly<Record<string, Exclude<Location['engine'], 'sqlite'>>> =
 }
 
 /**
- * Every address names its engine. A path alone could be a slip in an address, and a file of that name would be made.
+ * Reads the engine and the place of a database from its address. A path alone is refused, because it may be a misspelt address, and `migrate up`
+ * would make a file of that name.
  *
- * @throws TaskError ARGUMENT_INVALID, without the address: it may hold a password
+ * @throws TaskError ARGUMENT_INVALID, without the address, which may hold a password
  */
 export function toLocation(url: string | undefined): Location {
   if (!url) throw refused('Which database? Give --url, or set TASKSTREAM_URL')
@@ -26,21 +27,21 @@ export function toLocation(url: string | undefined): Location {
   if (engine !== undefined) return { engine, url: checkAddress(url, scheme) }
   if (scheme !== '') throw refused(`No engine for ${scheme.slice(0, -1)}: ${forms}`)
   if (url === 'sqlite' || `${url}:` in engines) throw refused(`${url} is no address: ${forms}`)
-  // What holds an @ may be an address with a password that has lost its beginning.
+  // A text with an @ may be an address without its beginning, and hold a password. So it is not quoted.
   throw refused(`--url names no engine: ${forms}${url.includes('@') ? '' : `; for a file of SQLite that is sqlite:${url}`}`)
 }
 
 const forms = 'give postgres://…, mariadb://…, mysql://… or sqlite:<file>'
 
-/** Drivers make what they can of an address: of one with a bare # in its password, another host. */
+/** Refuses addresses that a driver would misread: a bare # in the password, for example, leads to another host. */
 function checkAddress(url: string, scheme: string): string {
   if (!url.startsWith(`${scheme}//`)) throw refused(`--url is no address: it begins with ${scheme}//`)
   const unreadable = refused(
-    '--url is no address that can be read: in names and passwords write %40 for @, %23 for #, %25 for %, %2F for /, %3A for : and %3F for ?',
+    '--url cannot be read: in names and passwords write %40 for @, %23 for #, %25 for %, %2F for /, %3A for : and %3F for ?',
   )
   let parsed
   try {
-    // The host may be in the query, as that of a socket is.
+    // The host may be missing, if the query names a socket instead.
     parsed = new URL(url.replace('@/', '@localhost/'))
     for (const part of [parsed.username, parsed.password, parsed.pathname]) decodeURIComponent(part)
   } catch {
@@ -53,7 +54,7 @@ function checkAddress(url: string, scheme: string): string {
 function toPath(url: string, scheme: string): string {
   const path = scheme === 'file:' && url.startsWith('file://') ? fromFileUrl(url) : url.replace(/^(sqlite|file):(\/\/)?/, '')
   if (path === '') throw refused(`Which file? Give ${scheme}<file>`)
-  if (path === ':memory:') throw refused(':memory: is gone with the command: give sqlite:<file>')
+  if (path === ':memory:') throw refused(':memory: is gone when the command ends: give sqlite:<file>')
   const query = path.indexOf('?')
   if (query >= 0) throw refused(`A file of SQLite takes no parameters: leave out ${path.slice(query)}`)
   return path

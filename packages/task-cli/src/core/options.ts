@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import type { DatabaseOptions } from './database.ts'
 
-/** What every command takes. */
+/** The options of every command. */
 export interface CommonOptions extends DatabaseOptions {
   readonly json?: boolean
 }
@@ -26,11 +26,11 @@ export function withCommon(command: Command): Command {
 
 export function withFilter(command: Command): Command {
   return command
-    .option('--state <state>', `only tasks in this state, of ${filterStates.join(', ')}; may be given several times`, collect)
+    .option('--state <state>', `only tasks in this state: ${filterStates.join(', ')}; may be given several times`, collect)
     .option('--identifier <text>', 'only tasks of this identifier')
     .option('--reference <text>', 'only tasks with this reference')
-    .option('--from <sequence>', 'from this sequence on', integer)
-    .option('--to <sequence>', 'up to this sequence', integer)
+    .option('--from <sequence>', 'only tasks from this sequence on', integer)
+    .option('--to <sequence>', 'only tasks up to this sequence', integer)
 }
 
 export function toFilter({ state, identifier, reference, from, to }: FilterOptions): TaskFilter {

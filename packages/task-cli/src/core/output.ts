@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 
-/** A table for people. Colours only on a terminal. */
+/** Prints a table for people, in colours only on a terminal. */
 export function printTable(head: readonly string[], rows: readonly (readonly unknown[])[]): void {
   const plain = !process.stdout.isTTY || process.env['NO_COLOR'] !== undefined
   const table = new Table({
@@ -11,12 +11,12 @@ export function printTable(head: readonly string[], rows: readonly (readonly unk
   console.log(table.toString())
 }
 
-/** One document for programs. */
+/** Prints one JSON document for programs. */
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, undefined, 2))
 }
 
-/** One line a value, for programs that read them one by one. */
+/** Prints a value as one line of JSON, for programs that read values one by one. */
 export function printLine(value: unknown): void {
   console.log(JSON.stringify(value))
 }
@@ -28,7 +28,7 @@ function toCell(value: unknown): string {
   return text.length > 60 ? `${[...text].slice(0, 59).join('')}…` : text
 }
 
-/** `90061000` as `1d 1h`: the two largest units are enough for a glance. */
+/** Writes milliseconds for people, in the two largest units: `90061000` is `1d 1h`. */
 export function duration(ms: number): string {
   const units: readonly (readonly [string, number])[] = [
     ['d', 86_400_000],

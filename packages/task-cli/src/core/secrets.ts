@@ -1,21 +1,21 @@
-/** Keeps passwords out of what is printed: drivers and the parser of the command line quote what they were given. */
+/** Keeps passwords out of the output: drivers and the parser of the command line quote the address in their errors. */
 
 const hidden = '***'
 
-/** `text` without the passwords of the addresses that this process was started with. */
+/** Replaces the passwords of the addresses in the arguments and in TASKSTREAM_URL by `***`. */
 export function withoutSecrets(text: string): string {
   const addresses = [process.env['TASKSTREAM_URL'] ?? '', ...process.argv.slice(2)].map((given) => given.replace(/^--url=/, ''))
   const secrets = addresses.flatMap(secretsOf).toSorted((left, right) => right.length - left.length)
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, hidden), text)
 }
 
-/** However an address is taken apart: one that cannot be read may have its password anywhere before an @. */
+/** Every text that may be the password of an address. If the address cannot be read, that is any part before an @. */
 function secretsOf(address: string): string[] {
   const [, name = '', rest = ''] = /^[a-z][a-z0-9+.-]*:\/*([^:@/]*):(.*)$/i.exec(address) ?? []
   const ends = [...rest.matchAll(/@/g)].map(({ index }) => rest.slice(0, index))
   const parts = ends.flatMap((end) => end.split(/[/?#@%:]/))
   const inQuery = [...address.matchAll(/[?&]password=([^&#]*)/gi)].map(([, password = '']) => password)
-  // Where it is the user's name too, the server's answer would be made unreadable, and hide nothing.
+  // A password that equals the user's name stays: hiding it would make the server's answer unreadable, and the name is not secret.
   return [...ends, ...parts, ...inQuery]
     .flatMap((secret) => [secret, decoded(secret)])
     .filter((secret) => secret.length > 2 && secret !== name)
