@@ -102,7 +102,9 @@ describe('a fire that is late', () => {
     jobs.resumeAll()
     await clock.quiet()
     expect(seen.map(({ id }) => id)).toEqual(['wait'])
-    expect(log.map(({ message }) => message)).toEqual(['Job "log" missed its time 2026-03-01T12:00:01.000Z: it has no other'])
+    expect(log.map(({ message }) => message)).toEqual([
+      'Job "log" missed its time 2026-03-01T12:00:01.000Z: it has no further fire',
+    ])
     expect(jobs.running()).toEqual([])
   })
 

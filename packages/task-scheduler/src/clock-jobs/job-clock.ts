@@ -1,9 +1,9 @@
 import { systemClock } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 
-/** The time of jobs: what they wait by, and the time of day that their timers are about. */
+/** The clock of clock jobs: a monotonic clock to wait by, and the wall clock for their timers. */
 export interface WallClock extends Clock {
-  /** The wall clock. It may be set, forward and back. */
+  /** The time of the wall clock. The clock may be set, forward and back. */
   now(): Date
 }
 

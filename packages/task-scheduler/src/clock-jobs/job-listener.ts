@@ -9,16 +9,16 @@ import { checkJob } from './job-settings.ts'
 import type { ClockJobStopReport } from './job-stop.ts'
 import type { ClockJobContext, ClockJobFunction, ClockJobRetrying, ClockJobTrigger } from './job.ts'
 
-/** What a listener calls. */
+/** What a listener runs: a function, or an object with a method `execute`. */
 export type JobService = ClockJobFunction | { execute(context: ClockJobContext): unknown }
 
 export interface JobListenerOptions extends ClockJobSchedulerOptions {
-  /** When services run, and what if one fails: the same for each of them, and each by itself. */
+  /** When the services run, and what becomes of a service that fails. Each service follows the same trigger, independently of the others. */
   readonly trigger: ClockJobTrigger & ClockJobRetrying
 }
 
 export interface AttachOptions {
-  /** Whether a service that has the name already gives way, and is detached. Default false: it is an error. */
+  /** Whether the new service replaces another one of the same name. Default false: a name that is taken is an error. */
   readonly replace?: boolean
 }
 
@@ -32,7 +32,7 @@ const names = optionNames<JobListenerOptions>('a job listener', {
 const attachNames = optionNames<AttachOptions>('attach', { replace: true })
 
 /**
- * Runs services by one trigger, from `start` to a stop. Each is a job of its own, with a count of its own; they share the workers.
+ * Runs services by one trigger, from `start` to a stop. Each service is a clock job with its own count, and all of them share the workers.
  *
  * @example
  * const listener = new JobListener({ trigger: { intervalMs: 60_000, onError: 'log-and-continue' } })
@@ -40,7 +40,7 @@ const attachNames = optionNames<AttachOptions>('attach', { replace: true })
  * listener.start()
  */
 export class JobListener {
-  /** Where services are scheduled, each under its name: to pause one, say, or to change the number of workers. */
+  /** The scheduler of the services, where the id of each job is the service's name. Use it to pause a service or to change the number of workers. */
   readonly scheduler: ClockJobScheduler
   readonly #trigger: ClockJobTrigger & ClockJobRetrying
   readonly #clock: WallClock
@@ -58,11 +58,11 @@ export class JobListener {
   }
 
   /**
-   * Adds a service. Once the listener is started it is scheduled at once: where the trigger's `start` has come already, from the next fire on.
+   * Adds a service. If the listener is started, the service is scheduled at once. If the trigger's `start` has passed, it begins with the next fire.
    *
    * @param name 1 to 250 characters. Default: a random UUID
-   * @returns the name, which is the id of its job
-   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if the name is taken; LIFECYCLE when the listener was stopped
+   * @returns the name, which is the id of the service's job
+   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if the name is taken; LIFECYCLE if the listener was stopped
    */
   attach(service: JobService, name: string = randomUUID(), options: AttachOptions = {}): string {
     checkNames(attachNames, options)
@@ -72,7 +72,7 @@ export class JobListener {
     checkText('name', name, taskLimits.topicLength)
     this.#checkNotStopped()
     if (this.#services.has(name) && !replace) {
-      const message = `A service "${name}" is attached already: give this one another name, detach that, or say replace: true`
+      const message = `A service "${name}" is attached already: choose another name, detach that service, or give replace: true`
       throw new TaskError('JOB_DUPLICATE', message, { id: name })
     }
     this.#unschedule(name)
@@ -81,7 +81,7 @@ export class JobListener {
     return name
   }
 
-  /** Removes a service, under each name that it has. What runs of it goes on. @throws TaskError JOB_UNKNOWN unless it is attached */
+  /** Removes a service, under each of its names. A fire that runs goes on. @throws TaskError JOB_UNKNOWN if the service is not attached */
   detach(service: JobService): void {
     const names = [...this.#services].filter(([, attached]) => attached === service).map(([name]) => name)
     if (names.length === 0)
@@ -93,9 +93,9 @@ export class JobListener {
   }
 
   /**
-   * Schedules what is attached.
+   * Schedules the attached services.
    *
-   * @throws TaskError LIFECYCLE when it was started or stopped before; ARGUMENT_INVALID if the trigger's `start` or `end` has passed meanwhile
+   * @throws TaskError LIFECYCLE if the listener was started or stopped before; ARGUMENT_INVALID if the trigger's `start` or `end` has passed meanwhile
    */
   start(): void {
     this.#checkNotStopped()
@@ -105,17 +105,17 @@ export class JobListener {
     for (const [name, service] of this.#services) this.#schedule(name, service, this.#trigger)
   }
 
-  /** Detaches every service, and waits for what runs, however long that is: `immediateStop` ends the waiting. */
+  /** Detaches every service, and waits until all running fires have ended. A call of `immediateStop` ends the waiting. */
   gracefulStop(): Promise<ClockJobStopReport> {
     return this.#stop(taskLimits.durationMs)
   }
 
-  /** Detaches every service, and aborts the signals of what runs. Resolves when that has ended, or after two seconds. */
+  /** Detaches every service, and aborts the signals of running fires. Resolves when these have ended, or after two seconds. */
   immediateStop(): Promise<ClockJobStopReport> {
     return this.#stop(0)
   }
 
-  /** As a graceful stop that becomes an immediate one after ten seconds. */
+  /** Stops gracefully, and after ten seconds immediately. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stop()
   }
@@ -131,12 +131,12 @@ export class JobListener {
     this.scheduler.schedule(work, { ...trigger, id: name })
   }
 
-  /** Its job may be over, or terminated. */
+  /** Unschedules the job of a service, unless the job is over or was terminated. */
   #unschedule(name: string): void {
     if (this.scheduler.running().some(({ id }) => id === name)) this.scheduler.unschedule(name)
   }
 
-  /** A trigger that has started goes on, on its grid. */
+  /** The trigger for a service that is attached now. If the trigger's `start` has passed, the service joins the same grid. */
   #triggerFromNow(): ClockJobTrigger & ClockJobRetrying {
     const { start, ...started } = this.#trigger
     if (!start || start >= this.#clock.now()) return this.#trigger

@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
 
-/** A job failed, missed its time, or has a timer that does not work. */
+/** Reports that a job failed, missed its time, or has a timer that failed. */
 export interface ClockJobLogEntry {
-  /** The whole of it for people: names the job, and the error. */
+  /** The whole entry as text, with the name of the job and the error. */
   readonly message: string
   readonly id: string
   /** When the fire was due. */
   readonly scheduledFor: Date
-  /** What the job threw; undefined if it missed its time. */
+  /** The error of the job or of its timer; undefined if the job missed its time. */
   readonly error?: unknown
 }
 
@@ -18,7 +18,7 @@ export const logToConsole: ClockJobLog = ({ message, error }) => {
   else console.error(message, error)
 }
 
-/** A log that cannot throw: what it could not take becomes a process warning, so that nothing is lost with it. */
+/** Makes a log that never throws. If `log` throws or rejects, a warning of the process has the entry instead. */
 export function safeLog(log: ClockJobLog): ClockJobLog {
   return (entry) => {
     const warn = (error: unknown): void => process.emitWarning(`onLog threw: ${describe(error)}. It was given: ${entry.message}`)
@@ -31,13 +31,13 @@ export function safeLog(log: ClockJobLog): ClockJobLog {
   }
 }
 
-/** That a fire is dropped, as it is too late. @param next when the job goes on, if it does */
+/** The entry for a fire that is dropped because it is too late. @param next the next fire of the job, if there is one */
 export function missed(id: string, scheduledFor: Date, next: Date | undefined): ClockJobLogEntry {
-  const then = next === undefined ? 'it has no other' : `it goes on at ${next.toISOString()}`
+  const then = next === undefined ? 'it has no further fire' : `it goes on at ${next.toISOString()}`
   return { message: `Job "${id}" missed its time ${scheduledFor.toISOString()}: ${then}`, id, scheduledFor }
 }
 
-/** What somebody threw, in words. */
+/** The text of a thrown value. */
 export function describe(error: unknown): string {
   return error instanceof Error ? error.message || error.name : inspect(error)
 }

@@ -5,20 +5,20 @@ import type { ClockJobLog } from './job-log.ts'
 import type { JobRun } from './job-run.ts'
 import type { ScheduledJob } from './scheduled-job.ts'
 
-/** The wall clock may be set at any time: nobody sleeps longer without looking at it. */
+/** The wall clock may be set at any time, so the loop looks at it at least this often. */
 const longestSleepMs = 60_000
 
 export interface ClockJobLimits {
   /** How many jobs run at a time, at least 1. Default 5. */
   readonly workers: number
-  /** By how many milliseconds a fire may be late before `whenLate` decides. Default 5 000. */
+  /** By how many milliseconds a fire may be late before `whenLate` decides, 0 to 100 years. Default 5 000. */
   readonly waitingTimeMs: number
 }
 
-/** Starts jobs when they are due, and decides what becomes of them: the only place of jobs that sleeps. */
+/** Starts jobs when they are due, and decides what becomes of failed and late fires. Only this class waits for time to pass. */
 export class JobLoop {
   readonly #jobs = new Map<string, ScheduledJob>()
-  /** What runs: each has a worker. */
+  /** The runs that have a worker. */
   readonly #running = new Set<JobRun>()
   readonly #clock: WallClock
   readonly #log: ClockJobLog
@@ -32,7 +32,7 @@ export class JobLoop {
     this.#limits = limits
   }
 
-  /** Jobs that are not over. */
+  /** The jobs that are not over, by id. */
   get jobs(): ReadonlyMap<string, ScheduledJob> {
     return this.#jobs
   }
@@ -55,14 +55,14 @@ export class JobLoop {
     this.wake()
   }
 
-  /** Begins nothing of it any more. What waits to be tried again will not be: its error is the job's last word. */
+  /** Removes a job: no fire of the job begins any more. A run that waits for a retry fails with its last error. */
   remove(job: ScheduledJob): void {
     if (this.#isScheduled(job)) this.#jobs.delete(job.id)
     for (const run of job.runs) if (run.waiting) this.#fail(run, run.waiting.error)
     this.wake()
   }
 
-  /** Something may be due. In a turn of its own: jobs that always are leave the process time for everything else. */
+  /** Looks for due jobs in a later turn of the event loop, so that jobs that are always due leave time for other work. */
   wake(): void {
     if (this.#woken) return
     this.#woken = true
@@ -78,13 +78,13 @@ export class JobLoop {
     this.#sleep()
   }
 
-  /** At most one start of each job, so that one that has missed many fires keeps no other waiting. @returns whether more may be due */
+  /** Starts each due job at most once, so that a job with many missed fires keeps no other job waiting. @returns whether more may be due */
   #startDue(): boolean {
     const nowMs = this.#nowMs()
     let begun = false
     const due = [...this.#jobs.values()].filter((job) => mayBegin(job, nowMs))
     for (const job of due.sort((a, b) => (a.nextMs ?? nowMs) - (b.nextMs ?? nowMs)))
-      // Looked at again for each: a job that was started before it may have paused or unscheduled it.
+      // Checked again for each job, because a job that was just started may have paused or unscheduled this one.
       if (!job.paused && this.#isScheduled(job)) begun = this.#retry(job) || this.#fire(job) || begun
     return begun
   }
@@ -128,7 +128,7 @@ export class JobLoop {
     this.#removeIfOver(job)
   }
 
-  /** Tries it once, and never throws. */
+  /** Tries a run once. Never throws. */
   async #run(run: JobRun): Promise<void> {
     this.#running.add(run)
     try {
@@ -161,7 +161,7 @@ export class JobLoop {
     else run.waiting = { dueMs: this.#clock.monotonicMs() + pauseMs, error }
   }
 
-  /** It failed for good: what is to be done about it is done once. */
+  /** Ends a run that has no further try, and applies the job's `onError`. */
   #fail(run: JobRun, error: unknown): void {
     const { job, fire, context } = run
     const { onError } = job.settings
@@ -182,7 +182,7 @@ export class JobLoop {
     else this.#removeIfOver(job)
   }
 
-  /** Until something is due by time alone: what waits for a worker, or for the run before it, is looked at when that ends. */
+  /** Sleeps until the next fire, retry or end of retries is due. Jobs that wait for a worker, or for their previous run, are checked when a run ends. */
   #sleep(): void {
     if (!this.#hasWorker) return
     const nowMs = this.#nowMs()

@@ -4,7 +4,7 @@ import type { ScheduledJob } from './scheduled-job.ts'
 
 /** A fire that failed and waits to be tried again. */
 interface Waiting {
-  /** When, by the monotonic clock. */
+  /** When the retry is due, in milliseconds of the monotonic clock. */
   readonly dueMs: number
   readonly error: unknown
 }
@@ -13,9 +13,9 @@ interface Waiting {
 export class JobRun {
   readonly job: ScheduledJob
   readonly fire: ClockJobFire
-  /** When the job's grid has its next time, though it be no fire any more, or its end: no retry begins then or later. By the wall clock. */
+  /** From this time of the wall clock on, no retry begins: the next time on the job's grid, even if no fire is due then, or the job's end. */
   readonly untilMs: number
-  /** While it waits to be tried again. */
+  /** The retry that this run waits for, if it does. */
   waiting: Waiting | undefined
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
@@ -41,24 +41,24 @@ export class JobRun {
     return this.#abort.signal.aborted
   }
 
-  /** What its function is told; of a run that was tried, what it was told last. */
+  /** The context for the job's function, as of the current or the last try. */
   get context(): ClockJobContext {
     return { ...this.fire, tries: this.#tries, signal: this.#abort.signal }
   }
 
-  /** Calls the job's function, once. @throws what it throws */
+  /** Calls the job's function once. @throws the error of the function */
   async try(): Promise<void> {
     this.waiting = undefined
     this.#tries++
     await this.job.work(this.context)
   }
 
-  /** Asks the function to let go. */
+  /** Asks the function to end, by its signal. */
   abort(reason: TaskError): void {
     this.#abort.abort(reason)
   }
 
-  /** Whether an error is but the answer to being asked: the reason itself, or what an API made of it. */
+  /** Whether an error only results from the abort: it is the abort's reason, or an error whose cause is that reason. */
   isLettingGo(error: unknown): boolean {
     const { aborted, reason } = this.#abort.signal
     return aborted && (error === reason || (error instanceof Error && error.cause === reason))

@@ -16,15 +16,15 @@ import type { ClockJobs } from './jobs.ts'
 import { ScheduledJob } from './scheduled-job.ts'
 
 export interface ClockJobSchedulerOptions extends Partial<ClockJobLimits> {
-  /** Default: the process's clock and the system's time. A `TestClock` makes a test of it. */
+  /** Default: the clock of the system. Tests give a `TestClock`. */
   readonly clock?: WallClock
-  /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
+  /** Called for jobs that failed or missed their time, if their policies say that this is logged. Default `console.error`. */
   readonly onLog?: ClockJobLog
 }
 
 /**
- * Runs functions by the clock, in this process: what is scheduled is gone with it. There is nothing to start, and while nothing is scheduled
- * nothing keeps the process from ending.
+ * Runs functions by the clock, in this process. The jobs end with the process; `PersistedClockJobs` keeps them in the database. The scheduler needs no
+ * start, and without jobs it does not keep the process from ending.
  *
  * @example
  * await using jobs = new ClockJobScheduler({ workers: 5 })
@@ -48,7 +48,7 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
   /**
    * Schedules a function.
    *
-   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if there is a job of that id; LIFECYCLE when the scheduler was stopped
+   * @throws TaskError ARGUMENT_INVALID; JOB_DUPLICATE if there is a job of that id; LIFECYCLE if the scheduler was stopped
    * @example
    * jobs.schedule(({ signal }) => refresh({ signal }), { timer: cron('0 3 * * *'), whenLate: 'ignore' })
    */
@@ -59,13 +59,15 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
     checkText('id', id, taskLimits.topicLength)
     const job = new ScheduledJob(id, work, checkJob(options, this.#clock.now()))
     if (this.#loop.jobs.has(id))
-      throw new TaskError('JOB_DUPLICATE', `There is a job "${id}" already: give this one another id, or unschedule that`, { id })
+      throw new TaskError('JOB_DUPLICATE', `There is a job "${id}" already: choose another id, or unschedule that job`, { id })
     this.#loop.add(job)
     return job.toJob()
   }
 
   /**
    * Schedules a function to run once. A failure is logged.
+   *
+   * @param at an instant in the future, before the year 2200
    *
    * @throws TaskError as `schedule`, and ARGUMENT_INVALID unless `at` is in the future
    * @example
@@ -108,8 +110,8 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
   }
 
   /**
-   * Changes how many jobs run at a time, or what counts as late. Jobs stay as they are, and go on where they were; what runs already beyond
-   * fewer workers runs to its end.
+   * Changes how many jobs run at a time, or how late a fire may be. Jobs stay scheduled as they are. If there are now fewer workers than running jobs,
+   * these jobs still run to their end.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
@@ -119,8 +121,8 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
   }
 
   /**
-   * Unschedules every job, lets what runs finish, and asks it to let go, by its signal, when the grace is over: at once with
-   * `graceMs: 0`. Called again, it reports the same; with `graceMs: 0`, sooner.
+   * Unschedules every job, and waits `graceMs` for running jobs to end; default 10 000. Then it aborts their signals and waits `abortMs` more; default
+   * 2 000. A second call returns the same report, and `graceMs: 0` then ends the grace at once.
    *
    * @throws TaskError ARGUMENT_INVALID
    */

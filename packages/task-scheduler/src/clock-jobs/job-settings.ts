@@ -6,7 +6,7 @@ import type { Timer } from '@taskstream/task-timers'
 import { jobErrorPolicies, jobLatePolicies, jobOverlaps } from './job.ts'
 import type { ClockJobContext, ClockJobErrorPolicy, ClockJobLatePolicy, ClockJobRetrying, ClockJobTrigger } from './job.ts'
 
-/** A job's options, checked, with their defaults. */
+/** The checked options of a job, with their defaults. */
 export interface JobSettings {
   readonly timer: Timer
   /** When the first fire is due. */
@@ -31,10 +31,10 @@ const names: Record<keyof (ClockJobTrigger & ClockJobRetrying), true> = {
   retry: true,
 }
 
-/** Of a job's options: its id goes with what triggers it. */
+/** The names of the options of `schedule`: those of the trigger, and the id. */
 export const jobNames: Record<keyof (ClockJobTrigger & ClockJobRetrying) | 'id', true> = { ...names, id: true }
 
-/** @throws TaskError ARGUMENT_INVALID */
+/** Checks the options of a job at the time `now`. @throws TaskError ARGUMENT_INVALID */
 export function checkJob(trigger: ClockJobTrigger & ClockJobRetrying, now: Date): JobSettings {
   checkOptions('a job', trigger, names)
   const { start, end, maxCount = -1, retry } = trigger
@@ -72,14 +72,15 @@ function checkTimes(start: Date | undefined, end: Date | undefined, now: Date): 
   if (end && end <= now) throw invalid('end', toText(end), `must be in the future, and ${itIs}`)
 }
 
-/** An interval's grid begins at the first fire; a timer has its own. */
+/** The timer of a job and its first fire. The grid of an interval begins with the first fire; a timer has its own grid. */
 function timesOf({ timer, intervalMs, start }: ClockJobTrigger, now: Date): { timer: Timer; firstMs: number | undefined } {
   if (timer === undefined) {
     checkInteger('intervalMs', intervalMs, 1, taskLimits.durationMs)
     const from = start ?? now
     return { timer: every(intervalMs, { from }), firstMs: from.getTime() }
   }
-  if (intervalMs !== undefined) throw invalid('intervalMs', intervalMs, 'must not stand beside a timer: leave one of them out')
+  if (intervalMs !== undefined)
+    throw invalid('intervalMs', intervalMs, 'cannot be given together with a timer: leave one of them out')
   if (typeof timer?.next !== 'function') throw invalid('timer', timer, "must be a timer, such as calendar('Mon..Fri 02:30')")
   return { timer, firstMs: timer.next(start ? start.getTime() - 1 : now.getTime()) }
 }

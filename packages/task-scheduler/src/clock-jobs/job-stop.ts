@@ -3,23 +3,23 @@ import type { Clock, StopOptions } from '@taskstream/task-processor'
 import type { ClockJobFire } from './job.ts'
 import type { JobRun } from './job-run.ts'
 
-/** There is no database to be left. */
+/** The options of a stop. `leaveMs` is left out, because there is no database to sign off from. */
 export type ClockJobStopOptions = Omit<StopOptions, 'leaveMs'>
 
-/** What became of the fires that were under way when a stop began. */
+/** What became of the fires that were running when a stop began. */
 export interface ClockJobStopReport {
-  /** Ended, before their time was up. */
+  /** The fires that ended within the grace. */
   readonly finished: readonly ClockJobFire[]
-  /** Ended when they were asked to. */
+  /** The fires that ended after their signal was aborted. */
   readonly aborted: readonly ClockJobFire[]
-  /** Neither: they do not listen to their signal. Their code goes on. */
+  /** The fires that did not end, because they ignore their signal. Their code goes on. */
   readonly abandoned: readonly ClockJobFire[]
 }
 
 /**
- * Waits until runs end; when the grace is over, or `hurry` resolves, it asks them to.
+ * Waits until the runs end. When the grace is over, or `hurry` resolves, the remaining runs are aborted.
  *
- * @returns what became of them; at the latest when both times are up
+ * @returns what became of the runs, at the latest after `graceMs` and `abortMs`
  */
 export async function stopRuns(
   clock: Clock,
@@ -40,7 +40,7 @@ export async function stopRuns(
   }
 }
 
-/** Resolves with the first of these, or when so many milliseconds have passed. */
+/** Resolves when the first of these promises does, or after `ms` milliseconds. */
 async function atMost(clock: Clock, ms: number, first: readonly Promise<unknown>[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(ms, resolve)

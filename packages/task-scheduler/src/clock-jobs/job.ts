@@ -1,35 +1,37 @@
 import type { RetryPolicy } from '@taskstream/task-processor'
 import type { Timer } from '@taskstream/task-timers'
 
-/** One time that a job was due. */
+/** One fire of a job: a time at which the job is due. */
 export interface ClockJobFire {
   readonly id: string
-  /** When it was due, by the wall clock; it may have begun later. */
+  /** When the fire was due, by the wall clock. It may have begun later. */
   readonly scheduledFor: Date
-  /** Which of the job's fires it is, from 1. A retry is none. */
+  /** The number of this fire among the job's fires, from 1. A retry has the number of its fire. */
   readonly count: number
 }
 
-/** What a job is told each time that it runs. */
+/** The argument of a job's function, for each try. */
 export interface ClockJobContext extends ClockJobFire {
-  /** How often this fire was tried, from 1. */
+  /** The number of this try of the fire, from 1. */
   readonly tries: number
-  /** Aborted, with the reason SHUTDOWN, when the scheduler stops and the grace is over. */
+  /** Aborted with the reason SHUTDOWN when the scheduler stops and the grace is over. */
   readonly signal: AbortSignal
 }
 
-/** What runs. It failed if it throws, or if the promise that it returns is rejected; what else it returns is not looked at. */
+/** The function of a job. The job fails if the function throws or its promise is rejected. Any other result is ignored. */
 export type ClockJobFunction = (context: ClockJobContext) => unknown
 
-/** What becomes of a job that failed: whether that is logged, and whether the job is unscheduled. */
+/** What becomes of a job that failed: whether the failure is logged, and whether the job is unscheduled. */
 export type ClockJobErrorPolicy = (typeof jobErrorPolicies)[number]
 
 export const jobErrorPolicies = ['log-and-terminate', 'log-and-continue', 'terminate', 'continue'] as const
 
 /**
- * What becomes of fires that are late by more than the waiting time: `'wait'`: each of them is run, one after the other, and counts;
- * `'ignore'`: all that were missed are dropped, the count stays, and the job goes on with the next on its grid; `'log-and-ignore'`: that,
- * and it is logged. What is less late is simply late.
+ * What becomes of fires that are late by more than the waiting time. A fire that is less late begins late.
+ *
+ * - `wait`: every missed fire runs, one after the other, and counts
+ * - `ignore`: all missed fires are dropped, and do not count. The job goes on with the next time on its grid
+ * - `log-and-ignore`: as `ignore`, and the loss is logged
  */
 export type ClockJobLatePolicy = (typeof jobLatePolicies)[number]
 
@@ -39,62 +41,65 @@ export type ClockJobOverlap = (typeof jobOverlaps)[number]
 
 export const jobOverlaps = ['forbid', 'allow'] as const
 
-/** The times of a job: either has a grid that does not move, however late a fire is. */
+/** The times of a job: an interval or a timer. Both have a grid, which does not move if a fire is late. */
 export type ClockJobTimes =
   | {
-      /** A fire at `start`, or at once, and then one after each so many milliseconds: 1 to a hundred years. */
+      /** The milliseconds between two fires, 1 to a hundred years. The first fire is at `start`, or at once. */
       readonly intervalMs: number
       readonly timer?: never
     }
   | {
-      /** A fire whenever it elapses after now, or from `start` on: `calendar`, `cron`, `every`, `once`, or one of your own. */
+      /** The timer of the fires, after now or from `start` on: `calendar`, `cron`, `every`, `once`, or an implementation of your own. */
       readonly timer: Timer
       readonly intervalMs?: never
     }
 
-/** When a job runs, and what if it fails, is late or takes long: values, so that they can be stored. */
+/** When a job runs, and what becomes of it if it fails, is late or takes long. These are values without functions, so that they can be stored. */
 export type ClockJobTrigger = ClockJobTimes & {
-  /** No fire is due before. Not in the past. */
+  /** No fire is due before this instant, which must not be in the past. */
   readonly start?: Date
-  /** No fire is due after, and no retry begins then or later; a fire that is late may. In the future, and not before `start`. */
+  /**
+   * No fire is due after this instant, and no retry begins at it or later. A late fire may begin after it. It must be in the future, and not before
+   * `start`.
+   */
   readonly end?: Date
-  /** How many fires there are in all: at least 1, or -1 for no limit, the default. */
+  /** How many fires the job has: at least 1, or -1 for no limit, which is the default. */
   readonly maxCount?: number
-  /** Default `'log-and-terminate'`. */
+  /** What becomes of the job if it fails. Default `'log-and-terminate'`. */
   readonly onError?: ClockJobErrorPolicy
-  /** Default `'wait'`. */
+  /** What becomes of fires that are too late. Default `'wait'`. */
   readonly whenLate?: ClockJobLatePolicy
-  /** Whether a fire begins while an earlier one of the same job is still under way. Default `'forbid'`: it is late. */
+  /** Whether a fire begins while an earlier one of the job is under way. Default `'forbid'`: the fire waits, and is late. */
   readonly overlap?: ClockJobOverlap
 }
 
 /** How often and when a fire that failed is tried again. */
 export interface ClockJobRetrying {
   /**
-   * A retry is no fire, and counts as none. None begins when the job's next fire is due, or would be, after the last one; nor when its `end` has
-   * come: then, and when the policy has no further try, `onError` decides on the last error. Default: no retry.
+   * The policy for retries, which do not count as fires. Default: no retry. No retry begins once the next time on the job's grid or the job's `end` has
+   * come, even after the last fire. If there is no further retry, `onError` decides on the last error.
    */
   readonly retry?: RetryPolicy<ClockJobContext>
 }
 
 interface Named {
-  /** Names the job, 1 to 250 characters; no other job of the scheduler may have it. Default: a random UUID. */
+  /** The name of the job, 1 to 250 characters, unique in the scheduler. Default: a random UUID. */
   readonly id?: string
 }
 
 export type ClockJobOptions = ClockJobTrigger & ClockJobRetrying & Named
 
 export interface ClockJobOnceOptions extends ClockJobRetrying, Named {
-  /** Default `'wait'`. */
+  /** What becomes of the fire if it is too late. Default `'wait'`. */
   readonly whenLate?: ClockJobLatePolicy
 }
 
-/** A job, as it was when it was asked for. */
+/** A snapshot of a job. It does not change with the job. */
 export interface ClockJob {
   readonly id: string
   /** How many fires have begun. */
   readonly count: number
-  /** When the next fire is due, or was; undefined: there is none any more, and the last one is under way. */
+  /** When the next fire is due; in the past if it is late. Undefined if no fire is to come, and the last one is under way. */
   readonly next: Date | undefined
   readonly paused: boolean
 }

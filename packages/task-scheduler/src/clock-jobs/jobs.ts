@@ -2,32 +2,32 @@ import type { Execution, Outcome } from '@taskstream/task-api'
 import type { ClockJob, ClockJobLatePolicy, ClockJobTrigger } from './job.ts'
 
 /**
- * Jobs that run by the clock, whether they are kept in this process or in a database. `Work` is what is scheduled: a function, where it need
- * not outlive the process, or the name of a handler. Awaiting any answer is right.
+ * Jobs that run by the clock, in this process or kept in a database. `Work` is what a job runs: a function in this process, or the name of a handler
+ * in a database. The results of all methods can be awaited.
  */
 export interface ClockJobs<
   Work,
   Options extends ClockJobTrigger = ClockJobTrigger & { readonly id?: string },
   E extends Execution = 'async',
 > {
-  /** @throws TaskError ARGUMENT_INVALID, JOB_DUPLICATE; LIFECYCLE when it was stopped */
+  /** Schedules a job. @throws TaskError ARGUMENT_INVALID, JOB_DUPLICATE; LIFECYCLE if the scheduler was stopped */
   schedule(work: Work, options: Options): Outcome<E, ClockJob>
-  /** Once; a failure is logged. @throws TaskError as `schedule`, and ARGUMENT_INVALID unless `at` is in the future */
+  /** Schedules a job that runs once; a failure is logged. @throws TaskError as `schedule`, and ARGUMENT_INVALID unless `at` is in the future */
   scheduleOnce(
     work: Work,
     at: Date,
     options?: { readonly id?: string; readonly whenLate?: ClockJobLatePolicy },
   ): Outcome<E, ClockJob>
-  /** No fire and no retry begins any more; what runs goes on. @throws TaskError JOB_UNKNOWN */
+  /** Removes a job: no fire and no retry begins any more. A running fire goes on. @throws TaskError JOB_UNKNOWN */
   unschedule(id: string): Outcome<E, void>
-  /** Nothing of it begins until it is resumed; what runs goes on. Paused already, it stays so. @throws TaskError JOB_UNKNOWN */
+  /** Pauses a job: no fire and no retry begins until `resume`. A running fire goes on. @throws TaskError JOB_UNKNOWN */
   pause(id: string): Outcome<E, void>
-  /** What it missed meanwhile is late, and `whenLate` decides. Not paused, nothing changes. @throws TaskError JOB_UNKNOWN */
+  /** Resumes a paused job. `whenLate` decides on the fires that the job missed meanwhile. @throws TaskError JOB_UNKNOWN */
   resume(id: string): Outcome<E, void>
-  /** Pauses each job that there is; jobs that are scheduled later run. */
+  /** Pauses every job that exists now. Jobs that are scheduled later run. */
   pauseAll(): Outcome<E, void>
-  /** Resumes each job that is paused. */
+  /** Resumes every paused job. */
   resumeAll(): Outcome<E, void>
-  /** The jobs that are not over: a fire is still to come, or under way. */
+  /** The jobs that are not over: a fire is still to come, or is under way. */
   running(): Outcome<E, readonly ClockJob[]>
 }

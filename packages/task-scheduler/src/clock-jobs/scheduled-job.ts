@@ -3,15 +3,15 @@ import type { ClockJob, ClockJobFunction } from './job.ts'
 import { JobRun } from './job-run.ts'
 import type { JobSettings } from './job-settings.ts'
 
-/** Clocks go back by an hour, and at Troll in Antarctica by two. */
+/** More than clocks ever go back: usually by one hour, and at Troll in Antarctica by two. */
 const longestRepeatMs = 3 * 3_600_000
 
-/** What is known of one job: which fire is next, and what is under way. It reads no clock, and runs nothing. */
+/** The state of one job: its next fire, and the runs that are under way. This class reads no clock, and runs nothing. */
 export class ScheduledJob {
   readonly id: string
   readonly work: ClockJobFunction
   readonly settings: JobSettings
-  /** What is under way: running, or waiting to be tried again. */
+  /** The runs that are under way: they run, or wait for a retry. */
   readonly runs: Set<JobRun> = new Set()
   paused = false
   #count = 0
@@ -24,41 +24,41 @@ export class ScheduledJob {
     this.#nextMs = settings.firstMs
   }
 
-  /** When the next fire is due; undefined: there is none any more. */
+  /** When the next fire is due; undefined if no fire is to come. */
   get nextMs(): number | undefined {
     return this.#nextMs
   }
 
-  /** Whether nothing is to come of it, and nothing is under way. */
+  /** Whether no fire is to come, and no run is under way. */
   get isOver(): boolean {
     return this.#nextMs === undefined && this.runs.size === 0
   }
 
-  /** When a fire may begin, as far as it lies with the job; undefined: not before something of it ends. */
+  /** When the next fire may begin. Undefined if no fire is to come, or if the job must wait for its current run. */
   get dueMs(): number | undefined {
     return this.settings.overlap || this.runs.size === 0 ? this.#nextMs : undefined
   }
 
-  /** Takes the fire that is next. @throws what its timer throws; TaskError ARGUMENT_INVALID if that goes back */
+  /** Takes the next fire. @throws the error of its timer; TaskError ARGUMENT_INVALID if the timer returns an earlier time */
   take(): JobRun {
     const scheduledMs = this.#nextMs!
     this.#count++
     const followingMs = this.#elapseAfter(scheduledMs)
     this.#nextMs = this.#asFire(followingMs)
     const fire = { id: this.id, scheduledFor: new Date(scheduledMs), count: this.#count }
-    // The last fire has no more time than any other: its grid goes on.
+    // The grid goes on after the last fire, so the last fire has no more time for retries than any other.
     return new JobRun(this, fire, Math.min(followingMs ?? Infinity, this.settings.endMs))
   }
 
-  /** Drops what is due before `nowMs`. @throws as `take` */
+  /** Drops the fires that are due before `nowMs`. @throws as `take` */
   skip(nowMs: number): void {
     // A fire that is due at this very moment is not late.
     if (!this.settings.timer.inZone) {
       this.#nextMs = this.#after(nowMs - 1)
       return
     }
-    // Where clocks went back, the time that was missed comes again, and would be found by what follows now: a fire after it is looked for
-    // from before the change.
+    // When clocks go back, `next(now)` may find the missed local time again, in the second pass of the repeated hour. So the search begins at an
+    // instant before the change.
     this.#nextMs = this.#after(Math.max(this.#nextMs!, nowMs - longestRepeatMs))
     while (this.#nextMs !== undefined && this.#nextMs < nowMs) this.#nextMs = this.#after(this.#nextMs)
   }
@@ -72,7 +72,7 @@ export class ScheduledJob {
     return this.#count >= this.settings.maxCount ? undefined : this.#asFire(this.#elapseAfter(epochMs))
   }
 
-  /** An elapse of the timer, if the job fires then. */
+  /** Returns an elapse of the timer if the job fires then. */
   #asFire(elapseMs: number | undefined): number | undefined {
     const { endMs, maxCount } = this.settings
     return elapseMs === undefined || elapseMs > endMs || this.#count >= maxCount ? undefined : elapseMs
@@ -81,7 +81,7 @@ export class ScheduledJob {
   #elapseAfter(epochMs: number): number | undefined {
     const { timer } = this.settings
     const nextMs = timer.next(epochMs)
-    // Otherwise the job would fire for ever, at once.
+    // Otherwise the job would fire without a pause, for ever.
     if (nextMs !== undefined && !(nextMs > epochMs))
       throw invalid('timer', timer.expression, 'must return a time later than the one it is given')
     return nextMs

@@ -1,7 +1,7 @@
 import type { Misfire } from '@taskstream/task-api'
 import type { ClockJobLatePolicy } from '../clock-jobs/job.ts'
 
-/** What jobs say of a fire that is late, in the words of timers. */
+/** Translates the `whenLate` of a job into the options of a periodic task. */
 export function misfireOf(
   whenLate: ClockJobLatePolicy,
   waitingTimeMs: number,

@@ -6,7 +6,7 @@ import { logToConsole, safeLog } from '../clock-jobs/job-log.ts'
 import type { ClockJobLog } from '../clock-jobs/job-log.ts'
 import { periodicLimits } from '../periodic/definition.ts'
 
-/** What a handler of persisted jobs is told: which of the job's fires it is, is not. */
+/** The argument of a handler of persisted jobs. It has no `count`, the number of the fire. */
 export type PersistedClockJobContext = Omit<ClockJobContext, 'count'>
 
 export type PersistedClockJobFunction = (context: PersistedClockJobContext) => unknown
@@ -14,28 +14,28 @@ export type PersistedClockJobFunction = (context: PersistedClockJobContext) => u
 export interface PersistedClockJobsOptions<Transaction, E extends Execution> {
   readonly repository: TimedTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
-  /** By the names under which they are scheduled. Every process that may run a job has them all. */
+  /** The handlers, by the names under which jobs are scheduled. Every process that may run jobs needs all of them. */
   readonly handlers: Readonly<Record<string, PersistedClockJobFunction>>
-  /** Where jobs are pushed when they are due; also whose timers they are. 1 to 200 characters. Default `jobs`. */
+  /** The topic to which due jobs are pushed, and the scope of their timers. 1 to 200 characters. Default `jobs`. */
   readonly topic?: string
-  /** How many run at a time in this process, 1 to 1000. Default 5. */
+  /** How many jobs run at a time in this process, 1 to 1000. Default 5. */
   readonly workers?: number
-  /** Under `ignore`: a fire that is late by more is dropped, in milliseconds. Default 5 000. */
+  /** By how many milliseconds a fire may be late before `ignore` and `log-and-ignore` drop it, 0 to 100 years. Default 5 000. */
   readonly waitingTimeMs?: number
-  /** When a fire that failed is tried again. None begins when the job's next fire is due. Default: no retry. */
+  /** The policy for retries, for all jobs. No retry begins once the job's next fire is due. Default: no retry. */
   readonly retry?: RetryPolicy<PersistedClockJobContext>
-  /** Wakes this process when another has scheduled something. */
+  /** Wakes this process when another one has scheduled a job. */
   readonly notifier?: TaskNotifier
-  /** Hears of jobs that failed or missed their time, where their policies say that it is logged. Default `console.error`. */
+  /** Called for jobs that failed or missed their time, if their policies say that this is logged. Default `console.error`. */
   readonly onLog?: ClockJobLog
   /**
-   * How long fires that have ended are kept, by their state, in milliseconds: the node's maintenance purges what is older. Default: those that
-   * failed for 30 days, others for one. With `{}` for ever.
+   * How long fires that have ended are kept, in milliseconds, by their state. The node's maintenance purges older ones. Default: failed fires are kept
+   * for 30 days, other ones for one day. With `{}` they are kept for ever.
    */
   readonly retainMs?: ProcessOptions<Transaction>['retainMs']
 }
 
-/** The same, with the defaults. */
+/** The options, with their defaults. */
 export type CheckedOptions<Transaction, E extends Execution> = Required<
   Omit<PersistedClockJobsOptions<Transaction, E>, 'retry' | 'notifier' | 'retainMs'>
 > &
@@ -59,7 +59,7 @@ const names: Record<keyof PersistedClockJobsOptions<unknown, Execution>, true> =
   retainMs: true,
 }
 
-/** @throws TaskError ARGUMENT_INVALID, naming the option */
+/** Checks the options, and adds their defaults. @throws TaskError ARGUMENT_INVALID, naming the option */
 export function checkPersistedClockJobsOptions<Transaction, E extends Execution>(
   options: PersistedClockJobsOptions<Transaction, E>,
 ): CheckedOptions<Transaction, E> {

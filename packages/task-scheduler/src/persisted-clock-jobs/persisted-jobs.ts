@@ -19,9 +19,9 @@ import { checkPersistedClockJobsOptions } from './options.ts'
 import type { CheckedOptions, PersistedClockJobsOptions } from './options.ts'
 import { runJob } from './run-job.ts'
 
-/** A job's times and policies. Jobs do not run beside themselves. */
+/** The times and policies of a job. They have no `overlap`, because two fires of one persisted job never run at the same time. */
 export type PersistedClockJobOptions = Omit<ClockJobTrigger, 'overlap'> & {
-  /** Names the job, 1 to 200 characters. Default: a random UUID. */
+  /** The name of the job, 1 to 200 characters. Default: a random UUID. */
   readonly id?: string
 } & (
     | { readonly intervalMs: number; readonly timer?: never }
@@ -38,12 +38,12 @@ const names: Record<keyof Omit<PersistedClockJobOptions, 'id'>, true> = {
   whenLate: true,
 }
 
-/** The first fire of an interval, from when it is scheduled. */
+/** After how many milliseconds an interval fires first, unless it has a `start`. */
 const soonMs = 250
 
 /**
- * Jobs that are kept in the database: they outlive the process, and of several processes one runs each fire. What is scheduled is the name of a
- * handler.
+ * Clock jobs that are kept in the database. They outlive the process, and each fire runs in one of several processes. A job names a handler, which
+ * every process has.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -55,14 +55,14 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
   implements ClockJobs<string, PersistedClockJobOptions>, AsyncDisposable
 {
   readonly #options: CheckedOptions<Transaction, E>
-  /** Awaiting its answers is right, whatever the driver. */
+  /** The type says promises; a synchronous driver returns values, which can be awaited too. */
   readonly #timers: PeriodicTasks<Transaction>
   readonly #scheduler: PeriodicScheduler<Transaction, E>
   #manager: TaskManager<Transaction> | undefined
   #starting: Promise<void> | undefined
   #isStopped = false
 
-  /** What was missed, as long as it is looked for whether that is logged. */
+  /** The missed fires for which the job's policy is being looked up, to see whether they are logged. */
   readonly #missed = new Set<Promise<void>>()
 
   constructor(options: PersistedClockJobsOptions<Transaction, E>) {
@@ -74,13 +74,14 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
   }
 
   /**
-   * Makes the topic, has the node process it, and fires what is due. Schedule afterwards.
+   * Initialises the topic, lets the node process it, and begins to fire due jobs. Schedule jobs afterwards.
    *
-   * @throws TaskError LIFECYCLE if it was started or stopped before, or is stopped meanwhile; what `process` and `start` of node and scheduler throw
+   * @throws TaskError LIFECYCLE if this was started or stopped before, or is stopped meanwhile; also the errors of the node's `process`, and of the
+   * scheduler's `start`
    */
   async start(node: TaskNode<Transaction>): Promise<void> {
     if (this.#starting || this.#isStopped)
-      throw new TaskError('LIFECYCLE', 'Persisted jobs start once: make new ones to start again')
+      throw new TaskError('LIFECYCLE', 'Persisted jobs can be started only once: make new ones to start again')
     const starting = this.#start(node)
     this.#starting = starting.catch(() => {})
     return starting
@@ -128,7 +129,7 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
         name: handler,
         headers: { handler, onError, whenLate },
         ...misfireOf(whenLate, waitingTimeMs),
-        // Of one identifier, and so one after the other.
+        // The fires of a job have one identifier, so they run one after the other.
         whileUnfinished: 'push',
         ...(first && { start: first }),
         ...(end && { end }),
@@ -157,7 +158,7 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     return this.#change(async (transaction) => void (await this.#timers.pause(transaction, id)))
   }
 
-  /** What it missed meanwhile is not made up for, whatever `whenLate` says. */
+  /** Resumes a paused job. The fires that the job missed meanwhile are dropped, whatever `whenLate` says. @throws TaskError JOB_UNKNOWN */
   resume(id: string): Promise<void> {
     return this.#change(async (transaction) => void (await this.#timers.resume(transaction, id)))
   }
@@ -170,13 +171,13 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     return this.#change(async (transaction) => void (await this.#timers.resumeAll(transaction)))
   }
 
-  /** The jobs of which a fire is still to come. */
+  /** The jobs with a fire that is still to come. */
   async running(): Promise<readonly ClockJob[]> {
     const list = await this.#options.transactions<PeriodicTaskInfo[]>(async (transaction) => await this.#timers.list(transaction))
     return list.filter(({ status }) => status !== 'ended').map(toJob)
   }
 
-  /** Fires nothing more from this process, and stops processing; what runs is waited for as by the node. Other processes go on. */
+  /** Stops firing and processing jobs in this process, and waits for running jobs as the node does. Other processes go on. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#scheduler.stop()
@@ -194,7 +195,7 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     return transactions<PeriodicTaskInfo | undefined>(async (transaction) => await this.#timers.get(transaction, id))
   }
 
-  /** The scheduler fires timers of others too. */
+  /** Handles a fire of the scheduler, which also fires timers of other scopes. */
   #fired({ timer, outcome, occurrence }: FiredOccurrence): void {
     if (timer.scope !== this.#options.topic) return
     if (outcome === 'submitted') this.#manager?.wake()
@@ -203,7 +204,7 @@ export class PersistedClockJobs<Transaction, E extends Execution = Execution>
     this.#missed.add(telling)
   }
 
-  /** Never throws: what cannot be looked up is told rather than lost. */
+  /** Logs a missed fire if its job says so. Never throws: if the job cannot be looked up, the fire is logged too. */
   async #tellMissed(id: string, scheduledFor: Date): Promise<void> {
     const { onLog } = this.#options
     try {
@@ -224,7 +225,7 @@ function toJob({ id, fired, next, status }: PeriodicTaskInfo): ClockJob {
   return { id, count: fired, next, paused: status === 'paused' }
 }
 
-/** By the names that jobs have for it, wherever they are kept. */
+/** Translates errors of timers into errors of jobs, so that persisted jobs have the same errors as other jobs. */
 function asJobError(error: unknown): never {
   const id = isTaskError(error) ? error.data['id'] : undefined
   if (isTaskError(error, 'TIMER_UNKNOWN'))
@@ -232,7 +233,7 @@ function asJobError(error: unknown): never {
       id,
     })
   if (isTaskError(error, 'TIMER_DUPLICATE'))
-    throw new TaskError('JOB_DUPLICATE', `There is a job "${String(id)}" already: give this one another id, or unschedule that`, {
+    throw new TaskError('JOB_DUPLICATE', `There is a job "${String(id)}" already: choose another id, or unschedule that job`, {
       id,
     })
   throw error

@@ -1,4 +1,4 @@
-/** One fire of a persisted job: what its handler decides, and what becomes of the job when it fails. */
+/** Runs one fire of a persisted job, and applies the job's policies if it fails. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isPassing, isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
@@ -22,20 +22,20 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
   const { handlers, onLog } = running
   const id = task.identifier
   const info = await find(id, signal, running)
-  // Pushed before it was unscheduled.
+  // The job was unscheduled after this fire was pushed.
   if (!info) return TaskDecision.filter('The job was unscheduled')
   const { handler, onError } = (task.headers ?? {}) as { readonly handler: string; readonly onError: ClockJobErrorPolicy }
-  // None that was submitted by hand.
+  // A fire that was submitted by hand has no occurrence.
   const scheduledFor = occurrenceOf(task)?.at ?? new Date(await running.now())
   const context: PersistedClockJobContext = { id, scheduledFor, tries: task.tries, signal }
   const work: PersistedClockJobFunction | undefined = Object.hasOwn(handlers, handler) ? handlers[handler] : undefined
-  // A release that does not have it must not end the job for those that do.
+  // A process of another release may lack the handler. It must not end the job for processes that have the handler.
   if (!work) return TaskDecision.retry({ afterMs: unknownHandlerMs }, `There is no handler "${handler}" in this process`)
   try {
     await work(context)
     return TaskDecision.success()
   } catch (error) {
-    // Handed back, to be run again by somebody else: nothing failed.
+    // An aborted fire did not fail: it is handed back, and another process runs it again.
     if (signal.aborted) throw error
     const pause = running.retry?.(context, error)
     if (pause !== undefined && (await running.now()) + pause < lastRetryOf(info, scheduledFor))
@@ -50,7 +50,7 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
 const unknownHandlerMs = 10_000
 const findAgainMs = 1_000
 
-/** Nothing has run yet: that the database is away, or busy, is not to be the job's failure. */
+/** Looks up the job, and waits for a database that is away or busy: the handler has not run yet, so the job must not fail. */
 async function find(id: string, signal: AbortSignal, running: Running): Promise<PeriodicTaskInfo | undefined> {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ async function find(id: string, signal: AbortSignal, running: Running): Promise<
   }
 }
 
-/** No retry begins when the next fire is due, or nothing is any more; by the database's clock, which is what is due goes by. */
+/** From this time of the database's clock on, no retry begins: the next time on the job's grid, or the job's end. */
 function lastRetryOf({ timer, end }: PeriodicTaskInfo, scheduledFor: Date): number {
   return Math.min(parseTimer(timer).next(scheduledFor.getTime()) ?? Infinity, end?.getTime() ?? Infinity)
 }
