@@ -172,7 +172,7 @@ describe('what is refused', () => {
     ['past', at(-1), 'must be in the future'],
     ['present', at(0), 'must be in the future'],
     ['invalid', new Date('2027-02-31T25:00'), 'must be a valid Date'],
-    ['beyond timers', new Date('2200-01-01'), 'of the years 1970 to 2199'],
+    ['beyond timers', new Date('2200-01-01'), 'in the years 1970 to 2199'],
   ])('a job that is to run once at an instant that is %s', (_, instant, rule) => {
     const error = refused(() => jobs.scheduleOnce(job(), instant))
     expect(error.argument).toBe('at')

@@ -59,7 +59,7 @@ describe('a check', () => {
     for (const other of [new Date(Number.NaN), 0, '2026-01-01', null])
       expect(accepts(() => checkInstant('due', other))).toBe(false)
     for (const at of ['0000-12-31T23:59:59Z', '+010000-01-01T00:00:00Z', '-271821-04-20T00:00:00Z'])
-      expect(() => checkInstant('due', new Date(at))).toThrow(/due must be of the years 1 to 9999/)
+      expect(() => checkInstant('due', new Date(at))).toThrow(/due must be in the years 1 to 9999/)
     for (const at of ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'])
       expect(() => checkInstant('due', new Date(at))).not.toThrow()
   })

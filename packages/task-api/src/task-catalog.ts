@@ -131,7 +131,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    *
    * Rows that are right stay as they are. Others may work meanwhile, and the call waits for none of their tasks. It reads every task of the
    * topic, or of all topics if none is given: a million tasks take some seconds. Every process forgets what it has learned of the topic by
-   * polling. Sleeping nodes find the tasks that became ready at their next poll, at most `idleMs` later.
+   * polling. At its next poll, at most `idleMs` later, a sleeping node finds the tasks that became ready.
    *
    * The transaction must be READ COMMITTED. Rows that were put back must be committed, or written in this transaction.
    *
@@ -145,7 +145,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
   /**
    * One page of the tasks of a topic, in the order of their sequences. Without a filter the verb reads no more tasks than it returns. With a
-   * filter it reads the topic until it has found enough; `from`, `to`, `after` and `before` bound the part that it reads. On SQLite this blocks
+   * filter it reads the topic until it has found enough; `from`, `to`, `after` and `before` bound the part that it reads. On SQLite the call blocks
    * the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
@@ -157,21 +157,23 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /**
    * Exact counts by topic and state; delayed tasks are counted apart from suspended ones. Every known topic is in the map. Reads every task of
-   * the topic, or of all topics, from `from` to `to`: for people, not for loops. On SQLite this blocks the event loop.
+   * the topic, or of all topics, from `from` to `to`: for people, not for loops. On SQLite the call blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given and was never initialised
+   * @example
+   * const failed = (await tasks.count(tx, { topic: 'invoices' })).get('invoices')?.get('failed')?.count ?? 0
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
   /**
    * How many tasks ended with which result, by topic. Every known topic is in the map. A task that waits for a retry has not ended. Reads every
-   * task of every topic, whatever the instants: for people, not for loops. On SQLite this blocks the event loop.
+   * task of every topic, whatever the instants: for people, not for loops. On SQLite the call blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
   results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
   /**
    * Finds the sequence that belongs to an instant, over all topics, for the bounds of `page`, `count` and `purge`. May read every task of every
-   * topic. On SQLite this blocks the event loop.
+   * topic. On SQLite the call blocks the event loop.
    *
    * @returns the first sequence that was pushed at or after the instant, or `Number.MAX_SAFE_INTEGER` if there is none; with `preceding` the
    * last one that was pushed at or before the instant, or 0
@@ -190,7 +192,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    * @returns how many tasks were deleted
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
-   * await tasks.purge(tx, 'reminders', { states: ['delayed'], identifier: 'user-7' })   // what has not come yet
+   * await tasks.purge(tx, 'reminders', { states: ['delayed'], identifier: 'user-7' })   // reminders that have not come yet
    * while ((await commit((tx) => tasks.purge(tx, 'invoices', { states: ['succeeded'], completedBefore: lastYear }))) > 0);
    */
   purge(transaction: Transaction, topic: string, options?: PurgeOptions): Outcome<E, number>

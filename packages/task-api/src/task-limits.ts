@@ -52,11 +52,11 @@ export function checkDuration(argument: string, value: unknown): asserts value i
   checkInteger(argument, value, 0, taskLimits.durationMs)
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` of the years 1 to 9999, which every engine can store. */
+/** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` in the years 1 to 9999, which every engine can store. */
 export function checkInstant(argument: string, value: unknown): asserts value is Date {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw invalid(argument, value, 'must be a valid Date')
   if (value.getTime() < firstInstant || value.getTime() > lastInstant)
-    throw invalid(argument, value.toISOString(), 'must be of the years 1 to 9999')
+    throw invalid(argument, value.toISOString(), 'must be in the years 1 to 9999')
 }
 
 /** @throws TaskError ARGUMENT_INVALID unless `topic` can be the name of a topic: 1 to 250 characters. */

@@ -86,7 +86,7 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
 
   /**
    * Makes tasks that meet a filter ready again, in their old places: failed ones, or those in `states`. With `dryRun` it only reports them. The verb
-   * reads the topic from `from` on, until it has found enough. On SQLite this blocks the event loop.
+   * reads the topic from `from` on, until it has found enough. On SQLite the call blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example

@@ -5,7 +5,7 @@ import type { PushedTask, TaskCreation } from './task.ts'
  * What a push does to older tasks of the same topic and identifier. Older tasks have a smaller sequence than the first new task.
  *
  * - `append`: older tasks stay
- * - `supersede`: ready and delayed tasks become redundant; suspended tasks stay
+ * - `supersede`: ready and delayed tasks become redundant; other tasks stay, such as suspended or failed ones
  * - `replace`: ready, expired, failed, suspended, delayed, filtered and succeeded tasks become redundant
  * - `delete`: the same tasks are deleted, and recreated and redundant ones too
  *

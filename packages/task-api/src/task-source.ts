@@ -107,6 +107,8 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
    * Makes held tasks ready again, undone and in their old places, and gives each its try back. A worker that stops calls this.
    *
    * @throws TaskError TASK_DUPLICATE, ARGUMENT_INVALID
+   * @example
+   * const { lost } = await tasks.handBack(tx, 'invoices', batch)
    */
   handBack(transaction: Transaction, topic: string, tasks: Iterable<HeldTask>): Outcome<E, Completion>
 
@@ -123,6 +125,8 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
    * Makes due tasks of a topic ready. A poll loop calls this before it polls; without waiting tasks the call costs one small query.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const { promoted, nextDueMs } = await tasks.promoteDue(tx, 'reminders')
    */
   promoteDue(transaction: Transaction, topic: string, options?: PromoteDueOptions): Outcome<E, PromotedDue>
 }

@@ -132,7 +132,7 @@ async function printElapses(timer: Timer, from: number, many: number): Promise<v
 function base(text: string): number {
   const instant = parseInstant(text)
   if (instant === undefined)
-    throw new InvalidArgumentError('It must be an ISO 8601 instant of the years 1970 to 2199, such as 2024-02-28T00:00:00Z.')
+    throw new InvalidArgumentError('It must be an ISO 8601 instant in the years 1970 to 2199, such as 2024-02-28T00:00:00Z.')
   return instant
 }
 

@@ -3,7 +3,7 @@ import type { Clock, StopOptions } from '@taskstream/task-processor'
 import type { ClockJobFire } from './job.ts'
 import type { JobRun } from './job-run.ts'
 
-/** The options of a stop. `leaveMs` is left out, because there is no database to sign off from. */
+/** The options of a stop. `leaveMs` is left out, because clock jobs hold nothing in a database. */
 export type ClockJobStopOptions = Omit<StopOptions, 'leaveMs'>
 
 /** What became of the fires that were running when a stop began. */

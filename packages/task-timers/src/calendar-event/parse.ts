@@ -40,7 +40,7 @@ const midnight: TimeFields = { hour: value(0), minute: value(0), second: value(0
  */
 export function parse(expression: string): CalendarFields {
   if (expression.length > timerLimits.expressionLength)
-    throw new Misreading(timerLimits.expressionLength, `it has at most ${timerLimits.expressionLength} characters`)
+    throw new Misreading(timerLimits.expressionLength, `an expression has at most ${timerLimits.expressionLength} characters`)
   const { text, zone } = cutZone(expression)
   if (text === '') throw new Misreading(0, 'a weekday, a date or a time is needed')
   const shorthand = shorthands.get(text.toLowerCase())
@@ -111,7 +111,7 @@ function parseTime(cursor: Cursor): TimeFields {
   if (cursor.here === ' ') {
     cursor.at++
     refuseWord(cursor, false)
-    throw cursor.fail('nothing but a zone follows the time')
+    throw cursor.fail('only a zone may follow the time')
   }
   throw cursor.fail('a time is hour:minute or hour:minute:second')
 }
@@ -125,7 +125,7 @@ function refuseWord(cursor: Cursor, isFirst: boolean): void {
     if (isFirst) return
     throw cursor.fail('weekdays come first, in one list without blanks')
   }
-  if (shorthands.has(word.toLowerCase())) throw cursor.fail('nothing but a zone stands beside a shorthand')
+  if (shorthands.has(word.toLowerCase())) throw cursor.fail('only a zone may follow a shorthand')
   if (zoneName(word) !== undefined) throw cursor.fail('only one zone is allowed, after a weekday, a date or a time')
   throw cursor.fail(
     isFirst
@@ -142,7 +142,7 @@ function parseEpoch(cursor: Cursor): Omit<CalendarFields, 'weekdays'> {
   if (digits === '' || !cursor.isAtEnd) throw cursor.fail('whole seconds since 1970 are expected after @')
   const date = new Date(Number(digits) * 1_000)
   const year = date.getUTCFullYear()
-  if (!(year <= timerLimits.lastYear)) throw cursor.fail(`it is after the year ${timerLimits.lastYear}`, at)
+  if (!(year <= timerLimits.lastYear)) throw cursor.fail(`the instant is after the year ${timerLimits.lastYear}`, at)
   return {
     year: value(year),
     month: value(date.getUTCMonth() + 1),

@@ -12,9 +12,9 @@ export function checkAfter(after: unknown): asserts after is number {
   checkInteger('after', after, 0, lastInstant)
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless `instant` is a `Date` of the years 1970 to 2199. */
+/** @throws TaskError ARGUMENT_INVALID unless `instant` is a `Date` in the years 1970 to 2199. */
 export function checkElapse(argument: string, instant: unknown): asserts instant is Date {
   checkInstant(argument, instant)
   if (instant.getTime() < 0 || instant.getTime() > lastElapse)
-    throw invalid(argument, instant.toISOString(), `must be of the years ${timerLimits.firstYear} to ${timerLimits.lastYear}`)
+    throw invalid(argument, instant.toISOString(), `must be in the years ${timerLimits.firstYear} to ${timerLimits.lastYear}`)
 }

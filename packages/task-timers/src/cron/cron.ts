@@ -58,7 +58,7 @@ function open(expression: string, pattern: string, timezone: string): Cron {
   if (expression.length > timerLimits.expressionLength)
     throw unreadable(
       expression,
-      new Misreading(timerLimits.expressionLength, `it has at most ${timerLimits.expressionLength} characters`),
+      new Misreading(timerLimits.expressionLength, `an expression has at most ${timerLimits.expressionLength} characters`),
     )
   // croner would read a pattern with a colon as an instant.
   if (pattern.includes(':'))
