@@ -10,7 +10,7 @@ import { formatWeekdays } from './weekdays.ts'
  * @throws Misreading if systemd refuses the fields
  */
 export function normalize(parsed: CalendarFields): CalendarFields {
-  // Every day is every day, from either end of the month.
+  // A list that allows every day is the same from either end of the month.
   const fromEnd = parsed.fromEnd && parsed.day !== undefined
   const lists = fieldNames.map((name) => [name, normalizeList(name, parsed[name], fromEnd)] as const)
   return { ...parsed, ...(Object.fromEntries(lists) as Record<FieldName, Components>), fromEnd }

@@ -11,7 +11,7 @@ export function parseWeekdays(cursor: Cursor): number {
   for (;;) {
     const at = cursor.at
     const from = parseWeekday(cursor)
-    // Before there were two dots, a hyphen made a range.
+    // systemd still reads the hyphen, which made ranges before `..` did.
     const to = cursor.take('..') || cursor.take('-') ? parseWeekday(cursor) : from
     if (to < from) throw cursor.fail('a range of weekdays ascends from Monday to Sunday', at)
     for (let day = from; day <= to; day++) weekdays |= 1 << day
