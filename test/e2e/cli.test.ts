@@ -128,7 +128,7 @@ describe.skipIf(!canRun)('the command line', () => {
         sql`update taskstream.task set sequence = sequence + 1000 where topic = ${fixture.topic}`,
       ),
     )
-    expect((await taskstream('repair')).out).toMatch(/the sequence was behind, and is ahead of all tasks now\n$/)
+    expect((await taskstream('repair')).out).toMatch(/the sequence was behind, and is now ahead of all tasks\n$/)
     await fixture.push('b')
     expect(names(await fixture.poll())).toEqual(['a', 'b'])
   })
