@@ -20,8 +20,8 @@ export interface TimerFilter {
 }
 
 /**
- * Timers, kept. A scheduler decides when they fire, with these verbs in the caller's own transaction; the repository opens, commits and rolls
- * back nothing. What is submitted is pushed in the same transaction that moves the timer on, and so happens once.
+ * Keeps timers. A scheduler decides when they fire, with these verbs in the caller's own transaction; the repository opens, commits and rolls
+ * back nothing. An occurrence is submitted once, because the transaction that pushes its task also moves the timer on.
  *
  * A repository needs no SQL. It needs locks that last until the transaction ends, and one clock.
  */
@@ -59,16 +59,21 @@ export interface TimerRepository<Transaction, E extends Execution = 'async'> {
   /** Removes a timer; with a name, only if it has that name. Tasks that were submitted stay. */
   remove(transaction: Transaction, key: TimerKey, name?: string): Outcome<E, void>
   /**
-   * The sequence of a task of a timer that has not ended: it is ready, active, expired or suspended, whoever has submitted or recreated it.
-   * A timer's tasks have its reference, and an external id of the reference, an `@` and more. Of a long history, the latest thousand by their
-   * external ids are looked at.
+   * The sequence of a task of a timer that has not ended: a task that is ready, active, expired or suspended, whoever has submitted it. A timer's
+   * tasks have its reference, and an external id of that reference, an `@` and more. Only the latest thousand by external id are looked at.
    */
   unfinished(transaction: Transaction, topic: string, reference: string): Outcome<E, number | undefined>
-  /** Tells notifiers, under `timersName` and at commit, that timers have changed. Nothing where no notifier can be told. */
+  /** Tells notifiers, under `timersName` and at commit, that timers have changed. Does nothing where no notifier can be told. */
   notify(transaction: Transaction): Outcome<E, void>
 }
 
-/** A repository that keeps timers beside its tasks, in the same transactions: what a scheduler works on. `sqlTaskRepository` returns one. */
+/**
+ * A repository that keeps timers beside its tasks, in the same transactions. `sqlTaskRepository` returns one.
+ *
+ * @example
+ * const tasks: TimedTaskRepository<ClientBase> = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
+ * const scheduler = new PeriodicScheduler({ repository: tasks, transactions: pgTransactions(pool) })
+ */
 export interface TimedTaskRepository<Transaction, E extends Execution = 'async'> extends TaskRepository<Transaction, E> {
   readonly timers: TimerRepository<Transaction, E>
 }

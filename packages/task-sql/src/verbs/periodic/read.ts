@@ -43,13 +43,11 @@ export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<S
 }
 
 export function* lock(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
-  // mutants: equivalent string, what is not to be skipped is waited for
   const [timer] = yield* lockRows(context, isKey(key), 'wait')
   return timer
 }
 
 export function lockAll(context: Context, scope: string, status: TimerStatus): Verb<StoredTimer[]> {
-  // mutants: equivalent string, what is not to be skipped is waited for
   return lockRows(context, sql`t.scope = ${scope} and t.status = ${timerStatuses.indexOf(status)}`, 'wait')
 }
 
