@@ -4,7 +4,6 @@ import type { StoredTimer } from '@taskstream/task-api'
 import type { Dialect } from '../../core/dialect.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
-import { toNumber } from '../../core/task-row.ts'
 import type { Row } from '../../core/verb.ts'
 
 /** How a column stores a value. Words are stored as their numbers in the list, which never change. */
@@ -78,7 +77,7 @@ export function assigned(dialect: Dialect, values: Partial<Kept>): Statement {
 
 /** A row as it was read: numbers are numbers, whatever the driver gives. */
 export function toTimer(row: Row): StoredTimer {
-  const timer: Record<string, unknown> = { now: toNumber(row['now']) }
+  const timer: Record<string, unknown> = { now: Number(row['now']) }
   for (const [property, [name, kind]] of Object.entries(columns)) timer[property] = read(row[name], kind)
   return timer as unknown as StoredTimer
 }
@@ -86,5 +85,5 @@ export function toTimer(row: Row): StoredTimer {
 function read(value: unknown, kind: Kind): unknown {
   if (value === null) return null
   if (kind === 'text' || kind === 'json') return String(value)
-  return typeof kind === 'string' ? toNumber(value) : kind[toNumber(value)]
+  return typeof kind === 'string' ? Number(value) : kind[Number(value)]
 }
