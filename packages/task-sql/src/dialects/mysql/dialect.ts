@@ -3,7 +3,7 @@ import { defineDialect } from '../../core/define-dialect.ts'
 import { limit } from '../shared/row-locks.ts'
 import type { Dialect } from '../../core/dialect.ts'
 import { mysqlMigrations, mysqlTables } from './schema.ts'
-import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
@@ -14,8 +14,9 @@ import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyMysqlError } from './errors.ts'
 import { lockFirst } from './lock-first.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
-import { keysOf, rows, table } from './values.ts'
-import { advanceMysqlSequence } from './repair.ts'
+import { keysOf } from './values.ts'
+import { mariadbVariant, mysqlVariant } from './variants.ts'
+import type { MysqlVariant } from './variants.ts'
 import { mysqlWrites } from './writes.ts'
 
 export interface MysqlOptions {
@@ -33,7 +34,7 @@ const names = optionNames<MysqlOptions>('mariadb and mysql', { database: true })
  * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromMysql2 })
  */
 export function mariadb(options: MysqlOptions = {}): Dialect {
-  return dialectOf(options, { name: 'mariadb', collation: 'utf8mb4_nopad_bin' })
+  return dialectOf(options, mariadbVariant)
 }
 
 /**
@@ -44,22 +45,22 @@ export function mariadb(options: MysqlOptions = {}): Dialect {
  * const tasks = sqlTaskRepository({ dialect: mysql(), adapter: fromMysql2 })
  */
 export function mysql(options: MysqlOptions = {}): Dialect {
-  return dialectOf(options, { name: 'mysql', collation: 'utf8mb4_0900_bin' })
+  return dialectOf(options, mysqlVariant)
 }
 
 const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
 const now = (clock: number | null): Statement => (clock === null ? nowMs : sql`${clock}`)
 
-function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
+function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
   checkNames(names, options)
   const { database } = options
   const tables = mysqlTables(database)
   const schema = database === undefined ? raw('database()') : sql`${database}`
-  const { writes, locks, paths, latest, update } = mysqlWrites(tables, flavor)
+  const { writes, locks, paths, update } = mysqlWrites(tables, variant)
   return defineDialect({
     tables,
     schema: {
-      migrations: mysqlMigrations(tables, flavor),
+      migrations: mysqlMigrations(tables, variant.definitions),
       // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
       begin: [
         sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
@@ -77,11 +78,10 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
       jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
       true: raw('1'),
       false: raw('0'),
-      // MySQL cuts a value that stands for itself to 64 kB.
-      rows: flavor.name === 'mariadb' ? rows : (columns) => table('r', columns),
+      rows: variant.rows,
       conditionColumn: '`condition`',
       limit,
-      latest,
+      latest: variant.latest,
     },
     paths: {
       byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
@@ -100,11 +100,11 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
     writes,
     locks: {
       ...locks,
-      ...lockStripes(tables, flavor),
-      ...(flavor.name === 'mariadb' && { check: checkGalera() }),
+      ...lockStripes(tables, variant),
+      ...(variant.locksChecked && { check: variant.locksChecked() }),
     },
     claims: {
-      plain: claimByKey({ tables, lockFirst: lockFirst(tables, flavor), now, update }),
+      plain: claimByKey({ tables, lockFirst: lockFirst(tables, variant), now, update }),
       countOpen: (state, limit) => countOpen(tables, state, limit),
       oldestReady: sql`
         (select t.created
@@ -122,7 +122,7 @@ function dialectOf(options: MysqlOptions, flavor: MysqlFlavor): Dialect {
     },
     repair: {
       renewTopic: (topic, keyed) => openMissing(tables.lane, topic, keyed ? openStripes(tables, topic) : []),
-      advanceSequence: () => advanceMysqlSequence(tables, flavor),
+      advanceSequence: () => variant.advanceSequence(tables),
     },
     topics: {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
@@ -158,21 +158,6 @@ function* findTables(schema: Statement): Verb<boolean> {
     )
   }
   return Number(row?.['found']) > 0
-}
-
-/** Nodes of a Galera cluster see each other's writes as they commit, and no locks. */
-function checkGalera(): () => Verb<void> {
-  let galera: boolean | undefined
-  return function* () {
-    galera ??= (yield raw(`show global variables like 'wsrep_on'`))[0]?.['Value'] === 'ON'
-    if (galera) {
-      throw new TaskError(
-        'RUNTIME_UNSUPPORTED',
-        'This server is of a Galera cluster, whose other nodes do not see its locks: process this topic in leased mode',
-        { found: 'Galera', needed: 'leased mode' },
-      )
-    }
-  }
 }
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }

@@ -2,17 +2,18 @@
  * The first ready rows, found without a lock and locked by their keys. A read that locks by another index takes the entry first and then the row:
  * where another has the row, it passes over it and keeps the entry. Nobody else could poll that task then, and whoever changes it would wait.
  */
-import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { MysqlTables } from './schema.ts'
 import { states } from '../../core/states.ts'
 import { sql } from '../../core/statement.ts'
 import type { LockFirst } from '../shared/claim-by-key.ts'
-import { lockOn, noSequence } from './values.ts'
+import { noSequence } from './values.ts'
+import type { MysqlVariant } from './variants.ts'
 
 /** Looks at so many more rows than are asked for, as others may be working on the first; and at more, if they are. */
 const spares = [100, 10_000]
 
-export function lockFirst({ task }: MysqlTables, flavor: MysqlFlavor): LockFirst {
-  const lock = lockOn(flavor)('t', 'skip')
+export function lockFirst({ task }: MysqlTables, variant: MysqlVariant): LockFirst {
+  const lock = variant.lock('t', 'skip')
   const open = sql`${task} t force index (task_open)`
   return function* ({ topic, size, columns }, which) {
     const ready = sql`t.topic = ${topic} and t.state = ${states.ready}`

@@ -2,17 +2,17 @@ import { TaskError } from '@taskstream/task-api'
 import type { Locks } from '../../core/dialect.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { MysqlTables } from './schema.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { allStripes, countedStripes, stripeCount, toStripe } from '../shared/lock-stripes.ts'
-import { keysOf, lockOn, textsOf } from './values.ts'
+import { keysOf, textsOf } from './values.ts'
+import type { MysqlVariant } from './variants.ts'
 
 /**
  * At REPEATABLE READ, the default of this server, a transaction's plain reads may be older than its locks, and the count that it reads then is not
  * the one that it has locked.
  */
-export function lockStripes({ lane: stripes }: MysqlTables, flavor: MysqlFlavor): Pick<Locks, 'stripes' | 'junction'> {
-  const lock = lockOn(flavor)
+export function lockStripes({ lane: stripes }: MysqlTables, variant: MysqlVariant): Pick<Locks, 'stripes' | 'junction'> {
   const at = (topic: string, keys: readonly number[]): Statement =>
     sql`${keysOf(keys)} straight_join ${stripes} l force index (primary) on l.topic = ${topic} and l.lane = w.wanted`
 
@@ -31,7 +31,7 @@ export function lockStripes({ lane: stripes }: MysqlTables, flavor: MysqlFlavor)
     textsOf,
     lock: function* (topic, keys, mode, limit) {
       const most = limit === undefined ? nothing : sql` limit ${limit}`
-      const locked = yield sql`select l.lane, l.polled from ${at(topic, keys)}${most} ${lock('l', mode)}`
+      const locked = yield sql`select l.lane, l.polled from ${at(topic, keys)}${most} ${variant.lock('l', mode)}`
       return locked.length === 0 ? [] : yield* count(topic, locked)
     },
   })

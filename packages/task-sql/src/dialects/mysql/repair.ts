@@ -1,12 +1,10 @@
 import type { Repair } from '@taskstream/task-api'
 import { toNumber } from '../../core/task-row.ts'
-import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { MysqlTables } from './schema.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 
-/** A column that numbers rows by itself, as MySQL's does, is never behind them. */
-export function* advanceMysqlSequence({ task, topic, sequence }: MysqlTables, { name }: MysqlFlavor): Verb<Repair['sequence']> {
-  if (name === 'mysql') return 'ahead'
+export function* advanceMariadbSequence({ task, topic, sequence }: MysqlTables): Verb<Repair['sequence']> {
   const [row] = yield sql`
     select max(l.sequence) as sequence
       from (select (select t.sequence

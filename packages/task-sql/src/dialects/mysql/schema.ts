@@ -5,10 +5,14 @@ import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 
 /** What MariaDB and MySQL say differently in the definition of tables. */
-export interface MysqlFlavor {
-  readonly name: 'mariadb' | 'mysql'
+export interface MysqlDefinitions {
   /** Binary, and no two texts are equal that differ in spaces at their end. */
   readonly collation: string
+  /** Makes the sequence that numbers tasks, where the table does not number them itself. */
+  sequence(name: Statement): readonly Statement[]
+  /** How the table numbers its rows, and the key that it wants for that. */
+  readonly number: Statement
+  readonly key: Statement
 }
 
 export interface MysqlTables extends Tables {
@@ -43,20 +47,18 @@ export function mysqlTables(database?: string): MysqlTables {
  * broke off, the next one goes on. Instants are epoch milliseconds, UTC. Without partial indexes history is in every index, but behind the
  * columns that polls ask for, where they never come.
  */
-export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlFlavor): readonly MigrationStep[] {
+export function mysqlMigrations(
+  tables: MysqlTables,
+  { collation, sequence, number, key }: MysqlDefinitions,
+): readonly MigrationStep[] {
   const storage = raw(`engine = InnoDB row_format = dynamic default charset = utf8mb4 collate = ${collation}`)
-  // MariaDB's sequences take no lock; MySQL has none, and wants an index that begins with the column.
-  const number = raw(name === 'mariadb' ? '' : 'auto_increment')
   return [
     {
       version: 1,
       name: 'tables',
       worksFrom: 1,
       statements: [
-        ...(name === 'mariadb'
-          ? // By what a cluster says, which is 1 where there is none: Galera refuses any other sequence that is not written at every use.
-            [sql`create sequence if not exists ${tables.sequence} minvalue 1 maxvalue 9007199254740991 increment by 0`]
-          : []),
+        ...sequence(tables.sequence),
         sql`
           create table if not exists ${tables.task} (
             topic varchar(250) not null,
@@ -86,7 +88,7 @@ export function mysqlMigrations(tables: MysqlTables, { name, collation }: MysqlF
             input longtext,
             output longtext,
             primary key (topic, sequence),
-            ${raw(name === 'mysql' ? 'key task_sequence (sequence),' : '')}
+            ${key}
             key task_open (topic, state, sequence),
             key task_listed (topic, listed, state, sequence),
             key task_ranked (topic, ranked, listed, state, urgency, sequence),

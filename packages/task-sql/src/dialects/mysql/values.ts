@@ -1,6 +1,5 @@
-/** Values that travel as one text of JSON, and locks, as MariaDB and MySQL say them. */
-import type { RowColumn, Selection } from '../../core/requests.ts'
-import type { MysqlFlavor } from './schema.ts'
+/** Values that travel as one text of JSON, as MariaDB and MySQL read it. */
+import type { RowColumn } from '../../core/requests.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
@@ -38,9 +37,4 @@ export function keysOf(keys: readonly number[]): Statement {
 /** Texts as the column `wanted` of a table `w`. */
 export function textsOf(texts: readonly string[]): Statement {
   return sql`json_table(${JSON.stringify(texts)}, '$[*]' columns (wanted varchar(500) character set utf8mb4 path '$')) w`
-}
-
-/** MySQL would lock what is not a table too, and refuses; MariaDB locks tables only, and cannot be told which. */
-export function lockOn({ name }: MysqlFlavor): (alias: string, mode: Selection['locked']) => Statement {
-  return (alias, mode) => raw(`for update${name === 'mysql' ? ` of ${alias}` : ''}${mode === 'skip' ? ' skip locked' : ''}`)
 }

@@ -6,36 +6,30 @@ import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import type { MysqlFlavor, MysqlTables } from './schema.ts'
+import type { MysqlTables } from './schema.ts'
 import type { Row, Verb } from '../../core/verb.ts'
-import { sequenceBehind } from '../shared/sequence-behind.ts'
 import { everyRow, writesByKey } from '../shared/writes-by-key.ts'
-import { isTaken } from './errors.ts'
 import { rowLocks } from '../shared/row-locks.ts'
-import { keysOf, lockOn, noSequence, table, textsOf } from './values.ts'
+import { keysOf, noSequence, table, textsOf } from './values.ts'
+import type { MysqlVariant } from './variants.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
 interface MysqlStatements {
   readonly writes: Omit<Writes, 'insertAndWake'>
   readonly locks: Omit<Locks, 'stripes' | 'junction'>
   readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
-  readonly latest: Statement
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
 /** Looks at so many more rows than are asked for: others may be working on the first. */
 const spareRows = 1_000
 
-/** MySQL numbers rows itself, and does not tell: its rows bear the connection that has inserted them. */
-const mark = [raw('mark'), raw('connection_id()')] as const
-
 /** Names which statement has written a row, where it must be told apart from what others have written. */
 const markBelow = 2 ** 47
 
-export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStatements {
+export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlStatements {
   const { task } = tables
-  const { name } = flavor
-  const lock = lockOn(flavor)
+  const { lock, latest, returning } = variant
   /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
   const rowsOf = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
     sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
@@ -52,27 +46,13 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
     fence: sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = w.given_attempt`,
   })
   const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
-  // MariaDB draws numbers in the statement: as a column's default they crash the server when a prepared insert is run again.
-  const [numbered, number] = name === 'mariadb' ? [raw('sequence'), sql`next value for ${tables.sequence}`] : mark
+  const [numbered, number] = variant.numbering(tables)
   // Read one after the other as they stand there, and so in order: sorted, rows would be numbered before they are.
   const insert = ({ columns, values: given, topic, from, where }: TaskInsertion, ignore: Statement): Statement => sql`
     insert ${ignore} into ${task} (${numbered}, ${columns})
     select straight_join ${number}, ${given}
       from ${tables.topic} p, ${from}
      where p.topic = ${topic}${where ? sql` and ${where}` : nothing}`
-  const returning = (columns: string): Statement => raw(name === 'mariadb' ? `returning ${columns}` : '')
-  /** What an insertion has inserted. MySQL does not tell: its rows come after the first of them, and bear the connection's mark. */
-  function* insertedRows(told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]> {
-    if (name === 'mariadb') return told
-    const { affectedRows, insertId } = told[0] ?? {}
-    if (!Number(affectedRows)) return []
-    return yield sql`
-      select ${raw(columns)}
-        from ${task} t force index (primary)
-       where t.topic = ${topic} and t.sequence >= ${toNumber(insertId)} and t.mark = connection_id()
-       order by t.sequence
-       limit ${Number(affectedRows)}`
-  }
   /**
    * Locks rows that were found by a plain read before, in the order given: a read that locks would lock what it passes too, and one that reads
    * backwards the row beyond.
@@ -91,8 +71,6 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
   // They are locked, and wanted.
   const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
     sql`update ${rowsOf(topic, keys)} set ${set}`
-  // A locking read is a current one.
-  const latest = raw(name === 'mysql' ? 'for share of t' : 'lock in share mode')
   const at = (topic: string, keys: readonly number[], from?: Statement, key?: string): Statement =>
     sql`${byKey(topic, keys, from, key)} where ${everyRow}`
   const writes = writesByKey({
@@ -115,14 +93,14 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
     ...writes,
     insertion: (insertion) => sql`${insert(insertion, nothing)} ${returning('sequence')}`,
     inserted: function* (insertion, topic) {
-      const rows = yield* insertedRows(yield insertion, topic, 'sequence')
+      const rows = yield* variant.insertedRows(tables, yield insertion, topic, 'sequence')
       return sequencesOf(rows)
     },
     // What it ignores besides is checked before, nothing is too long, and nothing is missing; or said afterwards.
     insertNew: function* (insertion) {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
-      if (name === 'mariadb' && told.length < insertion.count) yield* checkNumbers()
-      return yield* insertedRows(told, insertion.topic, 'sequence, external_id')
+      if (told.length < insertion.count) yield* variant.checkLeftOut()
+      return yield* variant.insertedRows(tables, told, insertion.topic, 'sequence, external_id')
     },
     changeHeld: function* (request, set) {
       const { from, fence } = held(request)
@@ -139,7 +117,6 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
   const byKeys = (topic: string, sequences: readonly number[]): Statement => at(topic, sequences)
   return {
     writes: ownWrites,
-    latest,
     update,
     paths: { byKeys, byIdentifiers: identified },
     locks: {
@@ -155,12 +132,6 @@ export function mysqlWrites(tables: MysqlTables, flavor: MysqlFlavor): MysqlStat
       },
     },
   }
-}
-
-/** An insert that leaves out rows whose external id is there leaves out those whose number is there too. @throws TaskError SEQUENCE_BEHIND */
-function* checkNumbers(): Verb<void> {
-  const warnings = yield raw('show warnings')
-  if (warnings.some(({ Message }) => isTaken(String(Message)))) throw sequenceBehind()
 }
 
 function toSequence({ sequence }: Row): number {
