@@ -3,7 +3,7 @@ import { calendar, every } from '@taskstream/task-timers'
 import type { ClockJobLatePolicy } from '@taskstream/task-scheduler'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fire } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { fire } from '../../packages/task-scheduler/src/periodic/schedule.ts'
 import { misfireOf } from '../../packages/task-scheduler/src/persisted-clock-jobs/late-policy.ts'
 import { at, jobFixture } from '../jobs.ts'
 

@@ -2,8 +2,8 @@
 import { parseTimer } from '@taskstream/task-timers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/firing.ts'
-import type { Schedule } from '../../packages/task-scheduler/src/periodic/firing.ts'
+import { fire, firstOf, passOver } from '../../packages/task-scheduler/src/periodic/schedule.ts'
+import type { Schedule } from '../../packages/task-scheduler/src/periodic/schedule.ts'
 import { externalIdOf, jitterOf, occurrenceOf } from '../../packages/task-scheduler/src/periodic/occurrence.ts'
 
 /** A timer with an occurrence every `step` from `from` to `to`. */

@@ -5,9 +5,9 @@ import { every, systemClock } from '../core/clock.ts'
 import { Lease } from './lease.ts'
 import type { Beating, LeaseOptions } from './lease.ts'
 import { Condition } from '../core/listener.ts'
-import type { ThreadData, ThreadMessage } from './heartbeat-thread.ts'
-import { hrtimeMs } from './heartbeat-thread.ts'
-import { heartbeatWorker } from './heartbeat-worker.ts'
+import type { ThreadData, ThreadMessage } from './thread-messages.ts'
+import { hrtimeMs } from './thread-messages.ts'
+import { heartbeatWorker } from './thread-program.ts'
 
 /** What beats in the thread: the default export of its module makes one. */
 export interface ThreadBeat {

@@ -15,7 +15,7 @@ import {
 import type { TaskHeaders, TimerDefinition } from '@taskstream/task-api'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
-import { isEach } from './firing.ts'
+import { isEach } from './schedule.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 
 /** The greatest values a periodic task takes; lengths are UTF-16 code units. */

@@ -1,6 +1,6 @@
 /** Pausing and resuming timers: what would have fired meanwhile is not made up for. */
 import type { StoredTimer } from '@taskstream/task-api'
-import { firstOf, toSchedule, waiting } from './firing.ts'
+import { firstOf, toSchedule, waiting } from './schedule.ts'
 import { find } from './look.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'

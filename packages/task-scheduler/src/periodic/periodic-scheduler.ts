@@ -3,8 +3,8 @@ import { checkInteger, checkOptions, TaskError, timerKey, timersName } from '@ta
 import type { Execution, StoredTimer, TaskNotifier, TimedTaskRepository, TimerKey, TransactionSource } from '@taskstream/task-api'
 import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
-import { fireNext } from './fire-timer.ts'
-import type { FiredOccurrence, FiredSeveral } from './fire-timer.ts'
+import { fireNext } from './fire.ts'
+import type { FiredOccurrence, FiredSeveral } from './fire.ts'
 import { bindSteps } from './steps.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 

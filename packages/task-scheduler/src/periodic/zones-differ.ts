@@ -1,5 +1,5 @@
 import type { TimerKey } from '@taskstream/task-api'
-import type { Schedule } from './firing.ts'
+import type { Schedule } from './schedule.ts'
 
 /** An occurrence that another node has found, and this one would not have: their time zone data is not of one release. */
 export interface ZonesDiffer {

@@ -8,7 +8,7 @@ import type { ClockJob, ClockJobErrorPolicy, ClockJobLatePolicy, ClockJobTrigger
 import { missed } from '../clock-jobs/job-log.ts'
 import type { ClockJobs } from '../clock-jobs/jobs.ts'
 import { once } from '@taskstream/task-timers'
-import type { FiredOccurrence } from '../periodic/fire-timer.ts'
+import type { FiredOccurrence } from '../periodic/fire.ts'
 import { PeriodicScheduler } from '../periodic/periodic-scheduler.ts'
 import type { PeriodicListener } from '../periodic/periodic-scheduler.ts'
 import type { PeriodicTaskInfo } from '../periodic/periodic-task.ts'

@@ -15,7 +15,7 @@ import { reasons, states } from '../core/states.ts'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
-import { claimSerialized } from './claim-serialized.ts'
+import { claimSingular } from './claim-singular.ts'
 import { ownerUnknown, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isSameMode, plainMode, topicDifferent } from '../core/topic-mode.ts'
@@ -80,7 +80,7 @@ function* claimSome(
   }
 
   function claimAs(request: ClaimRequest, { order, condition }: TopicMode): Verb<Claim> {
-    if (condition !== 'none') return claimSerialized(dialect, request, { order, condition })
+    if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
     return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
   }
 }

@@ -180,7 +180,7 @@ const headOf = { first: 1, last: 2 } as const
 
 /**
  * Of several creations of an identifier in one push only one can be its head: the first, or where the last comes first the last. The others
- * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-serialized.ts). Not where one
+ * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-singular.ts). Not where one
  * may turn out to be there already, by its external id: then nobody knows who is first.
  */
 function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {

@@ -2,7 +2,7 @@
  * What singular conditions are kept with. A topic with a condition has, for each row, a stage: an index finds what stands in the
  * way of an identifier's next task without reading its history. Whatever changes a stage notes the identifier in the table of
  * turns, in the same transaction and without waiting for anybody; polls look into noted identifiers and list their heads
- * (claim-serialized.ts).
+ * (claim-singular.ts).
  */
 import type { Dialect } from '../core/dialect.ts'
 import { blockingClasses, stages } from '../core/states.ts'

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, TaskError } from '@taskstream/task-api'
 import type { TaskNotifier } from '@taskstream/task-api'
 import { activationChannel, postgresChannel } from '../../dialects/postgres/dialect.ts'
-import { openListening } from './listening.ts'
-import type { Listening, PgListenClient } from './listening.ts'
+import { openListening } from './listen-connection.ts'
+import type { Listening, PgListenClient } from './listen-connection.ts'
 
 export interface PgListenerOptions {
   /** The schema given to `postgres()`. Default `taskstream`. */

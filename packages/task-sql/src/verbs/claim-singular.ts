@@ -41,7 +41,7 @@ const placeIn = {
   priority: `t.sequence - t.priority * ${2 ** 47}`,
 } as const
 
-export function* claimSerialized(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
+export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size } = request
   const status = yield* claimStatus(dialect, topic, owner)
   if (!status.mode || !status.ownerKnown || !isSameMode(status.mode, mode)) return { rows: [], ...status }

@@ -1,7 +1,7 @@
 /** Submitting what is due: of one timer, in one transaction. */
 import type { NoTimerDue, PushedTask, StoredTimer, TimerChange, TimerKey } from '@taskstream/task-api'
-import { fire, passOver, toSchedule, waiting } from './firing.ts'
-import type { After } from './firing.ts'
+import { fire, passOver, toSchedule, waiting } from './schedule.ts'
+import type { After } from './schedule.ts'
 import { externalIdOf } from './occurrence.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
