@@ -1,4 +1,5 @@
 /** The repository in memory: what rows there are, and who sees, holds and has locked what while transactions are open. */
+import { isHeld } from '../packages/task-sql/src/core/lease.ts'
 import type { HeldTask } from '@taskstream/task-api'
 import type { ModelRow } from './properties/rows.ts'
 
@@ -136,6 +137,6 @@ export class Model {
 }
 
 /** Of a poll for its transaction only: the database may lock a task, and not write it. */
-export function isOnlyLocked({ lease }: Pick<HeldTask, 'lease'>): boolean {
-  return !Number.isInteger(lease)
+export function isOnlyLocked(task: Pick<HeldTask, 'lease'>): boolean {
+  return isHeld(task, 'locked')
 }
