@@ -177,8 +177,9 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Completes what was decided. Of a handler that was asked to let go, what it left undecided is handed back. */
   async #decide(given: Decisions): Promise<void> {
     const { listener, completions } = this.#environment
+    const { aborted } = this.#handling
     checkDecisions(this.tasks, given)
-    const left = this.#handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
+    const left = aborted ? this.tasks.filter((task) => !given.has(task)) : []
     const decisions = left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.event)
     const alone = async (onWait?: () => void): Promise<void> => {

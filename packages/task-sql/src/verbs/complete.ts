@@ -68,24 +68,26 @@ function outcomeOf(
   rows: HeldValues,
   { retries, reasoned }: { readonly retries: boolean; readonly reasoned: boolean },
 ): Statement {
+  const staged = tasks.some((task) => isHeld(task, 'staged'))
   const reason = reasoned ? rows.value('reason') : noReason
   const delay = retries ? rows.value('delay') : nothing
   const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)` : nothing
   const completed = dialect.expr.now(now)
+  const state = rows.value('state')
+  const output = rows.value('output')
   const outcome = retries
     ? sql`
-           state = case when ${delay} is not null and ${exhausted} then ${states.failed} else ${rows.value('state')} end,
+           state = case when ${delay} is not null and ${exhausted} then ${states.failed} else ${state} end,
            reason = case when ${delay} is not null and ${exhausted} then ${reasons.tries} else ${reason} end,
            due = case when ${delay} is not null and not ${exhausted} then ${dialect.expr.plusMs(completed, delay)} end`
     : sql`
-           state = ${rows.value('state')},
+           state = ${state},
            reason = ${reason}`
-  const staged = tasks.some((task) => isHeld(task, 'staged'))
   const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
   return sql`
            listed = ${dialect.expr.false},
            completed = ${completed},
-           output = ${rows.value('output')},${outcome}${stage}${rows.take}`
+           output = ${output},${outcome}${stage}${rows.take}`
 }
 
 function isRetry({ retryAfterMs }: TaskDecision): boolean {

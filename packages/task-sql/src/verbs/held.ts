@@ -34,10 +34,10 @@ export function heldRequests(
   tasks: readonly HeldTask[],
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
 ): HeldRequest[] {
-  return [false, true].flatMap((locked) => {
-    const some = tasks.filter((task) => isHeld(task, 'locked') === locked)
-    return some.length === 0 ? [] : [{ topic, owner, tasks: some, columns: columnsOf(some), locked, now: now() }]
-  })
+  const { active = [], locked = [] } = Object.groupBy(tasks, (task) => (isHeld(task, 'locked') ? 'locked' : 'active'))
+  return [active, locked]
+    .filter(({ length }) => length > 0)
+    .map((some) => ({ topic, owner, tasks: some, columns: columnsOf(some), locked: some === locked, now: now() }))
 }
 
 /** What is no longer held may be another's turn. */

@@ -74,11 +74,9 @@ export function writesReturning({ tables, among, byKey, lock, begin = plain, hel
     },
     changeHeld: (request, set) => {
       const rows = held(request)
+      const sequences = request.tasks.map(({ sequence }) => sequence)
       const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence`
-      return affected(
-        update,
-        request.tasks.map(({ sequence }) => sequence),
-      )
+      return affected(update, sequences)
     },
     remove: function* ({ table, key, topic, keys, returning = raw(key) }) {
       return yield sql`

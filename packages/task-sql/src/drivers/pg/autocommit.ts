@@ -24,11 +24,11 @@ export async function autocommit<Client extends PgPoolClient, Result>(
   const client = await pool.connect().catch((error: unknown) => {
     throw classifyPostgresError(error) ?? error
   })
+  onConnected()
   if (abort?.aborted) {
     client.release()
     throw abort.reason
   }
-  onConnected()
   let broken: Error | undefined
   let isOpen = true
   const release = (why: Error | undefined): void => {
