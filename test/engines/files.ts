@@ -30,8 +30,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
 
   // PostgreSQL remembers what polls have passed, and finds names by a path.
-  'conformance/{aborted,poll-history,quiet,sequence}': onPostgres,
-  'conformance/{autocommit,isolation,lost-transaction,maintenance,prepared,search-path}': onPostgresServer,
+  'conformance/{aborted,poll-history,quiet,search-path,sequence}': onPostgres,
+  'conformance/{autocommit,isolation,lost-transaction,maintenance,prepared}': onPostgresServer,
   // A listener has a connection of its own.
   'conformance/timers-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
