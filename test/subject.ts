@@ -4,6 +4,7 @@ import type { Statement } from '@taskstream/task-sql'
 import type { Engine } from '@taskstream/task-testing/suite'
 import { createOracle, openOracle } from './databases/oracle-subject.ts'
 import { createMysql, openMysql } from './engines/mysql.ts'
+import { createLibsql, openLibsql } from './engines/libsql.ts'
 import { createPglite } from './engines/pglite.ts'
 import { createPostgres, openPostgres } from './engines/postgres.ts'
 import { factsOf } from './engines/registry.ts'
@@ -44,7 +45,7 @@ export const engine: Engine<Subject> = {
   family: facts.family,
   connections: facts.connections,
   writers: facts.writers,
-  synchronous: facts.family === 'sqlite',
+  synchronous: facts.family === 'sqlite' && !facts.promises,
   adapts: !facts.sealed,
   textType,
   open: openSubject,
@@ -60,6 +61,7 @@ export async function openSubject(): Promise<Subject> {
 }
 
 function create(direct: string): Promise<Unmigrated> {
+  if (subjectName === 'libsql') return createLibsql()
   if (subjectName === 'pglite') return createPglite()
   if (isPostgres) return createPostgres(facts, direct)
   if (isMysql) return createMysql(subjectName, facts, direct)
@@ -69,6 +71,7 @@ function create(direct: string): Promise<Unmigrated> {
 /** A database that is there, as another process or thread opens it. */
 export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
   if (subject === 'mariadb' || subject === 'mysql') return openMysql(subject, at)
+  if (subject === 'libsql') return openLibsql(at)
   if (subject === 'oracle') return openOracle(at, repositories)
   return subject.startsWith('postgres') ? openPostgres(at) : openSqlite(subject, at)
 }

@@ -9,7 +9,7 @@ export interface Amounts {
   readonly histories: number
   /** The same on a server, where each statement is a round trip. */
   readonly serverHistories: number
-  /** The same where histories are slow: each makes a partition, or PostgreSQL runs in this process. */
+  /** The same where histories are slow: each makes a partition, or a statement costs more. */
   readonly slowHistories: number
   /** Nodes that are stopped at a drawn moment. */
   readonly stops: number

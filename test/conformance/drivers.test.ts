@@ -3,32 +3,18 @@ import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nodeSqliteDrivers, sqliteDrivers } from '../drivers/sqlite.ts'
 import { awkward } from '../drivers/awkward.ts'
-import { mysqlDrivers } from '../drivers/mysql.ts'
+import { drivers } from '../drivers/of-engine.ts'
 import { placeOf } from '../drivers/place.ts'
-import { pgliteDrivers } from '../drivers/pglite.ts'
-import { postgresDrivers } from '../drivers/postgres.ts'
-import type { Driver, OpenDriver, Steps } from '../drivers/driver.ts'
+import type { OpenDriver, Steps } from '../drivers/driver.ts'
 import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 
-const driversOf: Readonly<Record<string, readonly Driver[]>> = {
-  'postgres-18': postgresDrivers,
-  'postgres-given': postgresDrivers,
-  'postgres-15': postgresDrivers,
-  pglite: pgliteDrivers,
-  pgbouncer: postgresDrivers,
-  'node-sqlite': nodeSqliteDrivers,
-  mariadb: mysqlDrivers,
-  mysql: mysqlDrivers,
-}
-const drivers = driversOf[subjectName] ?? sqliteDrivers
 const onPostgres = testOn(['postgres'])
 const onAnyPostgres = testOn(['postgres', 'pglite'])
 const onServer = testOn(['postgres', 'mariadb', 'mysql'])
-const onOneConnection = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'pglite'])
+const onOneConnection = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'libsql', 'pglite'])
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   let subject: Subject
@@ -308,7 +294,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
   })
 
-  testOn(['sqlite-file', 'node-sqlite'])('a file that another process keeps locked is named', async () => {
+  testOn(['sqlite-file', 'node-sqlite', 'libsql'])('a file that another process keeps locked is named', async () => {
     const other = await driver.open(at)
     await other.transactions(async (transaction) => {
       await other.insertInvoice(transaction, 'l')

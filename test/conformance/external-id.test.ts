@@ -83,7 +83,7 @@ describe.skipIf(!canRun)('an external id', () => {
       },
     )
 
-    testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'testing', 'pglite'])(
+    testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'libsql', 'testing', 'pglite'])(
       'the second transaction of one connection begins when the first has ended',
       async () => {
         const undone = new Error('undone')

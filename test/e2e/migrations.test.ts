@@ -7,6 +7,7 @@ import type { Execution } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Dialect, Migration, Row, SchemaStatus, SqlAdapter } from '@taskstream/task-sql'
 import { fromBetterSqlite3, sqlite } from '@taskstream/task-sql/better-sqlite3'
+import { fromLibsql } from '@taskstream/task-sql/libsql'
 import { fromMysql2, mariadb, mysql } from '@taskstream/task-sql/mysql2'
 import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { describe, expect, test } from 'vitest'
@@ -21,6 +22,7 @@ const releases: Readonly<Record<string, { readonly dialect: Dialect; readonly ad
     adapter: fromPg as SqlAdapter<AnyTransaction>,
   },
   sqlite: { dialect: sqlite(), adapter: fromBetterSqlite3 },
+  libsql: { dialect: sqlite(), adapter: fromLibsql as SqlAdapter<AnyTransaction> },
   mariadb: { dialect: subjectName === 'mysql' ? mysql() : mariadb(), adapter: fromMysql2 as SqlAdapter<AnyTransaction> },
 }
 
@@ -71,7 +73,7 @@ function startMigrator(location: Subject['location']): ChildProcess {
 /** As an earlier release did. */
 async function migrateTo(version: number, location: Subject['location']): Promise<void> {
   await using subject = await reopenSubject(location)
-  const { dialect, adapter } = releases[subject.engine]!
+  const { dialect, adapter } = (releases[location.subject] ?? releases[subject.engine])!
   const migrations = dialect.schema.migrations.filter((step) => step.version <= version)
   const former = sqlTaskRepository<AnyTransaction, Execution>({
     dialect: { ...dialect, schema: { ...dialect.schema, migrations } },

@@ -18,6 +18,8 @@ export interface EngineFacts {
   readonly pooled?: boolean
   /** Each topic is a partition. */
   readonly partitioned?: boolean
+  /** Its driver returns promises, unlike the others of its family. */
+  readonly promises?: boolean
   /** Server processes may be killed and statements listened to: one engine of each family is enough. */
   readonly faults?: boolean
   /** Nothing stands between a repository and its driver: `adapt` is not asked. */
@@ -46,6 +48,14 @@ export const engines = {
   'sqlite-memory': { ...memory, title: 'SQLite, memory', about: 'SQLite in memory (better-sqlite3)', plans: true },
   'sqlite-file': { ...file, title: 'SQLite, file', about: 'SQLite in files (better-sqlite3)' },
   'node-sqlite': { ...file, title: 'node:sqlite', about: 'SQLite in files (node:sqlite)' },
+  libsql: {
+    family: 'sqlite',
+    connections: Infinity,
+    writers: 1,
+    title: 'libSQL, file',
+    about: 'SQLite in files (libSQL)',
+    promises: true,
+  },
   testing: { ...memory, title: 'task-testing', about: 'SQLite in memory (node:sqlite, by task-testing)', sealed: true },
   'postgres-18': { ...postgres, title: 'PostgreSQL 18', about: 'PostgreSQL 18', faults: true, plans: true },
   'postgres-partitioned': {

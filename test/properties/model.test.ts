@@ -13,7 +13,7 @@ import { step } from './step.ts'
 import { World } from './world.ts'
 
 /** Of a server each step asks more: who waits, who has locked what, and what others see. */
-const amount = ['postgres-partitioned', 'pglite'].includes(subjectName)
+const amount = ['postgres-partitioned', 'pglite', 'libsql'].includes(subjectName)
   ? 'slowHistories'
   : engine.writers > 1
     ? 'serverHistories'

@@ -84,6 +84,7 @@ test('the guide has an example for each driver', () => {
     'oracledb',
     'better-sqlite3',
     'node:sqlite',
+    'libSQL',
     'Kysely on SQLite',
     'Drizzle on SQLite',
     'Knex on SQLite',

@@ -79,7 +79,7 @@ function classify(error: Error): TaskError | undefined {
   if (error.message.startsWith('no such table: task')) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
-  if (/connection is not open|database is not open|transaction is closed/i.test(error.message)) {
+  if (/connection is not open|database is not open|(transaction|client) is closed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, because)
   }
   return undefined

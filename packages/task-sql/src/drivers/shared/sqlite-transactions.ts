@@ -13,7 +13,7 @@ export interface SqliteTransactionsOptions {
 
 const longestPauseMs = 25
 
-const beginning = 'begin immediate'
+export const beginning = 'begin immediate'
 
 /** Runs one text without rows or values on a transaction's connection. */
 type Run = (text: string) => unknown
@@ -54,9 +54,15 @@ function beginAtOnce(database: SqliteDatabase): () => void {
   }
 }
 
-/** The same for any driver: `connect` gives each transaction the connection, for as long as it lasts. */
+/** Goes on trying while another process writes. */
+type WhenFree = <Begun>(attempt: () => Begun | Promise<Begun>) => Promise<Begun>
+
+/**
+ * The same for any driver: `connect` gives each transaction the connection, for as long as it lasts. Where the connection comes with a transaction
+ * that has begun, `connect` begins it by `whenFree`, and `run` has nothing to begin.
+ */
 export function immediateTransactions<Transaction>(
-  connect: (use: (transaction: Transaction, run: Run) => Promise<void>) => Promise<void>,
+  connect: (use: (transaction: Transaction, run: Run) => Promise<void>, whenFree: WhenFree) => Promise<void>,
   options: SqliteTransactionsOptions,
 ): TransactionSource<Transaction> {
   const { busyTimeoutMs = 10_000 } = options
@@ -71,10 +77,11 @@ export function immediateTransactions<Transaction>(
       // It would wait for the transaction that waits for it.
       return Promise.reject<Result>(nested())
     }
+    const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort)
     const turn = last.then(async () => {
       let result: Result
       await connect(async (transaction, run) => {
-        await begin(run, busyTimeoutMs, abort)
+        await whenFree(() => run(beginning))
         const state = { open: true }
         try {
           result = await inside.run(state, async () => work(transaction))
@@ -85,7 +92,7 @@ export function immediateTransactions<Transaction>(
         } finally {
           state.open = false
         }
-      })
+      }, whenFree)
       return result! as Result
     })
     last = turn.catch(() => {})
@@ -99,15 +106,18 @@ export function immediateTransactions<Transaction>(
 }
 
 /** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
-async function begin(run: Run, busyTimeoutMs: number, abort: Abort | undefined): Promise<void> {
+async function begin<Begun>(
+  attempt: () => Begun | Promise<Begun>,
+  busyTimeoutMs: number,
+  abort: Abort | undefined,
+): Promise<Begun> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     abort?.throwIfAborted()
     try {
-      const begun = run(beginning)
+      const begun = attempt()
       // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.
-      if (begun instanceof Promise) await begun
-      return
+      return begun instanceof Promise ? await begun : begun
     } catch (error) {
       const known = classifySqliteError(error)
       if (!isTaskError(known, 'DATABASE_BUSY')) throw known ?? error

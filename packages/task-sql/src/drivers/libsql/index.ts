@@ -1,0 +1,6 @@
+export { fromLibsql } from './adapter.ts'
+export type { LibsqlTransaction } from './adapter.ts'
+export { sqlite } from '../../dialects/sqlite/dialect.ts'
+export { libsqlTransactions } from './transactions.ts'
+export type { LibsqlClient } from './transactions.ts'
+export type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
