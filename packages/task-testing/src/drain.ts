@@ -5,37 +5,40 @@ import type { BatchOutcome, ProcessOptions, TaskHandler } from '@taskstream/task
 import type { TestClock } from './test-clock.ts'
 
 export interface DrainOptions<Transaction> extends Pick<ProcessOptions<Transaction>, 'size' | 'retry'> {
-  /** Go on when nothing is ready: move the clock to the next due time of the topic, until nothing waits for one. Default false. */
+  /** Whether to move the clock to the topic's next due time when no task is ready, until no task waits for one. Default false. */
   readonly advance?: boolean
-  /** Batches, and moves of the clock, at most; 1 to 1 000 000. Default 1000: a handler that always retries must not hang its test. */
+  /**
+   * The most batches, and the most moves of the clock; 1 to 1 000 000. Default 1000, so that a handler that always retries does
+   * not hang its test.
+   */
   readonly rounds?: number
 }
 
 const names = optionNames<DrainOptions<never>>('drain', { size: true, retry: true, advance: true, rounds: true })
 
-/** What became of a task. A task that is retried is there once for each time. */
+/** A completed task and its decision. A task that is retried appears once for each of its tries. */
 export interface HandledTask {
   readonly task: HeldTask
   readonly decision: TaskDecision
-  /** What the task was after its completion: `'failed'`, say, where a retry found no tries left. */
+  /** The task's state after its completion. A retry becomes `'failed'`, for example, where no tries are left. */
   readonly state: TaskState
 }
 
 export interface Drained {
-  /** Every completion, in their order. */
+  /** The completed tasks, in the order of their completion. */
   readonly handled: readonly HandledTask[]
-  /** No longer held when they were to be completed: nothing was written for them. */
+  /** Tasks that were no longer held when they were to be completed. The drain wrote nothing for them. */
   readonly lost: readonly HeldTask[]
 }
 
-/** What a drain works on. */
+/** Everything that a drain uses. */
 export interface DrainEnvironment<Transaction> {
   readonly repository: TaskRepository<Transaction, 'sync'>
   readonly transactions: TransactionSource<Transaction>
   readonly clock: TestClock
 }
 
-/** A node's poll loop without its waiting: release, poll, handle, complete, one after the other, until nothing is ready. */
+/** Runs a node's poll loop without its waiting: promotes, polls, handles and completes until no task is ready. */
 export async function drain<Transaction>(
   environment: DrainEnvironment<Transaction>,
   topic: string,
@@ -52,13 +55,14 @@ export async function drain<Transaction>(
   for (let round = 1, moves = 1; ;) {
     const nextDueMs = await release(environment, topic)
     const batch = await transactions<HeldTask[]>((transaction) => {
-      // Whatever the clock has been moved by meanwhile: a node that polls is one that lives.
+      // A drain counts as a live node, so the owner must not seem dead however far the test has moved the clock.
       repository.heartbeat(transaction)
       return repository.poll(transaction, topic, { size })
     })
     if (batch.length === 0) {
       if (!advance || !nextDueMs) return { handled, lost }
-      // A move brings a batch, unless somebody else takes what is due or puts it off, which may go on for ever as well.
+      // A move of the clock usually makes a task ready. Another owner may take or postpone the task each time, so moves are
+      // limited too.
       if (moves++ > rounds) throw await endless(environment, topic, rounds, [])
       clock.advance(nextDueMs)
       continue
@@ -70,7 +74,7 @@ export async function drain<Transaction>(
   }
 }
 
-/** @returns the milliseconds until the next task is due, if one waits */
+/** @returns the milliseconds until the next task is due, or undefined if no task waits */
 async function release<Transaction>(
   { repository, transactions }: DrainEnvironment<Transaction>,
   topic: string,
@@ -96,7 +100,7 @@ function states<Transaction>(
   )
 }
 
-/** What was polled is let go of: the test can still look at it, or drain again. */
+/** Hands the polled tasks back, so that the test can look at them or drain again. */
 async function endless<Transaction>(
   { repository, transactions }: DrainEnvironment<Transaction>,
   topic: string,

@@ -1,23 +1,25 @@
 import { checkDuration, checkInstant } from '@taskstream/task-api'
 import type { Clock } from '@taskstream/task-processor'
 
-/** A clock that stands still until it is told to move: for a repository (`now`) and for a node (all of it). */
+/** A clock that stands still until it is told to move. A repository uses its `now`, a node uses all of it. */
 export interface TestClock extends Clock {
-  /** The instant it shows. Needs no `this`, so that it can be handed to the code under test. */
+  /** The instant that the clock shows. It needs no `this`, so the method itself can be handed to the code under test. */
   now(): Date
   /**
-   * Moves on by so many milliseconds, 0 to 100 years. What waits for a moment on the way is called back then, in order; what that does
-   * asynchronously goes on afterwards: a node whose lease is shorter than the step loses it, as its heartbeat has not come through.
+   * Moves the clock on by 0 ms to 100 years. Callbacks that fall due on the way are called in the order of their time.
+   *
+   * Asynchronous work of a callback goes on only after the move. So a node whose lease is shorter than the move loses the lease:
+   * its heartbeat cannot come in between.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
   advance(ms: number): void
-  /** Shows this instant from now on, later or earlier; nobody is called back. @throws TaskError ARGUMENT_INVALID */
+  /** Sets the clock to an instant, earlier or later. No callback is called. @throws TaskError ARGUMENT_INVALID */
   set(instant: Date): void
 }
 
 /**
- * A clock for a test.
+ * Makes a clock for a test, which shows `start` until it is moved.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -34,7 +36,7 @@ export function testClock(start: Date): TestClock {
     monotonicMs += ms
     epochMs += ms
   }
-  /** The first to wait for the earliest moment. */
+  /** The earliest callback, and of several at one moment the one that was set first. */
   const next = (beforeMs: number): { readonly atMs: number; readonly callback: () => void } | undefined => {
     const due = [...waiting].filter(({ atMs }) => atMs <= beforeMs)
     return due.reduce<(typeof due)[number] | undefined>(

@@ -13,9 +13,9 @@ import { testClock } from './test-clock.ts'
 import type { TestClock } from './test-clock.ts'
 
 export interface TestTasksOptions {
-  /** Topics to make known. Others can be initialised later. */
+  /** Topics to initialise. Others can be initialised later. */
   readonly topics?: readonly string[]
-  /** What the clock shows at first. Default: the time of the call. It stands still in any case. */
+  /** The instant that the clock shows at first. Default: the time of the call. The clock stands still in either case. */
   readonly now?: Date
   /** `'node:sqlite'` (default) comes with Node.js; `'better-sqlite3'` must be installed. */
   readonly driver?: 'node:sqlite' | 'better-sqlite3'
@@ -23,32 +23,33 @@ export interface TestTasksOptions {
 
 const names = optionNames<TestTasksOptions>('testTasks', { topics: true, now: true, driver: true })
 
-/** A repository for one test: a real one, on SQLite in memory, with a clock that the test moves. */
+/** A repository for one test. It is a real one, on SQLite in memory, with a clock that the test moves. */
 export interface TestTasks<Database> extends AsyncDisposable {
-  /** Its owner is registered, its verbs are synchronous and take `database` as their transaction. */
+  /** The repository. Its owner is registered, and its verbs are synchronous and take `database` as their transaction. */
   readonly repository: SqlTaskRepository<Database, 'sync'>
-  /** For a `TaskNode`, or anything that opens transactions by itself: one at a time, on `database`. */
+  /** Opens transactions on `database`, one at a time, for a `TaskNode` or other code that opens transactions by itself. */
   readonly transactions: TransactionSource<Database>
-  /** The connection, for tables of the test's own. */
+  /** The connection, for the test's own tables. */
   readonly database: Database
-  /** What the database takes for the time. */
+  /** The clock from which the repository takes the time. */
   readonly clock: TestClock
 
-  /** Another repository on the same database and clock, with an owner of its own that is not registered yet. */
+  /** Makes another repository on the same database and clock, whose owner is not registered yet. */
   owner(name?: string): SqlTaskRepository<Database, 'sync'>
 
   /**
-   * Pushes in a transaction of its own.
+   * Pushes tasks in a transaction of their own.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    */
   push(topic: string, ...creations: readonly (string | TaskCreation)[]): Promise<PushedTask[]>
 
   /**
-   * Handles all that is ready in a topic, as a node would with this handler and retry policy, batch by batch: what is due is released,
-   * and what the handler pushes to the topic is handled as well. No timers, and no time passes but by `advance`.
+   * Handles all ready tasks of a topic batch by batch, as a node would with this handler and retry policy. It also promotes due
+   * tasks and handles tasks that the handler pushes to the topic. No timers fire, and time passes only with `advance`.
    *
-   * @throws TaskError ARGUMENT_INVALID, DRAIN_ENDLESS, TOPIC_UNKNOWN; what a node would only report: a handler that throws after it completed its batch
+   * @throws TaskError ARGUMENT_INVALID, DRAIN_ENDLESS, TOPIC_UNKNOWN; also an error that a node would only report, as when a
+   * handler throws after it completed its batch
    * @example
    * const { handled } = await tasks.drain('invoices', handler, { retry: exponential({ tries: 3, firstMs: 5_000 }), advance: true })
    */
@@ -56,7 +57,7 @@ export interface TestTasks<Database> extends AsyncDisposable {
 }
 
 /**
- * Opens an empty repository in memory, for one test. Nothing is shared with another.
+ * Opens an empty repository in memory, for one test. It shares nothing with others.
  *
  * @throws TaskError ARGUMENT_INVALID, RUNTIME_UNSUPPORTED
  * @example
@@ -110,7 +111,7 @@ async function over<Database extends { exec(text: string): unknown; prepare(text
         try {
           database.close()
         } catch {
-          // The test closed it already.
+          // The test has already closed it.
         }
       },
     }

@@ -1,4 +1,4 @@
-/** A topic is active or not for whoever looks. */
+/** Whether a topic is active is kept in the database and is the same for everybody who reads it. */
 import type { Activation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, useFixture } from './fixture.ts'

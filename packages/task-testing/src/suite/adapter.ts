@@ -1,4 +1,4 @@
-/** A caller's own writes and ours, in one transaction, through the driver's own way of opening it. */
+/** The caller's own writes and a repository's writes share one transaction, which the driver opens in its own way. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
@@ -22,7 +22,7 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
   })
   afterAll(() => subject[Symbol.asyncDispose]())
 
-  /** Each test has a topic of its own, and no invoice. */
+  /** Each test has a topic of its own and starts without invoices. */
   let topic = ''
   let topics = 0
   beforeEach(async () => {
@@ -77,7 +77,7 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
     expect(await seen()).toEqual({ invoices: ['b'], tasks: ['a succeeded'] })
   })
 
-  /** A topic with a push that is not committed, and what another connection finds of it. */
+  /** Pushes tasks without committing them, and says which of them another connection sees or polls. */
   const pushUnseen = async (): Promise<{
     readonly pushing: Session
     page(): Promise<string[]>
@@ -106,7 +106,7 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
     expect(await poll()).toEqual(['a', 'b'])
   })
 
-  // Where one transaction writes at a time, a poll has to wait for the end of the other.
+  // Where only one transaction can write at a time, a poll has to wait until the other transaction ends.
   testWhere(engine.writers > 1)('gives nobody a task before it commits, and each once afterwards', async () => {
     const { pushing, poll } = await pushUnseen()
     expect(await poll()).toEqual([])

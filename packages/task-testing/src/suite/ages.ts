@@ -1,4 +1,4 @@
-/** How old a task is to a purge, and what was pushed when, to the millisecond. */
+/** A purge goes by a task's age to the millisecond, and each change of state says from which instant the age counts. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { PurgeOptions, Revivification } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
@@ -16,7 +16,7 @@ export const ages: Part = part('the age of a task, to a purge,', (engine) => {
 
   const purge = (options: PurgeOptions): Promise<number> =>
     fixture.commit<number>((transaction) => fixture.tasks.purge(transaction, fixture.topic, options))
-  /** That all tasks there are this old, to the millisecond. */
+  /** Expects that all tasks of the topic have this age, to the millisecond. */
   const expectAge = async (ageMs: number, states: NonNullable<PurgeOptions['states']>): Promise<void> => {
     const count = (await fixture.page()).length
     expect(count).toBeGreaterThan(0)

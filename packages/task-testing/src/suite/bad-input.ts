@@ -1,4 +1,4 @@
-/** Bad input gets a named error that says which value it is, and nothing is written. */
+/** Bad input causes an error with a code that names the bad value, and nothing is written. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ export const badInput: Part = part('bad input', (engine) => {
     held = (await fixture.poll(1))[0]!
   })
 
-  /** Every refusal is checked for its code, for what it names, and for leaving everything as it was. */
+  /** Expects an error with the right code and argument, and that the topic is as it was before. */
   const refused = async (argument: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
     const error = (await fixture
       .commit(async (transaction) => await work(transaction))

@@ -1,4 +1,4 @@
-/** Topics are made known, listed, paged and counted. */
+/** Topics are initialised, listed, paged and counted. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, PageOptions, TaskCount, TaskInfo, TaskResult } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -85,7 +85,7 @@ export const catalog: Part = part('looking at topics', (engine) => {
       const after = (instant: Date): Date => new Date(instant.getTime() + 1)
       expect(await page({ createdFrom: created, createdBefore: after(created) })).toEqual([info])
       expect(await page({ completedFrom: completed!, completedBefore: after(completed!) })).toEqual([info])
-      // So that the next one is of another millisecond.
+      // The next task must fall into another millisecond.
       await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(completed!.getTime() + 1)
     }
   })

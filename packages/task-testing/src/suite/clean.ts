@@ -1,4 +1,4 @@
-/** Purging and destroying remove what they say, and nothing else. */
+/** Purging and destroying remove the tasks that they name, and no others. */
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ export const clean: Part = part('cleaning up', (engine) => {
   const fixture = useFixture(engine, { topic: { keyed: true } })
   const purge = (options: PurgeOptions = {}): Promise<number> =>
     fixture.commit<number>((transaction) => fixture.tasks.purge(transaction, fixture.topic, options))
-  /** One task in each state but recreated and redundant; the names are the states. */
+  /** Makes one task in each state except recreated and redundant, with the state as its identifier. */
   const oneOfEach = async (): Promise<void> => {
     await fixture.push('expired')
     const rival = await fixture.owner()

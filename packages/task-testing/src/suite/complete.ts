@@ -1,4 +1,4 @@
-/** A completion takes effect for what is still held, and says what was lost. */
+/** A completion takes effect for tasks that are still held, and reports the others as lost. */
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskInfo } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'
@@ -95,7 +95,7 @@ export const complete: Part = part('complete', (engine) => {
     const [again] = await fixture.commit<HeldTask[]>((transaction) => fixture.tasks.poll(transaction, fixture.topic))
     expect((await complete(fixture.tasks, new Map([[a!, TaskDecision.failure('stale')]]))).lost).toEqual([a])
     expect((await complete(fixture.tasks, new Map([[again!, TaskDecision.success()]]))).completed).toEqual([again])
-    // And a batch of different attempts is told apart task by task.
+    // A batch may mix attempts: each task is judged by its own.
     const [b, c] = await held('b', 'c')
     const stale: HeldTask = { ...c!, lease: again!.lease }
     const mixed = new Map([b!, stale].map((task) => [task, TaskDecision.success()]))

@@ -1,4 +1,4 @@
-/** A task that is past its deadline is filtered, and never handed out. */
+/** A task that is past its deadline is filtered, and no poll returns it. */
 import { TaskDecision } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, names, openFixture, whileTested } from './fixture.ts'

@@ -1,4 +1,4 @@
-/** How many tasks a verb is about where nobody says how many. */
+/** Each verb has a default limit: how many tasks it takes where the caller gives no number. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, RecreatedTask, Redrive, PromotedDue, TopicOverview } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

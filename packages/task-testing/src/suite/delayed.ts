@@ -1,4 +1,4 @@
-/** Tasks that wait for their time. */
+/** Delayed tasks become ready when they are due, and not before. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { PromotedDue, HeldTask } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

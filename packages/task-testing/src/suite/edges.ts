@@ -1,4 +1,7 @@
-/** Where what is taken ends: nothing at all is taken and does nothing, the least and the most are, and what is beyond is refused. */
+/**
+ * The limits of arguments: an empty argument does nothing, the least and the greatest values are accepted, values beyond them are
+ * refused.
+ */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOverview } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'

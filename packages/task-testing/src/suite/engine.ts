@@ -1,61 +1,61 @@
-/** What the suite is run against: an engine says what it can be asked, and opens databases. */
+/** The engine that the suite is run against: it says what it can do, and opens databases. */
 import type { Execution, TransactionSource } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Dialect, Row, SqlAdapter, SqlTaskRepository, SqlTaskRepositoryOptions, Statement } from '@taskstream/task-sql'
 import { describe, test } from 'vitest'
 
-/** A transaction of any driver: the suite never looks inside. */
+/** A transaction of any driver. The suite never looks inside. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where the suite is kept from knowing its driver
 export type AnyTransaction = any
 
 export type Tasks = SqlTaskRepository<AnyTransaction, Execution>
 
-/** One connection. A test begins and ends its transactions by hand, to interleave several. */
+/** One connection. A test begins and ends transactions by hand, so that several of them can interleave. */
 export interface Session {
   readonly transaction: AnyTransaction
   begin(): Promise<void>
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** Closes the connection, as a client that goes away. */
+  /** Closes the connection, like a client that goes away. */
   close(): Promise<void>
 }
 
 export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
-  /** Changes what the adapter is handed. */
+  /** Replaces the adapter of the repository, for example by one that counts statements. */
   readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
 }
 
-/** A database of its own, with migrated, empty tables. Disposing of it removes the database. */
+/** A database of its own with migrated, empty tables. Disposing of the subject removes the database. */
 export interface Subject extends AsyncDisposable {
-  /** A repository with an owner of its own; not registered yet. */
+  /** Makes a repository with an owner of its own, which is not registered yet. */
   tasks(options?: TasksOptions): Tasks
-  /** Commits what `work` does, on a connection that the subject keeps. */
+  /** Runs `work` and commits, on a connection that the subject keeps. */
   readonly transactions: TransactionSource<AnyTransaction>
-  /** Transactions of whoever owns the tables. */
+  /** Opens transactions as the user that owns the tables. */
   readonly owner: { readonly transactions: TransactionSource<AnyTransaction> }
   session(): Promise<Session>
-  /** A statement of a test's own, run with every right there is. */
+  /** Runs a statement of the test's own, with every right. */
   execute(transaction: AnyTransaction, statement: Statement): Promise<readonly Row[]>
 }
 
-/** What the suite is run against, and what it can be asked. */
+/** An engine that the suite is run against, and the facts that decide which tests it gets. */
 export interface Engine<Opened extends Subject = Subject> {
   readonly name: string
   readonly family: 'sqlite' | 'postgres' | 'mysql' | 'oracle'
-  /** How many connections can be open at a time: 1 in memory. */
+  /** How many connections can be open at a time: 1 for a database in memory. */
   readonly connections: number
   /** How many transactions can write at a time: 1 on SQLite. */
   readonly writers: number
   /** Whether verbs return values instead of promises. */
   readonly synchronous: boolean
-  /** Whether every statement of a repository goes through {@link TasksOptions.adapt}. */
+  /** Whether every statement of a repository goes through {@link TasksOptions.adapt}. Default true. */
   readonly adapts?: boolean
-  /** The type of a text column in tables that a test makes for itself; `text` by default. */
+  /** The type of a text column in a test's own tables. Default `text`. */
   readonly textType?: string
   open(): Promise<Opened>
 }
 
-/** What {@link subjectOf} makes a subject of. */
+/** The parts from which {@link subjectOf} makes a subject. */
 export interface SubjectParts<Transaction> {
   readonly dialect: Dialect
   readonly adapter: SqlAdapter<Transaction>
@@ -66,7 +66,7 @@ export interface SubjectParts<Transaction> {
 }
 
 /**
- * A subject of a dialect and somebody's adapter. Creates the tables.
+ * Makes a subject from a dialect and an adapter, and creates the tables.
  *
  * @example
  * open: () => subjectOf({ dialect: sqlite(), adapter, transactions, session, close })
@@ -87,19 +87,21 @@ export async function subjectOf<Transaction>(parts: SubjectParts<Transaction>): 
   return subject
 }
 
-/** A part of the suite: registers its tests, under the name of its file, for an engine that can be asked to pass them. */
+/** A part of the suite. It registers its tests under the name of its file, for an engine that can be asked to pass them. */
 export type Part = (engine: Engine, file: string) => void
 
 export function part(name: string, tests: (engine: Engine) => void, isAsked: (engine: Engine) => boolean = () => true): Part {
   return (engine, file) => void (isAsked(engine) && describe(file, () => void describe(name, () => tests(engine))))
 }
 
-/** A test that only some engines can be asked to pass: on the others it is not there, rather than skipped. */
+/**
+ * Registers a test only for engines that can be asked to pass it. On other engines the test does not exist, so nothing is skipped.
+ */
 export function testWhere(asked: boolean): (name: string, body: () => unknown) => void {
   return asked ? (name, body) => test(name, async () => void (await body())) : () => {}
 }
 
-/** The type of a text column in a table of the test's own. */
+/** The type of a text column in a test's own table. */
 export function textColumn({ textType = 'text' }: Engine): Statement {
   return raw(textType)
 }

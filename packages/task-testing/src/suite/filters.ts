@@ -1,4 +1,4 @@
-/** Which tasks a filter means, to the millisecond and to the last sequence, whichever verb is asked. */
+/** Every verb with a filter selects the same tasks, to the millisecond and to the last sequence. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   CountOptions,
@@ -27,7 +27,10 @@ export const filters: Part = part('a filter', (engine) => {
   const clock = testClock(start)
   const fixture = whileTested(() => openFixture(engine, clock.now))
   let rows: readonly TaskInfo[]
-  /** Pushed at 1, 2, 3, 4 and 5; completed at 13, 12 and 11. The second identifier's tasks are in another topic as well. */
+  /**
+   * Pushes five tasks at 1 to 5 ms and completes three of them at 13, 12 and 11 ms. The second identifier has tasks in another
+   * topic too.
+   */
   beforeAll(async () => {
     await fixture.push('b')
     await fixture.nextTopic({ keyed: true })
@@ -51,7 +54,7 @@ export const filters: Part = part('a filter', (engine) => {
   const pageIn = async (transaction: AnyTransaction, options: PageOptions = {}): Promise<TaskInfo[]> =>
     fixture.tasks.page(transaction, fixture.topic, options)
   const page = (options: PageOptions): Promise<TaskInfo[]> => fixture.commit((transaction) => pageIn(transaction, options))
-  /** Does what all others are to find undone. */
+  /** Runs `work` and rolls it back, because all tests of this part share the same rows. */
   const undone = async (work: (transaction: AnyTransaction) => Promise<void>): Promise<void> => {
     const undo = new Error('undo')
     const doing = fixture.commit(async (transaction) => {
@@ -63,7 +66,7 @@ export const filters: Part = part('a filter', (engine) => {
     })
   }
 
-  /** Each filter, and the inputs of the tasks that it means. */
+  /** Each filter with the inputs of the tasks that it selects. */
   const filters: readonly (readonly [name: string, filter: () => TaskFilter, meant: string])[] = [
     ['nothing', () => ({}), '12345'],
     ['createdFrom', () => ({ createdFrom: at(2) }), '2345'],
@@ -174,7 +177,7 @@ export const filters: Part = part('a filter', (engine) => {
   })
 
   test('of results means what ended in that time, both instants included', async () => {
-    // A try that will be made again, what was only pushed, and what has expired ended with no result.
+    // None of these has ended with a result: a task that will be retried, a task that was only pushed, and an expired task.
     await fixture.push({ identifier: 'c', suspended: true }, { identifier: 'd', delayMs: 5 })
     await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 1 }))
     const results = async (from?: number, to?: number): Promise<Record<string, number>> => {

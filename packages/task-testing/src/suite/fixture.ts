@@ -1,4 +1,4 @@
-/** What the tests of a verb share: a registered repository, a topic of their own, and shorthands on committed transactions. */
+/** Shared by the tests of a verb: a registered repository, a topic for each test, and shorthands that commit. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   Completion,
@@ -17,18 +17,18 @@ import type { AnyTransaction, Engine, Subject, Tasks } from './engine.ts'
 export interface Fixture<Opened extends Subject = Subject> extends AsyncDisposable {
   readonly subject: Opened
   readonly tasks: Tasks
-  /** The topic of the test that is running. */
+  /** The topic of the running test. */
   readonly topic: string
   /** Makes a new topic the current one. */
   nextTopic(options?: TopicOptions): Promise<void>
-  /** A registered owner of its own. */
+  /** Makes a repository with a registered owner of its own. */
   owner(name?: string): Promise<Tasks>
   push(...creations: (string | TaskCreation)[]): Promise<PushedTask[]>
   poll(size?: number, by?: Tasks): Promise<HeldTask[]>
   page(): Promise<TaskInfo[]>
-  /** Completes, and says what was lost. */
+  /** Completes tasks, and says which were lost. */
   complete(tasks: readonly HeldTask[], decision?: TaskDecision, by?: Tasks): Promise<Completion>
-  /** How many tasks are in which state. */
+  /** Counts the tasks in each state. */
   states(): Promise<Record<string, number>>
   commit<Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result>
 }
@@ -77,11 +77,11 @@ export async function openFixture<Opened extends Subject>(engine: Engine<Opened>
 
 export interface FixtureOptions {
   readonly clock?: () => Date
-  /** Of the topic that each test is given. */
+  /** Options of the topic that each test is given. */
   readonly topic?: TopicOptions
 }
 
-/** One fixture for the tests of a `describe`, each with a topic of its own; closed after the last of them. */
+/** One fixture for the tests of a `describe`, with a topic of its own for each test. It is closed after the last test. */
 export function useFixture<Opened extends Subject>(
   engine: Engine<Opened>,
   { clock, topic }: FixtureOptions = {},
@@ -101,7 +101,7 @@ export function whileTested<Opened extends AsyncDisposable>(
   beforeAll(async () => void (opened = await open()))
   beforeEach(async () => void (await prepare(opened!)))
   afterAll(() => opened?.[Symbol.asyncDispose]())
-  // Tests are written before it is opened, and read it when they run.
+  // A `describe` reads the fixture before it is opened, so each property is looked up when a test runs.
   return new Proxy({} as Opened, {
     get: (_, name) => {
       if (!opened) throw new Error(`${String(name)} is read before the tests have begun`)
@@ -112,7 +112,7 @@ export function whileTested<Opened extends AsyncDisposable>(
 
 export const names = (tasks: readonly { readonly identifier: string }[]): string[] => tasks.map(({ identifier }) => identifier)
 
-/** The code of the error that something throws, at once or later; or what it returned. */
+/** Returns the code of the error that `work` throws or rejects with, or else its result. */
 export async function codeOf(work: () => unknown): Promise<unknown> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-/** Whatever is dated is dated by the clock that a repository is given. */
+/** Every instant that a repository stores comes from the clock that it was given. */
 import { TaskDecision } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { part } from './engine.ts'

@@ -1,4 +1,7 @@
-/** Tasks that are polled to be completed in the same transaction: the database may lock them, and write each of them once. */
+/**
+ * Tasks that are polled with the hold `transaction` are completed in the same transaction, so the database may lock each and
+ * write it once.
+ */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollHold } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
@@ -140,7 +143,7 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
     await session.rollback()
     await session.begin()
     expect(await complete(batch)).toEqual({ completed: [], lost: batch })
-    // Nor where it is taken anew, by this very transaction.
+    // The old batch stays lost even after this transaction has polled the task again.
     const again = await take()
     expect(await fixture.tasks.hold(session.transaction, fixture.topic, again)).toEqual({ held: again, lost: [] })
     await complete(again)

@@ -1,5 +1,5 @@
 /**
- * The suite that every engine of ours passes, for an adapter or a dialect of your own. It needs vitest and fast-check.
+ * The suite that every engine of taskstream passes, to be run against your own adapter or dialect. It needs vitest and fast-check.
  *
  * @example
  * import { conformance, subjectOf } from '@taskstream/task-testing/suite'
@@ -56,7 +56,7 @@ export type { AnyTransaction, Engine, Session, Subject, SubjectParts, Tasks, Tas
 export { codeOf, names, openFixture, useFixture, whileTested } from './fixture.ts'
 export type { Fixture, FixtureOptions } from './fixture.ts'
 
-/** Each part of the suite, by the name of its file. */
+/** The parts of the suite by the names of their files. */
 const parts: Readonly<Record<string, Part>> = {
   activation,
   adapter,

@@ -1,4 +1,4 @@
-/** A push appends to older tasks of its identifier, or takes their place. */
+/** A push appends to older tasks of its identifiers, or takes their place. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -36,7 +36,7 @@ export const insertion: Part = part('a push that takes the place of older tasks'
     const [, , , , fifth, active] = held
     await fixture.complete([fifth!], TaskDecision.failure())
     await fixture.commit((transaction) => fixture.tasks.recreate(transaction, fixture.topic, 'append', [fifth!]))
-    // The recreated one's successor is out of the way, so that `7` is the one ready task of `a`.
+    // Recreating has pushed a successor. It is removed, so that `7` is the only ready task of `a`.
     await fixture.commit((transaction) =>
       fixture.tasks.purge(transaction, fixture.topic, { states: ['ready'], from: active!.sequence + 3 }),
     )

@@ -1,4 +1,4 @@
-/** Which siblings a group of a junction can do with: each state by itself, in both kinds. */
+/** Which states of a sibling let a junction start a group: each state on its own, for both kinds of junction. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, Junction } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ export const junctionSiblings: Part = part('a suspended task of a group starts',
     await fixture.push('b')
     await fixture.complete(await fixture.poll(1), decision)
   }
-  /** Makes one task `b`, and nothing else that is named so. */
+  /** Makes one task `b` in the state, and no other task of this identifier. */
   const siblings: Readonly<Record<FilterState, () => Promise<unknown>>> = {
     active: async () => {
       await fixture.push('b')

@@ -1,4 +1,4 @@
-/** A junction starts a group when each of its identifiers has arrived. */
+/** A junction starts a group when a task of each of its identifiers has arrived. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Junction, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

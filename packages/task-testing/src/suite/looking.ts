@@ -1,4 +1,4 @@
-/** Filters, counts, results, instants and the overview: what people and dashboards look at. */
+/** The verbs that people and dashboards read with: filters, counts, results, instants and the overview. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   CountOptions,
@@ -95,7 +95,7 @@ export const looking: Part = part('looking closer', (engine) => {
     expect(await count({ recent: true, states: ['suspended'], from: first!.sequence + 1 })).toEqual({ suspended: 1 })
     expect(await count({ recent: true })).toEqual({ suspended: 2, delayed: 2 })
     expect(await overview()).toMatchObject({ ready: 0, delayed: 2 })
-    // A try that is to be made again is not how a task ended.
+    // A try that will be repeated is not a result with which a task has ended.
     const results = await fixture.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
       fixture.tasks.results(transaction),
     )
@@ -169,7 +169,7 @@ export const looking: Part = part('looking closer', (engine) => {
       await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held[1]!]))
       expect(await overview()).toMatchObject({ ready: 4, active: 0, delayed: 1 })
       expect(await overview(1)).toMatchObject({ ready: 1, delayed: 1 })
-      // In a singular topic, what is blocked is ready too.
+      // Blocked tasks of a singular topic count as ready too.
       await fixture.poll(9)
       const left = 'condition' in options ? 2 : 0
       expect(await overview()).toMatchObject({ ready: left, active: 4 - left })

@@ -1,4 +1,4 @@
-/** A task that waits no longer is not due any more either: or whoever asks when to look again would be told of it for ever. */
+/** A task that no longer waits is not due either. Otherwise a scheduler would be told for ever to look again for this task. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PromotedDue } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'

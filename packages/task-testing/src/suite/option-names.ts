@@ -1,4 +1,4 @@
-/** An option or a field of a name that nobody knows would be left out without a word: it is refused, and nothing is written. */
+/** An unknown option or field is refused and nothing is written, because ignoring a misspelt name would go unnoticed. */
 import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
 import { useFixture } from './fixture.ts'
@@ -13,7 +13,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
     held = (await fixture.poll(1))[0]!
   })
 
-  /** Checked for its code, for what it names, and for leaving everything as it was. */
+  /** Expects an error with the right code and argument, and that the topic is as it was before. */
   const refused = async (argument: string, message: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
     const error = (await fixture
       .commit(async (transaction) => await work(transaction))
@@ -30,7 +30,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
   test('is refused in the options of every verb, and the one that was meant is told', async () => {
     const { topic } = fixture
     const late = new Date()
-    // What a program in JavaScript may say: to the types it is wrong.
+    // JavaScript programs can pass these values, though the types forbid them.
     const tasks = fixture.tasks as AnyTransaction
     const cases: readonly [meant: string, options: object, verb: (transaction: AnyTransaction, options: object) => unknown][] = [
       ['insertion', { insertions: 'replace' }, (tx, options) => tasks.push(tx, topic, 'a', options)],
@@ -67,7 +67,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
     await refused('creations[0].delay', meant, push({ identifier: 'c', reference: 'r', delay: 5, maxTries: 1 }, 'b'))
     await refused('externalID', 'did you mean externalId?', push({ identifier: 'a', externalID: 'x' }))
     await refused('colour', 'it has identifier, input, reference', push({ identifier: 'a', colour: 'red' }))
-    // A task that was polled is no creation: what is meant by its fields has to be said.
+    // A held task is no creation: the caller has to say which of its fields to push.
     await refused('topic', 'no field of a creation', push(held))
     await fixture.commit(push({ identifier: 'a', delayMs: undefined, headers: { anything: 1 } }))
   })

@@ -1,4 +1,4 @@
-/** Last in first out, and by priority. */
+/** Topics of the orders `lifo` and `priority` are polled in that order. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** From which millisecond on an owner is dead, is not seen, and is forgotten; and that only its own row tells. */
+/** The millisecond from which an owner is dead, is not seen, and is forgotten; only the owner's own row decides. */
 import type { TaskOwner } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
@@ -64,7 +64,7 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     expect(await seen(1_000)).toBe(true)
   })
 
-  // A repository that the tests are only given is made by nobody's options.
+  // This needs a repository made with the test's options. Where `adapts` is false, the engine makes its repositories by itself.
   testWhere(engine.adapts !== false)('is spoken for by its whole name, and by nobody who has a name too', async () => {
     const { owner } = rival
     const spokesman = fixture.subject.tasks({ speaksFor: owner, clock: clock.now })
@@ -80,7 +80,7 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     clock.advance(1_000)
     await fixture.commit((transaction) => rival.purgeOwners(transaction, 0))
     expect(await seen(10_000)).toBe(true)
-    // Its own tasks it does not expire either.
+    // An owner does not expire its own tasks either.
     await fixture.commit((transaction) => rival.expire(transaction, { olderThanMs: 0 }))
     expect(await fixture.states()).toEqual({ active: 1 })
     await fixture.commit((transaction) => fixture.tasks.register(transaction))
@@ -90,7 +90,7 @@ export const ownerBounds: Part = part('an owner that beat a second ago', (engine
     clock.advance(10_000)
     await fixture.commit((transaction) => rival.heartbeat(transaction))
     clock.set(new Date(clock.now().getTime() - 500))
-    // By less than what may pass it is not ahead.
+    // A heartbeat that is ahead by less than the permitted silence does not count as ahead.
     await expire(500)
     clock.advance(1_000)
     expect([await seen(500), await seen(499)]).toEqual([true, false])

@@ -1,4 +1,4 @@
-/** Owners that fall silent lose their tasks; those that beat keep them. */
+/** Owners that fall silent lose their tasks, and owners that send heartbeats keep them. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, TaskOwner } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ export const owner: Part = part('owners', (engine) => {
   let now = start
   const fixture = useFixture(engine, { clock: () => new Date(now) })
   beforeEach(async () => {
-    // The owners of the test before are dead, and their tasks are out of the way.
+    // The owners of the previous test die here, so their tasks do not disturb the next test.
     await pass(1_000_000)
     await expire()
   })
@@ -20,7 +20,7 @@ export const owner: Part = part('owners', (engine) => {
   const beat = (tasks: Tasks): Promise<void> => fixture.commit((transaction) => tasks.heartbeat(transaction))
   const expire = (options: Partial<Parameters<Tasks['expire']>[1]> = {}): Promise<Expiry> =>
     fixture.commit<Expiry>((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1_000, ...options }))
-  /** Lets time pass, in which only the repository under test gives signs of life. */
+  /** Lets time pass during which only the repository under test sends a heartbeat. */
   const pass = async (ms: number): Promise<void> => {
     now += ms
     await beat(fixture.tasks)
@@ -77,7 +77,7 @@ export const owner: Part = part('owners', (engine) => {
     await session.begin()
     expect(await other.poll(session.transaction, fixture.topic, { size: 1 })).toHaveLength(1)
     await session.rollback()
-    // What the process has learned by a poll that was rolled back, the database knows nothing of.
+    // The process has noted a claim that was rolled back, so the database does not have the note.
     expect(await fixture.poll(1)).toHaveLength(1)
     expect(await fixture.poll(1, other)).toHaveLength(0)
     await fixture.push('b')
@@ -103,7 +103,7 @@ export const owner: Part = part('owners', (engine) => {
     await fixture.poll(1, dead)
     await fixture.poll(1, living)
     await pass(-3 * 3_600_000)
-    // Who has not beaten since is given the benefit of the doubt, once.
+    // An owner that has not sent a heartbeat since the clock was set back is given the full time once more.
     expect(await expire({ then: 'ready' })).toMatchObject({ ready: 0 })
     now += 600
     await beat(living)
@@ -142,7 +142,7 @@ export const owner: Part = part('owners', (engine) => {
       ['b', 2],
       ['c', 2],
     ])
-    // The dead owner wakes up, and is refused.
+    // The dead owner wakes up, and its completion is refused.
     const late = await fixture.commit((transaction) =>
       other.complete(transaction, fixture.topic, new Map([[b!, TaskDecision.success()]])),
     )

@@ -1,4 +1,4 @@
-/** Timers that are changed while they wait, or have ended: what they wait for then, and what a change may not leave them with. */
+/** Timers that are changed while they wait or after they have ended: which occurrence comes next, and which changes are refused. */
 import type { PeriodicTask, Reconciliation } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ export const periodicChanges: Part = part('a timer that is changed', (engine) =>
     fixture.at(`2026-01-05T${time}:00.000Z`)
     return fixture.fireAll()
   }
-  /** What refuses a change, which then has changed nothing. */
+  /** Returns the argument for which a change is refused, after checking that the timer is unchanged. */
   const refusal = async (more: Partial<PeriodicTask>): Promise<unknown> => {
     const before = await fixture.info()
     const refused = await fixture
@@ -65,7 +65,7 @@ export const periodicChanges: Part = part('a timer that is changed', (engine) =>
     await fixture.schedule({ whileUnfinished: 'push', ...before })
     expect(await fireAt('09:00')).toEqual(['submitted 09:00'])
     expect(await fixture.schedule({ whileUnfinished: 'push', ...before })).toBe('unchanged')
-    // Nothing that says when it fires: it has ended all the same.
+    // This change does not concern when the timer fires, so the timer stays ended.
     expect(await fixture.schedule({ whileUnfinished: 'push', ...before, input: 'x' })).toBe('changed')
     expect(await fixture.info()).toMatchObject({ status: 'ended', input: 'x' })
     expect((await fixture.info()).next).toBeUndefined()

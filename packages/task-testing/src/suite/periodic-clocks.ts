@@ -1,4 +1,4 @@
-/** Timers while clocks change: people's by law, and the server's by hand. */
+/** Timers keep to their time when clocks change: local clocks by law, and the server's clock by hand. */
 import { occurrenceOf } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
 import { minute, usePeriodicFixture } from './periodic-fixture.ts'
@@ -10,7 +10,7 @@ const hour = 60 * minute
 export const periodicClocks: Part = part('timers while clocks change', (engine) => {
   const fixture = usePeriodicFixture(engine)
 
-  /** Every instant at which a task was submitted, as UTC, while time passes by so much at a time. */
+  /** Lets time pass in steps, and returns the instants (UTC) at which tasks were submitted. */
   const passes = async (from: string, to: string, stepMs: number): Promise<string[]> => {
     for (let now = Date.parse(from); now <= Date.parse(to); now += stepMs) {
       fixture.at(new Date(now).toISOString())
@@ -20,7 +20,7 @@ export const periodicClocks: Part = part('timers while clocks change', (engine) 
   }
 
   test.each([
-    // 02:30 does not occur on the day that clocks go forward, and occurs once on the day that they go back.
+    // 02:30 does not occur on the day that clocks go forward. It occurs twice on the day that they go back, and the first counts.
     ['02:30 Europe/Oslo', '2024-03-30T00:00:00Z', '2024-04-01T12:00:00Z', ['2024-03-30T01:30', '2024-04-01T00:30']],
     [
       '02:30 Europe/Oslo',
@@ -28,16 +28,16 @@ export const periodicClocks: Part = part('timers while clocks change', (engine) 
       '2024-10-28T12:00:00Z',
       ['2024-10-26T00:30', '2024-10-27T00:30', '2024-10-28T01:30'],
     ],
-    // There was no midnight on 4 November 2018.
+    // There was no midnight on 4 November 2018 in São Paulo.
     ['00:00 America/Sao_Paulo', '2018-11-02T12:00:00Z', '2018-11-05T12:00:00Z', ['2018-11-03T03:00', '2018-11-05T02:00']],
-    // And two of them in February: midnight came, and at midnight clocks went back to eleven.
+    // 23:30 occurred twice on 17 February 2018, as clocks went back from midnight to 23:00. The first counts.
     [
       '23:30 America/Sao_Paulo',
       '2018-02-17T00:00:00Z',
       '2018-02-19T06:00:00Z',
       ['2018-02-17T01:30', '2018-02-18T01:30', '2018-02-19T02:30'],
     ],
-    // By half an hour.
+    // On Lord Howe Island clocks change by half an hour.
     ['02:15 Australia/Lord_Howe', '2024-10-04T00:00:00Z', '2024-10-07T00:00:00Z', ['2024-10-04T15:45', '2024-10-06T15:15']],
     [
       '01:45 Australia/Lord_Howe',
@@ -73,7 +73,7 @@ export const periodicClocks: Part = part('timers while clocks change', (engine) 
     await fixture.schedule({ timer: '*:0/20', misfire: 'catch-up' })
     const first = await passes('2026-01-05T09:00:00Z', '2026-01-05T10:00:00Z', minute)
     expect(first).toHaveLength(4)
-    // Set back by an hour: nothing, until the clock is where it was.
+    // The clock was set back by an hour. Nothing is submitted until it shows its earlier time again.
     expect(await passes('2026-01-05T09:00:00Z', '2026-01-05T10:19:00Z', minute)).toEqual(first)
     expect(await passes('2026-01-05T10:20:00Z', '2026-01-05T10:20:00Z', hour)).toEqual([...first, '2026-01-05T10:20'])
   })

@@ -1,4 +1,4 @@
-/** Timers that are changed while something is due: a deployment loses no occurrence. */
+/** A deployment that changes a timer while an occurrence is due loses no occurrence. */
 import type { PeriodicTask } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
@@ -10,7 +10,10 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
   const fixture = usePeriodicFixture(engine)
 
   const missed = ['09:00', '10:00', '11:00', '12:00']
-  /** Changes a timer of every hour a quarter after the fourth that it has missed. @returns what was submitted in the end */
+  /**
+   * Changes an hourly timer a quarter of an hour after it has missed its fourth occurrence. @returns the occurrences that were
+   * submitted
+   */
   const edit = async (before: Partial<PeriodicTask>, after: Partial<PeriodicTask>): Promise<(string | undefined)[]> => {
     await fixture.schedule(before)
     fixture.at('2026-01-05T12:15:00.000Z')
@@ -47,7 +50,7 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     [{}, { misfire: 'catch-up' }, missed],
     [{}, { misfire: 'catch-up', timer: 'daily' }, missed],
     [{ misfire: 'catch-up', whileUnfinished: 'skip' }, { timer: 'daily' }, ['09:00']],
-    // How late it may be counts from the jitter that it had.
+    // The permitted lateness counts from the jittered time, with the jitter that the timer had before the change.
     [{ misfire: 'skip', lateMs: 5 * minute, jitterMs: 15 * minute }, { timer: 'daily', jitterMs: 0 }, ['12:00']],
   ] as const)('goes by its policy as it is afterwards: from %o to %o', async (before, after, expected) => {
     expect(await edit({ whileUnfinished: 'push', ...before }, { maxCount: 9, ...after })).toEqual(expected)
@@ -133,7 +136,7 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
 
   test('refuses other times while more is due than one transaction should submit, and says what to do', async () => {
     await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
-    // The first was due at 08:59:30.1; this is the 10 001st.
+    // The first occurrence was due at 08:59:30.1; this one is the 10 001st.
     fixture.at('2026-01-05T09:16:10.100Z')
     const error = await fixture.schedule({ timer: 'daily', misfire: 'catch-up' }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument: 'timer' } })

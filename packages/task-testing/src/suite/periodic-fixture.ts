@@ -1,4 +1,4 @@
-/** What the tests of periodic tasks share: timers on a clock that the test sets, and shorthands on committed transactions. */
+/** Shared by the tests of periodic tasks: timers on a clock that the test sets, and shorthands that commit. */
 import { firing, occurrenceOf, periodicTasks } from '@taskstream/task-scheduler'
 import type { Fired, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
@@ -21,20 +21,20 @@ export interface PeriodicFixture extends AsyncDisposable {
   /** Sets the clock. */
   at(instant: string): void
   scoped(scope: string): Timers
-  /** A timer of every hour. */
+  /** An hourly timer. */
   hourly(more?: Partial<PeriodicTask>): PeriodicTask
   schedule(more?: Partial<PeriodicTask>): Promise<string>
   info(id?: string, of?: Timers): Promise<PeriodicTaskInfo>
   list(): Promise<PeriodicTaskInfo[]>
   fire(transaction: AnyTransaction): Promise<Fired> | Fired
   fireOnce(): Promise<Fired>
-  /** Fires until nothing is due, or others are at all that is, and says what came of each. */
+  /** Fires until no timer is due or other transactions hold all due timers, and returns each outcome. */
   fireAll(): Promise<string[]>
   /** Sets the next occurrence of every timer by hand. */
   setBack(occurrence: Date): Promise<void>
-  /** The occurrences that were submitted, by their time of day. */
+  /** The occurrences that were submitted, as times of day. */
   occurrences(): Promise<(string | undefined)[]>
-  /** Completes whatever is ready. */
+  /** Completes all ready tasks. */
   finish(): Promise<void>
 }
 

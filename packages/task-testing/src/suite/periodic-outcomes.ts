@@ -1,4 +1,4 @@
-/** What firing a timer tells, which of several is fired, and what is looked at before. */
+/** The outcomes that `fire` returns, which of several due timers it takes, and which topics it looks at first. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TaskInfo } from '@taskstream/task-api'
 import type { RunNow } from '@taskstream/task-scheduler'
@@ -135,7 +135,8 @@ export const periodicOutcomes: Part = part('a timer that is fired', (engine) => 
     expect(await fireIn(first, '09:00', 'push')).toEqual(['submitted 09:00'])
     expect(await fireIn(second, '10:00', 'push')).toEqual(['submitted 10:00'])
     await commit((transaction) => tasks.purgeAll(transaction, second) as unknown)
-    // The last was in the second, where none is left; the one in the first is of its own topic again.
+    // The timer's last task was in the second topic and is purged. The unfinished task in the first topic counts again, as the
+    // timer pushes there.
     expect(await fireIn(first, '11:00', 'skip')).toEqual(['unfinished 11:00'])
     expect(await fireIn(third, '12:00', 'skip')).toEqual(['submitted 12:00'])
   })

@@ -1,4 +1,4 @@
-/** Schedulers in each other's way. With one writer a transaction that fires keeps all others waiting. */
+/** Several schedulers fire one timer once. With one writer, a transaction that fires keeps all others waiting. */
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { usePeriodicFixture } from './periodic-fixture.ts'
 import { part } from './engine.ts'
@@ -12,7 +12,7 @@ export const periodicRivals: Part = part(
     beforeAll(async () => {
       others = await fixture.fixture.subject.session()
     })
-    // One test's failure is not the next one's.
+    // A test that fails must not leave its transaction open for the next one.
     afterEach(() => others.rollback())
 
     test.each(['commit', 'rollback'] as const)('do not fire the same timer, and pass over it: %s', async (end) => {
@@ -22,7 +22,7 @@ export const periodicRivals: Part = part(
       await others.begin()
       expect(await fixture.fire(others.transaction)).toMatchObject({ outcome: 'submitted', timer: { id: 'first' } })
       expect(await fixture.fireOnce()).toMatchObject({ outcome: 'submitted', timer: { id: 'second' } })
-      // What is due is in hands; whether it stays there is not known yet.
+      // Another transaction holds the due timer and may still roll back, so there is no final answer yet.
       expect(await fixture.fireOnce()).toMatchObject({ outcome: 'busy' })
       await others[end]()
       expect(await fixture.fireAll()).toEqual(end === 'commit' ? [] : ['submitted 09:00'])

@@ -1,4 +1,4 @@
-/** Which of its tasks keep a timer from submitting another: those in a state that is not done. */
+/** Which states of a timer's task keep the timer from submitting another: those that are not done. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, HeldTask } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ export const periodicStates: Part = part('a timer whose tasks must not overlap',
     await fixture.fixture.complete(held, decision)
     return held
   }
-  /** What is done to the timer's one task, until it is in this state. */
+  /** Brings the timer's only task into each state. */
   const states: Readonly<Record<FilterState, () => Promise<unknown>>> = {
     ready: () => Promise.resolve(),
     active: () => fixture.fixture.poll(),
@@ -41,7 +41,7 @@ export const periodicStates: Part = part('a timer whose tasks must not overlap',
       const { tasks, topic, commit } = fixture.fixture
       const held = await end(TaskDecision.failure())
       await commit((transaction) => tasks.recreate(transaction, topic, 'append', held))
-      // The new one is in nobody's way.
+      // The successor would count as unfinished, so it is removed.
       await commit((transaction) => tasks.purge(transaction, topic, { states: ['ready'] }))
     },
     redundant: async () => {

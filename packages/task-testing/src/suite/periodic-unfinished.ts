@@ -1,4 +1,4 @@
-/** A timer's tasks do not overlap: what hands do to them between two occurrences is seen too. */
+/** A timer's tasks do not overlap, even where people change tasks by hand between two occurrences. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { RunNow } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
@@ -43,7 +43,7 @@ export const periodicUnfinished: Part = part('a timer whose tasks must not overl
     await redrive()
     expect(await fireAt('10:00')).toEqual(['unfinished 10:00'])
     await fixture.finish()
-    // And may be run by hand again and again.
+    // The timer can be run by hand again and again.
     for (let count = 0; count < 2; count++) {
       expect((await runNow()).submitted).toMatchObject({ outcome: 'created' })
       await fixture.finish()

@@ -1,4 +1,4 @@
-/** What the clock submits, and what it does not. */
+/** Which occurrences of a timer are submitted, and which are not. */
 import { TaskDecision } from '@taskstream/task-api'
 import { occurrenceOf } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
@@ -88,7 +88,7 @@ export const periodic: Part = part('periodic tasks', (engine) => {
   })
 
   test.each([
-    // At a quarter past twelve, after nobody was there since before nine.
+    // The timers are fired at 12:15, and no scheduler ran since before 09:00.
     { more: { misfire: 'once' }, expected: ['submitted 09:00'] },
     { more: { misfire: 'once', lateMs: 90 * minute }, expected: ['submitted 11:00'] },
     { more: { misfire: 'skip' }, expected: ['late 09:00'] },
@@ -176,9 +176,9 @@ export const periodic: Part = part('periodic tasks', (engine) => {
     await fixture.schedule({ timer: '2026-01-05 09:00' })
     fixture.at('2026-01-05T09:00:00.000Z')
     expect(await fixture.fireOnce()).toMatchObject({ outcome: 'submitted', ended: expect.stringContaining('never') })
-    // And are left alone by the next deployment, which declares them as before.
+    // The next deployment declares the same timer and leaves it ended.
     expect(await fixture.schedule({ timer: '2026-01-05 09:00' })).toBe('unchanged')
-    // Other times make them begin again.
+    // A timer with other times begins again.
     expect(await fixture.schedule({ timer: '2026-01-05 10:00' })).toBe('changed')
     expect(await fixture.info()).toMatchObject({ status: 'running', next: new Date('2026-01-05T10:00:00.000Z') })
   })

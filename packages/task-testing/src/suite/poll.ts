@@ -1,4 +1,4 @@
-/** What `poll` takes, in which order, and what it leaves. */
+/** Which tasks `poll` takes, in which order, and which it leaves. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'
@@ -140,7 +140,7 @@ export const poll: Part = part('poll', (engine) => {
     await fixture.commit((transaction) =>
       fixture.tasks.push(transaction, fixture.topic, ['a', { identifier: 'b', delayMs: 1 }, 'c']),
     )
-    // The delayed one becomes ready while the first is still waiting.
+    // The delayed task becomes ready while the first task is still waiting.
     const released = async (): Promise<number> =>
       (await fixture.commit<{ promoted: number }>((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))).promoted
     await expect.poll(released, { interval: 2 }).toBe(1)
@@ -197,7 +197,7 @@ export const poll: Part = part('poll', (engine) => {
   test('reclaims what an unanswered poll has taken, and nothing else', async () => {
     await push('a', 'b', 'c', 'd')
     const known = await poll(fixture.tasks, 1)
-    await poll(fixture.tasks, 1) // the answer never came
+    await poll(fixture.tasks, 1) // its answer is lost, so the node does not know of the task
     const theirs = await poll(rival, 1)
     const reclaimed = await fixture.commit((transaction) => fixture.tasks.reclaim(transaction, fixture.topic, known))
     expect(reclaimed).toBe(1)

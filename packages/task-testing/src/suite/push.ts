@@ -1,4 +1,4 @@
-/** What `push` creates, and what it finds already there. */
+/** Which tasks `push` creates, and how it treats tasks whose external id already exists. */
 import type { PushOptions, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'

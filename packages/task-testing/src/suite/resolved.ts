@@ -1,4 +1,4 @@
-/** Which sequence an instant stands for. */
+/** An instant resolves to the first sequence pushed at or after it, or to the last one at or before it. */
 import { testClock } from '../test-clock.ts'
 import { expect, test } from 'vitest'
 import { openFixture } from './fixture.ts'

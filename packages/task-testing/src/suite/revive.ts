@@ -1,4 +1,4 @@
-/** Tasks that have ended are brought back: in their old places, as new ones, or with another result. */
+/** Ended tasks are brought back in their old place, as new tasks, or with another result. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   HeldTask,
@@ -53,7 +53,7 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     for (const gone of ['owner', 'output', 'completed', 'started', 'reason'] as const) expect(row?.[gone]).toBeUndefined()
     const [again] = await fixture.poll(1)
     expect(again).toMatchObject({ sequence: a!.sequence, attempt: 2, tries: 1 })
-    // The completion of the former attempt does not count any more.
+    // The completion of the earlier attempt no longer counts.
     expect((await fixture.complete([a!])).lost).toHaveLength(1)
   })
 
@@ -213,7 +213,7 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
   })
 
-  /** One task that waits for a retry, one for its due time, and one for somebody. */
+  /** Makes one task that waits for a retry, one that waits for its due time, and one that waits for somebody to continue it. */
   const suspended = async (): Promise<HeldTask[]> => {
     await fixture.push('retried', { identifier: 'delayed', delayMs: 60_000 }, 'aside')
     const held = await fixture.poll(2)
@@ -243,7 +243,7 @@ export const revive: Part = part('bringing tasks back', (engine) => {
       fixture.commit<number>((transaction) => fixture.tasks.reassignAll(transaction, fixture.topic, { from, to }))
     expect(await all('suspended', 'success')).toBe(1)
     expect(await states()).toEqual(['retried delayed', 'delayed delayed', 'aside succeeded'])
-    // Nobody releases them any more.
+    // `promoteDue` no longer finds them.
     expect(await all('delayed', 'suspension')).toBe(2)
     expect(await states()).toEqual(['retried suspended', 'delayed suspended', 'aside succeeded'])
     expect(await all('delayed', 'success')).toBe(0)

@@ -1,4 +1,4 @@
-/** Part of a transaction is rolled back, the rest of it commits: what was done in between never was. */
+/** Rolling back to a savepoint undoes every verb since the savepoint, and the rest of the transaction commits. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'

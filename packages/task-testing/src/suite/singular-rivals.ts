@@ -1,4 +1,4 @@
-/** Several who poll under a condition at a time: nobody waits, and no two take tasks of one identifier. */
+/** Several connections poll a singular topic at a time: none waits, and no two take tasks of one identifier. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollOrder } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -72,7 +72,7 @@ export const singularRivals: Part = part(
       await fixture.nextTopic(oneOfEach)
       await fixture.push('blocked')
       await fixture.poll(1)
-      // In a push of its own each may be the next of its identifier, as far as polls know.
+      // Each task has a push of its own, so a poll has to consider each of them as the next of its identifier.
       const pushes = (identifier: string, count: number): Promise<void> =>
         fixture.commit(async (transaction) => {
           for (let made = 0; made < count; made++) await fixture.tasks.push(transaction, fixture.topic, identifier)

@@ -1,4 +1,4 @@
-/** Never two tasks of one identifier at a time, and in order, under each condition and in both orders. */
+/** No two tasks of one identifier are held at a time, and they keep their order, under each condition and in both orders. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollCondition, PollOrder, RecreatedTask, TopicOptions } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const each: readonly Required<Pick<TopicOptions, 'order' | 'condition'>>[] = ord
 
 export const singular: Part = part('a singular condition', (engine) => {
   const fixture = whileTested(() => openFixture(engine))
-  /** The transaction that a verb of a table below works in. */
+  /** The transaction in which the verbs of a table below work. */
   let tx: unknown
   const inputs = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier, input = '' }) => identifier + input)
   const many = (...tasks: string[]): { identifier: string; input: string }[] =>
@@ -45,7 +45,7 @@ export const singular: Part = part('a singular condition', (engine) => {
     await fixture.nextTopic(options)
     await fixture.push(...many('a1', 'a2'))
     const [held] = await fixture.poll(10)
-    // Neither a later push nor a row that is made ready again before or after it may be taken beside it.
+    // While one task is held, neither a later push nor a task made ready again, before or after the held one, may be taken.
     await fixture.push(...many('a3'))
     expect(await fixture.poll(10)).toEqual([])
     await fixture.complete([held!], TaskDecision.success())
@@ -65,7 +65,7 @@ export const singular: Part = part('a singular condition', (engine) => {
     expect(inputs([first!])).toEqual([options.order === 'lifo' ? 'a3' : 'a1'])
     await fixture.complete([first!], TaskDecision.retry({ afterMs: 3_600_000 }))
     expect(await fixture.poll(10)).toEqual([])
-    // A later one comes before it only where the latest is first.
+    // A later task comes before the waiting one only in a topic of order `lifo`.
     await fixture.push(...many('a4'))
     expect(inputs(await fixture.poll(10))).toEqual(options.order === 'lifo' ? ['a4'] : [])
   })
@@ -94,7 +94,7 @@ export const singular: Part = part('a singular condition', (engine) => {
     for (const { condition } of [onFailure, untilSuccess]) {
       await fixture.nextTopic({ condition })
       const [late] = await fixture.push({ identifier: 'a', input: '1', suspended: true }, ...many('a2'))
-      // Suspended stands in the way of the strictest condition only; a failure after it in nobody's.
+      // A suspended task blocks later ones only under the strictest condition. A failure blocks no earlier task under any.
       if (condition === onFailure.condition) {
         await fixture.complete(await fixture.poll(1), TaskDecision.failure())
         await fixture.commit((transaction) => fixture.tasks.recreate(transaction, fixture.topic, 'reset', [late!]))

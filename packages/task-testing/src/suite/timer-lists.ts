@@ -1,4 +1,4 @@
-/** Which timers are found, and how those that are not, or cannot be, are refused. */
+/** Which timers a filter finds, and how a missing topic or timer and an invalid reconciliation are refused. */
 import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
 import { usePeriodicFixture } from './periodic-fixture.ts'

@@ -1,4 +1,4 @@
-/** Timers of one scope are nobody else's business, even where another has timers of the same id, name and application. */
+/** A verb changes and lists timers of its own scope only, even where another scope has the same id, name and application. */
 import type { PeriodicTaskInfo, Reconciliation } from '@taskstream/task-scheduler'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { usePeriodicFixture } from './periodic-fixture.ts'

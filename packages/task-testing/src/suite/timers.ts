@@ -1,4 +1,4 @@
-/** Making, changing and looking at timers, for each of those they belong to. */
+/** Timers are made, changed and read, each in its own scope. */
 import type { TaskInfo } from '@taskstream/task-api'
 import { allPeriodicTasks, occurrenceOf, periodicTasks, typedTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo, TypedTaskInfo } from '@taskstream/task-scheduler'
@@ -62,7 +62,7 @@ export const timers: Part = part('timers', (engine) => {
     expect(await fixture.schedule()).toBe('unchanged')
     fixture.at('2026-01-05T09:30:00.000Z')
     expect(await fixture.schedule({ input: 'other' })).toBe('changed')
-    // What was due before still is.
+    // The occurrence that was due before is still due.
     expect(await fixture.info()).toMatchObject({
       input: 'other',
       next: new Date('2026-01-05T09:00:00.000Z'),
@@ -82,7 +82,7 @@ export const timers: Part = part('timers', (engine) => {
     expect(await verb('pause')).toBe(false)
     fixture.at('2026-01-05T12:30:00.000Z')
     expect(await fixture.fireOnce()).toEqual({ outcome: 'idle' })
-    // A deployment leaves them paused.
+    // A deployment leaves paused timers paused.
     expect(await fixture.schedule({ misfire: 'catch-up', timer: '*:15' })).toBe('changed')
     expect(await fixture.info()).toMatchObject({ status: 'paused', timer: '*:15' })
     expect(await verb('resume')).toBe(true)
@@ -198,7 +198,7 @@ export const timers: Part = part('timers', (engine) => {
     expect(await codeOf(() => fixture.fixture.commit((transaction) => scans.one(transaction)))).toBe('TIMER_AMBIGUOUS')
     await fixture.fixture.commit((transaction) => scans.scheduleOne(transaction, one))
     expect(await list()).toMatchObject([{ id: 'inbox', timer: 'daily', input: { folder: 'X' } }])
-    // A hand, or a release with another schema, has been here.
+    // This stored input does not fit the schema, as after a change by hand or a release with another schema.
     const hers = fixture.scoped('ann')
     await fixture.fixture.commit((transaction) =>
       hers.schedule(transaction, fixture.hourly({ id: 'inbox', name: 'scan', input: 'no json' })),

@@ -1,4 +1,4 @@
-/** What counts as a try: what a task was taken up for and given back undone does not. */
+/** Which attempts count as a try: a task that is handed back undone gets its try back. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'

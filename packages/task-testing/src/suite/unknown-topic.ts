@@ -1,4 +1,4 @@
-/** An unknown topic is not an empty one: every verb that looks for tasks says which topic it is, and what to do. */
+/** An unknown topic is not an empty one: every verb that looks for tasks names the topic in an error and says what to do. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
     await expect(withId).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN' })
   })
 
-  /** Every verb that looks for tasks of a topic, and what it answers where there are none. */
+  /** Every verb that looks for tasks of a topic. The tests call each on an unknown topic and on an empty one. */
   const looking: Readonly<Record<string, (transaction: AnyTransaction, topic: string) => unknown>> = {
     'push, superseding': (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }),
     poll: (transaction, topic) => fixture.tasks.poll(transaction, topic),
@@ -65,7 +65,7 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
       expect(await codeOf(() => fixture.commit(async (transaction) => await verb(transaction)))).toBe('TOPIC_UNKNOWN')
   })
 
-  // Where a suite cannot stand between a repository and its driver, it cannot count statements.
+  // Counting statements needs an adapter of the test's own between repository and driver.
   testWhere(engine.adapts !== false)('whether a topic is known is asked by itself only where nothing was found', async () => {
     let statements = 0
     const tasks = fixture.subject.tasks({

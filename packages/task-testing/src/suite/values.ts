@@ -1,4 +1,4 @@
-/** What is stored comes back as it was, at every size that is allowed, on the clock that was given. */
+/** Every value is read back as it was stored, at every permitted size, with times from the given clock. */
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskCreation } from '@taskstream/task-api'
 import * as fc from 'fast-check'
@@ -10,7 +10,7 @@ import type { Part } from './engine.ts'
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const runs = Number(process.env['TASKSTREAM_RUNS'] ?? 200)
 
-/** Any text that every engine can keep. */
+/** Any text that every engine can store. */
 const text = (maximum: number): fc.Arbitrary<string> =>
   fc
     .string({ unit: 'binary', minLength: 1, maxLength: 40, size: 'max' })
@@ -18,7 +18,7 @@ const text = (maximum: number): fc.Arbitrary<string> =>
     .filter((value) => value.length <= maximum && /\S/.test(value))
 const json = fc
   .dictionary(text(20), fc.jsonValue({ maxDepth: 2, stringUnit: 'grapheme' }), { maxKeys: 4 })
-  // Compared as JSON says it: minus zero is zero there.
+  // JSON has no minus zero, so the expected value is what JSON makes of it.
   .map((headers) => JSON.parse(JSON.stringify(headers)) as NonNullable<TaskCreation['headers']>)
   .filter((headers) => !JSON.stringify(headers).includes('\\u0000'))
 const creation: fc.Arbitrary<TaskCreation> = fc.record(
