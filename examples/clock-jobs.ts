@@ -34,5 +34,5 @@ jobs.schedule(refresh, {
 jobs.scheduleOnce(() => console.log('reminded'), new Date(Date.now() + 20))
 
 for (const { id, next } of jobs.running()) console.log(`${id} is due at ${next?.toISOString()}`)
-// The others end by themselves; without this one nothing keeps the process.
+// The other jobs end by themselves. Once `report` is unscheduled too, the process can end.
 jobs.unschedule('report')

@@ -1,6 +1,6 @@
 /**
- * Audits the dependencies of this checkout: a task for every package installed, worked on by processes of which one is killed
- * and one is stopped. In the end every package has been audited once, and only once.
+ * Audits the dependencies of this checkout. Each installed package is a task, and several processes work on the tasks. One
+ * process is killed and one is stopped; in the end every package has been audited exactly once.
  *
  *   npm run demo                        a SQLite file
  *   npm run demo -- --postgres          a PostgreSQL server from npm

@@ -18,10 +18,11 @@ db.transaction(() => {
 }).immediate()
 
 const book: BatchHandler<BetterSqlite3Connection> = async (batch, { complete }) => {
-  // Outside any transaction: whatever takes long, and may happen twice.
+  // Work that takes long is done outside any transaction. It may happen twice.
   const amounts = new Map(batch.map((task) => [task, Number(task.input)]))
   await complete((database, held) => {
-    // In the transaction that completes the tasks, for those that are still held: committed with them, or not at all.
+    // These writes and the completion are one transaction: both are committed, or neither. `held` are the tasks that are still
+    // held.
     const insert = database.prepare('insert into booking values (?, ?)')
     for (const task of held) insert.run(task.identifier, amounts.get(task))
     return new Map(held.map((task) => [task, TaskDecision.success()]))

@@ -11,7 +11,7 @@ await tasks.migrate(transactions)
 db.exec('create table invoice (id text)')
 db.transaction(() => tasks.initialize(db, 'invoices')).immediate()
 
-// Push inside your own transaction: the invoice and its task are there together, or not at all.
+// Push inside your own transaction, so that either both the invoice and its task are committed, or neither.
 db.transaction(() => {
   db.prepare('insert into invoice values (?)').run('inv-1')
   tasks.push(db, 'invoices', [{ identifier: 'inv-1', input: 'a@example.org' }])

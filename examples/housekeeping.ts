@@ -1,4 +1,4 @@
-// Housekeeping: every second a task is submitted, which forgets invitations that are too old.
+// Every second a timer submits a housekeeping task, whose handler deletes old invitations.
 import { DatabaseSync } from 'node:sqlite'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { occurrenceOf, PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'

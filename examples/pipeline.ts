@@ -12,12 +12,12 @@ const db = await openBetterSqlite3(':memory:')
 const transactions = sqliteTransactions(db)
 const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
 
-// What steps hand on to each other.
+// Steps pass these values on to later steps.
 const Manifests = supplementToken<Manifest>('manifest')
 const Licences = supplementToken<string>('licence')
 const Hashes = supplementToken<{ files: number; hash: string }>('hash')
 
-// What is done in the transaction that completes a batch: the audit's own table, and tasks for another topic.
+// The transaction that completes a batch also writes the audit's own table and pushes tasks to another topic.
 const store: TaskContext<BetterSqlite3Database> = {
   name: 'store',
   apply: (transaction, decisions, supplement) => {

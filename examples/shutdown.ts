@@ -14,7 +14,7 @@ const node = new TaskNode({ repository: tasks, transactions })
 node.process('reports', {
   handler: eachTask(async ({ identifier }, { signal }) => {
     if (identifier !== 'long') return
-    // Here the process is asked to end, as by a deployment, in the midst of something long.
+    // The process is asked to end while a handler is busy, as by a deployment.
     process.kill(process.pid, 'SIGTERM')
     await delay(60_000, undefined, { signal })
   }),
@@ -22,8 +22,8 @@ node.process('reports', {
 await node.start()
 
 stopOnSignal(node, {
-  graceMs: 500, // handlers go on
-  abortMs: 500, // asked to let go by their signal
+  graceMs: 500, // handlers may finish
+  abortMs: 500, // then their signal aborts, and they may still clean up
   onStopped: ({ finished, returned, abandoned }) => {
     const names = (held: readonly { identifier: string }[]): string =>
       held.map(({ identifier }) => identifier).join(', ') || 'none'

@@ -1,4 +1,4 @@
-/** Timers: when things are to happen. `node --conditions=@taskstream/source examples/timers.ts` */
+/** Timers say when things happen. Run this file with `node --conditions=@taskstream/source examples/timers.ts`. */
 import { TaskError } from '@taskstream/task-api'
 import { calendar, cron, every, once, parseTimer, preview } from '@taskstream/task-timers'
 
@@ -11,7 +11,7 @@ const timers = [
   once(new Date('2027-01-15T08:00:00Z')),
 ]
 for (const timer of timers) {
-  const next = parseTimer(timer.expression).next(after) // milliseconds since 1970, or undefined: never again
+  const next = parseTimer(timer.expression).next(after) // milliseconds since 1970, or undefined if the timer never elapses again
   console.log(timer.expression, '→', next === undefined ? 'never' : new Date(next).toISOString())
 }
 

@@ -1,10 +1,10 @@
-/** An adapter of somebody else's: sql.js, SQLite as WebAssembly, which runs wherever JavaScript does. */
+/** An example adapter for sql.js, which is SQLite as WebAssembly and runs wherever JavaScript runs. */
 import type { TransactionSource } from '@taskstream/task-api'
 import { render } from '@taskstream/task-sql'
 import type { Row, SqlAdapter } from '@taskstream/task-sql'
 import type { Database } from 'sql.js'
 
-/** Hands statements to sql.js, synchronously. */
+/** Gives statements to sql.js, which runs them synchronously. */
 export const fromSqlJs: SqlAdapter<Database, 'sync'> = {
   execution: 'sync',
   execute: (database, statement) => {
@@ -20,7 +20,7 @@ export const fromSqlJs: SqlAdapter<Database, 'sync'> = {
   },
 }
 
-/** Transactions on the one connection there is, one after the other. */
+/** Transactions take turns, because there is only one connection. */
 export function sqlJsTransactions(database: Database): TransactionSource<Database> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -35,7 +35,7 @@ export function sqlJsTransactions(database: Database): TransactionSource<Databas
         throw error
       }
     })
-    // Whoever is next does not care how this one ended.
+    // The next transaction runs even if this one fails.
     last = turn.catch(() => {})
     return turn
   }

@@ -1,4 +1,4 @@
-/** The suite that taskstream's own engines pass, for the adapter beside: the whole of a test file of vitest. */
+/** Runs the suite of taskstream's own engines against the adapter of this folder. This is a whole test file of vitest. */
 import { sqlite } from '@taskstream/task-sql/better-sqlite3'
 import { conformance, subjectOf } from '@taskstream/task-testing/suite'
 import initSqlJs from 'sql.js'

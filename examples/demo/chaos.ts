@@ -1,4 +1,4 @@
-/** The workers of the demo, and what befalls them: one is killed while it holds tasks, one sleeps through its lease. */
+/** The demo's workers. One is killed while it holds tasks, and one sleeps until its lease has passed. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,9 +8,9 @@ import type { WorkerMessage } from './worker.ts'
 export interface Crew {
   /** Completions that the repository refused. */
   readonly refused: number
-  /** Lets the stopped worker go on; by now its lease has passed, and others have done its tasks. */
+  /** Wakes the stopped worker. By now its lease has passed, and others have done its tasks. */
   wakeSleeper(): void
-  /** Ends the workers: they finish what they hold, and leave. */
+  /** Ends the workers: they finish the tasks that they hold, and exit. */
   stop(): Promise<void>
 }
 
@@ -18,11 +18,14 @@ export interface CrewOptions {
   readonly location: Location
   /** Called with every completion: how many tasks it completed, and how many were refused. */
   readonly onMessage: (message: { readonly completed: number; readonly refused: number }) => void
-  /** Called with what befell a worker. */
+  /** Called with each event of a worker, in words for people. */
   readonly onEvent: (event: string) => void
 }
 
-/** Starts two workers. The first is killed once it holds tasks, the second sleeps through its lease; others stand in for them. */
+/**
+ * Starts two workers. The first is killed once it holds tasks, the second sleeps until its lease has passed; new workers replace
+ * both.
+ */
 export function startCrew({ location, onMessage, onEvent }: CrewOptions): Crew {
   const workers = new Set<ChildProcess>()
   let refused = 0
@@ -52,7 +55,7 @@ export function startCrew({ location, onMessage, onEvent }: CrewOptions): Crew {
     if (sleeper) return goOn(worker)
     onEvent('a worker that holds tasks is stopped')
     sleeper = worker
-    // It stops itself, so that it is certainly not inside a transaction: a stopped writer would hold SQLite's only write lock.
+    // The worker stops itself, so it is certainly not inside a transaction: a stopped writer would hold SQLite's only write lock.
     worker.send('sleep')
     start(goOn)
   })

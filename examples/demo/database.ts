@@ -1,4 +1,4 @@
-/** The three databases the demo runs on, behind one face: whatever else it does reads the same on all of them. */
+/** The three databases of the demo behind one interface, so that the rest of the demo is the same on all of them. */
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Row, SqlAdapter, SqlTaskRepository, Statement } from '@taskstream/task-sql'
@@ -12,7 +12,9 @@ import {
 import { fromPg, pgListener, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 
-/** Where tasks and the audit live: a SQLite file, or a PostgreSQL server and a schema of our own in it. Survives the way to a worker. */
+/**
+ * Where the tasks and the audit are kept: a SQLite file, or a PostgreSQL server and a schema in it. Can be sent to a worker process.
+ */
 export type Location =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string; readonly schema: string }
@@ -21,9 +23,9 @@ export interface DemoDatabase<Transaction> extends AsyncDisposable {
   readonly tasks: SqlTaskRepository<Transaction, Execution>
   readonly transactions: TransactionSource<Transaction>
   readonly notifier: TaskNotifier
-  /** The application's own table, without a unique key: were an effect applied twice, it would be there twice. */
+  /** The application's own table. It has no unique key, so an effect that was applied twice would be there twice. */
   readonly audit: Statement
-  /** The application's own statements, in the very transaction the tasks are in. */
+  /** Runs one of the application's own statements in the transaction of the tasks. */
   execute(transaction: Transaction, statement: Statement): Promise<readonly Row[]>
 }
 
@@ -51,7 +53,7 @@ async function openSqlite(file: string): Promise<DemoDatabase<Awaited<ReturnType
 
 async function openPostgres(url: string, schema: string): Promise<DemoDatabase<pg.PoolClient>> {
   const pool = new pg.Pool({ connectionString: url, max: 5 })
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a connection that breaks while idle. Without this listener the error would end the process.
   pool.on('error', () => {})
   return {
     tasks: sqlTaskRepository({ dialect: postgres({ schema }), adapter: fromPg as SqlAdapter<pg.PoolClient, 'async'> }),

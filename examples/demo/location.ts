@@ -1,4 +1,4 @@
-/** Where the demo runs: made when it begins, and removed when it ends. */
+/** The demo's database is made when the demo begins, and removed when it ends. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export async function prepare(options: { postgres?: boolean; url?: string }): Pr
   }
 }
 
-/** Somebody's own server: a schema that is there already is not ours to use or to drop. */
+/** On a server of the user's own, the demo neither uses nor drops a schema that already exists. */
 async function preparePostgres(url: string): Promise<{ location: Location } & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

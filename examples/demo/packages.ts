@@ -1,4 +1,4 @@
-/** What there is to audit: the packages really installed in this checkout. */
+/** The packages to audit: those that are installed in this checkout. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, readdir, realpath } from 'node:fs/promises'
@@ -12,13 +12,13 @@ export interface Audit {
   readonly hash: string
 }
 
-/** What of a package.json is looked at. */
+/** The fields of a package.json that the audit reads. */
 export interface Manifest {
   readonly license?: unknown
   readonly licenses?: unknown
 }
 
-/** The folder of every installed package, each once. */
+/** Returns the folder of every installed package once. */
 export async function findPackages(root: string): Promise<string[]> {
   const store = join(root, 'node_modules', '.pnpm')
   const folders = new Set<string>()
@@ -41,7 +41,7 @@ async function packagesIn(modules: string): Promise<string[]> {
   return folders
 }
 
-/** Reads a package's manifest and hashes its every file. */
+/** Reads a package's manifest and hashes all its files. */
 export async function auditPackage(folder: string): Promise<Audit> {
   return { licence: licenceOf(await readManifest(folder)), ...(await hashFiles(folder)) }
 }
@@ -50,7 +50,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** A manifest's licence in the forms it has had: an expression, an object, a list. */
+/** A manifest's licence. Over the years it could be an expression, an object or a list. */
 export function licenceOf({ license, licenses }: Manifest): string {
   const given = license ?? (Array.isArray(licenses) ? (licenses[0] as unknown) : licenses)
   if (typeof given === 'string') return given
@@ -58,7 +58,7 @@ export function licenceOf({ license, licenses }: Manifest): string {
   return 'none stated'
 }
 
-/** One hash of all files of a package, by their names and contents. */
+/** One hash over the names and contents of all files of a package. */
 export async function hashFiles(folder: string): Promise<Omit<Audit, 'licence'>> {
   const hash = createHash('sha256')
   let files = 0

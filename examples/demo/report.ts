@@ -1,4 +1,4 @@
-/** What the demo shows people: a bar while it works, a table at the end. All on stderr; stdout is for the result. */
+/** The demo's output for people, on stderr: a bar while it works and a table at the end. stdout is for the result. */
 import { SingleBar } from 'cli-progress'
 import Table from 'cli-table3'
 

@@ -1,11 +1,11 @@
-/** The application's own table: what was audited, and what it proves. */
+/** The application's own table, with a row for each audit. It shows whether each package was audited exactly once. */
 import { sql } from '@taskstream/task-sql'
 import type { DemoDatabase } from './database.ts'
 import type { LicenceRow, Proof } from './report.ts'
 
 type Database<Transaction> = Pick<DemoDatabase<Transaction>, 'audit' | 'execute' | 'transactions'>
 
-/** No unique key: nothing but the transaction keeps a package from being audited twice. */
+/** The table has no unique key: only the transaction keeps a package from being audited twice. */
 export async function createAudit<Transaction>(
   { audit, execute }: Database<Transaction>,
   transaction: Transaction,

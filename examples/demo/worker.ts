@@ -1,4 +1,7 @@
-/** A worker of the demo: one process, one node, the audit's handler. It tells its parent what it holds, and goes on when told to. */
+/**
+ * A worker of the demo: one process with one node and the audit's handler. It tells its parent when it holds tasks, and waits for
+ * an answer.
+ */
 import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
@@ -7,7 +10,7 @@ import { openDatabase } from './database.ts'
 import type { Location } from './database.ts'
 import { auditPackage } from './packages.ts'
 
-/** What a worker says: it holds so many tasks; so many of its completions took effect, and so many were refused. */
+/** A worker reports how many tasks it holds, or how many of its completions took effect and how many were refused. */
 export type WorkerMessage = { readonly holds: number } | { readonly completed: number; readonly refused: number }
 
 const say = (message: WorkerMessage): void => void process.send?.(message)
@@ -17,7 +20,7 @@ const node = new TaskNode({
   repository: database.tasks,
   transactions: database.transactions,
   notifier: database.notifier,
-  // Short, so that the demo need not wait long for a dead worker's tasks.
+  // These are short, so that the demo does not wait long for a dead worker's tasks.
   heartbeatIntervalMs: 300,
   leaseMs: 1_500,
   maintenanceIntervalMs: 300,
@@ -32,12 +35,12 @@ node.process('audit', {
   concurrency: 1,
   handler: async (batch, { complete }) => {
     say({ holds: batch.length })
-    // The parent's word; it may have other plans for us than to go on.
+    // The parent may answer that this worker has to sleep.
     const [word] = (await once(process, 'message')) as [string]
     if (word === 'sleep') process.kill(process.pid, 'SIGSTOP')
     const audits = new Map<number, Awaited<ReturnType<typeof auditPackage>>>()
     for (const { sequence, input = '' } of batch) audits.set(sequence, await auditPackage(input))
-    // In one transaction: the audit of what is still ours, and its completion.
+    // One transaction writes the audit of the tasks that are still held, and completes them.
     await complete(async (transaction, held) => {
       for (const { sequence, identifier, attempt } of held) {
         const { licence, files, bytes, hash } = audits.get(sequence)!
