@@ -1,4 +1,4 @@
-/** How many elapses of a timer are found in a second, one after another, on one core: `npm run bench:calendar`. */
+/** Measures how many elapses of a timer are found in a second, one after another, on one core: `npm run bench:calendar`. */
 import { cron, parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import Table from 'cli-table3'
@@ -20,7 +20,7 @@ const expressions = [
 const start = Date.parse('2026-01-01T00:00:00Z')
 const forMs = 500
 
-/** Elapses in a second; a timer that ends begins anew. */
+/** Counts elapses in a second. A timer that ends begins anew. */
 function nextsPerSecond(timer: Timer): number {
   let [count, at] = [0, start]
   const begin = performance.now()

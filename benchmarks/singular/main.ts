@@ -1,6 +1,7 @@
 /**
- * What a singular condition costs: `npm run bench:singular -- [--quick]`. Empty polls over many blocked tasks, and drains with few
- * and many identifiers beside a topic without a condition, on PostgreSQL and on a SQLite file.
+ * Measures the cost of a singular condition: `npm run bench:singular -- [--quick]`. There are empty polls over many blocked
+ * tasks, and drains with few and with many identifiers beside a topic without a condition. It runs on PostgreSQL and on a SQLite
+ * file.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +45,7 @@ async function initialize({ tasks, transactions }: Subject, topic: string, optio
   await transactions((transaction) => tasks.initialize(transaction, topic, options))
 }
 
-/** Polls until nothing comes and nothing is tidied any more, then measures polls that find nothing. */
+/** Polls until polls find nothing and tidy nothing any more, then measures such polls. */
 async function emptyPolls(subject: Subject, name: string, topic: string): Promise<void> {
   const start = performance.now()
   let polls = 0

@@ -1,8 +1,8 @@
-/** Processes of their own for measurements: what others have made of the heap, and of the code, is not in their way. */
+/** Each measurement has a process of its own, so that other measurements affect neither its heap nor its compiled code. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A process that answers each message with one. */
+/** A process that answers each message with one message. */
 export interface Worker extends AsyncDisposable {
   ask<Answer>(order: object): Promise<Answer>
 }
@@ -18,7 +18,7 @@ export function startWorker(script: string, flags: readonly string[] = []): Work
       if (!answer) throw new Error(`${script} has ended without a word, given ${JSON.stringify(order)}`)
       return answer[0]
     },
-    // It has nothing left to do then but to end.
+    // A worker whose channel is closed has nothing left to do, and ends.
     [Symbol.asyncDispose]: async () => {
       if (child.connected) child.disconnect()
       await exited
@@ -26,7 +26,7 @@ export function startWorker(script: string, flags: readonly string[] = []): Work
   }
 }
 
-/** Gives the script an order, and returns the one message that it answers. */
+/** Sends the script an order, and returns its one answer. */
 export async function ask<Answer>(script: string, order: object, flags: readonly string[] = []): Promise<Answer> {
   await using worker = startWorker(script, flags)
   return await worker.ask<Answer>(order)

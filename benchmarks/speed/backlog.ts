@@ -1,4 +1,4 @@
-/** What a poll of a hundred tasks costs at a long backlog, beside one at a short one. */
+/** The cost of a poll of a hundred tasks with a long backlog, relative to a short one. */
 import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
@@ -12,17 +12,17 @@ import type { Prepare, Scenario } from './scenario.ts'
 
 const short = 10_000
 const size = 100
-/** Of a round. What they take is pushed again before the next. */
+/** Polls in a round. The polled tasks are pushed again before the next round. */
 const polls = 50
 
 interface Poller {
-  /** @returns how long the poll has taken; what it took is completed. */
+  /** Polls tasks and completes them. @returns the milliseconds that the poll took */
   readonly poll: () => Promise<number>
   readonly push: (count: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Has so many tasks to be polled. */
+/** Opens a subject whose backlog has so many tasks. */
 type Open = (connection: Connection, backlog: number) => Promise<Poller>
 
 const openTaskstream: Open = async (connection, backlog) => {
@@ -75,7 +75,7 @@ const openPgBoss: Open = async (connection, backlog) => {
   }
 }
 
-/** graphile-worker fetches nothing except for its own workers. */
+/** graphile-worker is missing: it fetches jobs only for its own workers. */
 export const backlogGrowth: Scenario['subjects'] = { taskstream: growth(openTaskstream), 'pg-boss': growth(openPgBoss) }
 
 function growth(open: Open): Prepare {
@@ -83,7 +83,7 @@ function growth(open: Open): Prepare {
     const databases = [await openDatabase(server), await openDatabase(server)] as const
     const few = await open(databases[0].connection, short)
     const many = await open(databases[1].connection, scale.backlog)
-    // The first polls learn where to begin.
+    // The first polls learn where the backlog begins.
     await growthOf(few, many)
     return {
       measure: () => growthOf(few, many),
@@ -95,7 +95,7 @@ function growth(open: Open): Prepare {
   }
 }
 
-/** In turns, poll by poll: whatever else the machine does, it does to both. */
+/** Polls alternate between the two, so that other load on the machine slows both. */
 async function growthOf(few: Poller, many: Poller): Promise<number> {
   const times = { few: [] as number[], many: [] as number[] }
   while (times.few.length < polls) {

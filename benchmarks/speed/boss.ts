@@ -1,8 +1,8 @@
-/** pg-boss with the fastest settings that its documentation names, over the same backlog. */
+/** pg-boss with the fastest settings of its documentation, on the same backlog. */
 import { PgBoss } from 'pg-boss'
 import type { Connection } from './database.ts'
 
-/** https://timgit.github.io/pg-boss: fetch, complete and insert take batches; upkeep off, it is not what is measured. */
+/** https://timgit.github.io/pg-boss: fetch, complete and insert take batches. Maintenance is off, as it is not measured. */
 export async function openBoss(connection: Connection, max = 4): Promise<PgBoss> {
   const boss = new PgBoss({ ...connection, max, supervise: false, schedule: false } as ConstructorParameters<typeof PgBoss>[0] &
     object)

@@ -1,6 +1,6 @@
 /**
- * BullMQ, where a Redis is given and the packages `bullmq` and `ioredis` are installed, which they are not by default. It is no peer in
- * what it promises: nothing that it pushes belongs to a transaction of the user's database.
+ * BullMQ takes part if a Redis is given and the packages `bullmq` and `ioredis` are installed, which they are not by default. It
+ * counts as no peer, because its pushes belong to no transaction of the user's database.
  */
 import { input, topic } from './backlog-task.ts'
 import { Bell, sample, warmUp } from './latency.ts'
@@ -23,7 +23,7 @@ interface Worker {
   close(force?: boolean): Promise<void>
 }
 
-/** What is used of the package. */
+/** The part of the package's interface that is used here. */
 interface BullMq {
   readonly Queue: new (name: string, options: object) => Queue
   readonly Worker: new (name: string, handler: () => Promise<void>, options: object) => Worker
@@ -32,7 +32,7 @@ interface BullMq {
 type Measure = (queue: Queue, scale: Scale, open: (handler: () => void, concurrency: number) => Worker) => Promise<Figures>
 
 const payload = JSON.parse(input) as object
-/** https://docs.bullmq.io/guide/queues/auto-removal-of-jobs: nothing is kept of what was done, as with graphile-worker. */
+/** https://docs.bullmq.io/guide/queues/auto-removal-of-jobs: completed jobs are deleted, as with graphile-worker. */
 const opts = { removeOnComplete: true }
 
 const measures: Readonly<Record<string, Measure>> = {
@@ -73,11 +73,11 @@ function pushBatch(queue: Queue, { batched }: Scale): Promise<number> {
   return inBatches(batched, () => queue.addBulk(Array.from({ length: 1000 }, () => ({ name: topic, data: payload, opts }))))
 }
 
-/** The scenarios with BullMQ among their subjects, or as they are, with a word of why. */
+/** Adds BullMQ to the scenarios. Without its packages the scenarios stay as they are, and a line on stderr says why. */
 export async function withBullMq(groups: Groups, url: string): Promise<Groups> {
   let bullmq: BullMq
   try {
-    // Not among the dependencies, and so without their types.
+    // The packages are no dependencies, so they are imported by a variable name and without types.
     const [name, client]: string[] = ['bullmq', 'ioredis']
     bullmq = (await import(name!)) as BullMq
     await import(client!)
@@ -99,7 +99,7 @@ function withSubject(scenario: Scenario, bullmq: BullMq, url: string): Scenario 
 
 let queues = 0
 
-/** Every measurement with a queue of its own. */
+/** Each measurement has a queue of its own. */
 function prepare({ Queue, Worker }: BullMq, url: string, measure: Measure): Prepare {
   return ({ scale }) =>
     Promise.resolve({

@@ -1,4 +1,4 @@
-/** Bars as an SVG: a block for each scenario with a scale of its own, a bar for each subject, readable on light and dark ground. */
+/** Bars as an SVG that can be read on light and dark ground: a block with its own scale for each scenario, a bar for each subject. */
 import type { Row } from './rows.ts'
 
 const colours: Readonly<Record<string, string>> = {
@@ -61,7 +61,7 @@ function block(scenario: string, bars: readonly Row[], top: number): string[] {
   return [head, ...lines]
 }
 
-/** Three digits that mean something, and thousands set apart. */
+/** Rounds to three significant digits, or to whole numbers from 100 on, with separated thousands. */
 export function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en').replaceAll(',', '\u202F') : String(Number(value.toPrecision(3)))
 }

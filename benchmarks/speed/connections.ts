@@ -1,4 +1,4 @@
-/** Pushes one by one on so many connections, each in a transaction of its own, which nobody shares. */
+/** Pushes one task at a time on many connections, each push in a transaction of its own. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
@@ -45,7 +45,7 @@ export function connections(count: number): Measures {
 }
 
 async function all(count: number, { singles }: Scale, push: (index: number) => Promise<unknown>): Promise<number> {
-  // Connections that are yet to be opened are not what is measured.
+  // The first pushes open the connections, so that opening them is not measured.
   await concurrently(count, count, push)
   return concurrently(count, singles / 2, push)
 }

@@ -1,16 +1,16 @@
 /**
- * Rows by the million: copies of one row that the product itself has written, so that they are what it would have written, whatever
- * columns it has.
+ * Fills tables with millions of rows by copying one row that the product itself has written, so the copies fit whatever columns
+ * the table has.
  */
 import type pg from 'pg'
 import { connect } from './database.ts'
 import type { Connection } from './database.ts'
 
 export interface Copies {
-  /** With its schema. The table has one row. */
+  /** The table's name with its schema. The table has one row. */
   readonly table: string
   readonly count: number
-  /** Expressions of columns that are not copied; `n` counts from 1. */
+  /** Expressions for columns that are not copied; `n` counts from 1. */
   readonly instead: Readonly<Record<string, string>>
 }
 
@@ -26,7 +26,7 @@ export async function copyRow(connection: Connection, { table, count, instead }:
   await tend(connection)
 }
 
-/** What autovacuum would have done by the time that so many rows are there. */
+/** Does what autovacuum would have done while so many rows were written. */
 export async function tend(connection: Connection): Promise<void> {
   const client = await connect(connection)
   await client.query('vacuum (analyze)')

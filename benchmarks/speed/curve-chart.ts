@@ -1,4 +1,4 @@
-/** How a cost grows, as lines in an SVG: one for each thing that grows, a step by ten from one point to the next. */
+/** Lines in an SVG that show how costs grow: a line for each series, with steps by ten from point to point. */
 import { escape, figure, frame, width } from './chart.ts'
 import type { Row } from './rows.ts'
 
@@ -8,7 +8,7 @@ const right = 80
 const top = 56
 const plotHeight = 220
 
-/** Rows named as `backlog of 10k`, or `100 topics`. */
+/** Each row is named like `backlog of 10k` or `100 topics`. */
 export function curveChart(title: string, rows: readonly Row[]): string {
   const lines = [...Map.groupBy(rows, ({ scenario }) => scenario.replace(/ of \S+$|^\d+ /, ''))]
   const most = Math.max(...rows.map(({ median }) => median)) * 1.1

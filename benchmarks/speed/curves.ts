@@ -1,6 +1,6 @@
 /**
- * How the cost of a poll of a hundred tasks grows, in milliseconds: with what is ready, with what has ended, and with the number of topics.
- * Each figure is the median of polls by a repository that has polled before, rolled back, so that each finds the same.
+ * The milliseconds of a poll of a hundred tasks, as the number of ready tasks, ended tasks or topics grows. Each figure is a
+ * median over polls of a repository that has polled before. Every poll is rolled back, so that each finds the same tasks.
  */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
@@ -26,7 +26,7 @@ interface Subject {
   readonly transactions: TransactionSource<PgPoolClient>
 }
 
-/** Thousands of rows: a thousand to a million, ten million in a full run. */
+/** Thousands of rows of each step: up to a million, or ten million in a full run. */
 const steps = (most: number): number[] => [1, 10, 100, 1_000, 10_000].filter((thousands) => thousands * 1_000 <= most)
 
 export const curves: Scenario['subjects'] = fresh({
@@ -56,7 +56,7 @@ export const curves: Scenario['subjects'] = fresh({
   },
 })
 
-/** In a database of its own: what one step leaves is no part of the next. */
+/** Each step has a database of its own, so that its rows do not affect other steps. */
 async function on(server: Connection, measure: (subject: Subject) => Promise<number>): Promise<number> {
   return withDatabase(server, async (connection) => {
     const pool = poolOf(connection, 2)
@@ -78,7 +78,7 @@ async function push({ tasks, transactions }: Subject, topic: string, count: numb
   })
 }
 
-/** Copies of a task that was pushed, or of one that has ended. */
+/** Fills a topic with copies of a pushed task, or of an ended one. */
 async function fill(
   subject: Subject,
   topic: string,
@@ -90,14 +90,14 @@ async function fill(
   await copyRow(subject.connection, { table: 'taskstream.task', count: count - 1, instead })
 }
 
-/** What is there is polled and completed, and the floor persisted on the way. */
+/** Polls and completes all tasks, until the low watermark has been stored. */
 async function drain({ tasks, transactions }: Subject, topic: string): Promise<void> {
   for (let empty = 0; empty < 3;) {
     const held = await transactions((transaction) => tasks.poll(transaction, topic, { size }))
     if (held.length === 0) empty++
     const decisions = new Map(held.map((task) => [task, TaskDecision.success()]))
     await transactions((transaction) => tasks.complete(transaction, topic, decisions))
-    // A poll that took nothing says nothing of the floor: each round has one task.
+    // A poll that takes nothing does not move the low watermark, so each further round has one task.
     if (held.length === 0) await transactions((transaction) => tasks.push(transaction, topic, 'last'))
   }
 }

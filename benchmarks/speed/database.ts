@@ -1,15 +1,15 @@
-/** One PostgreSQL for a whole run, and databases of it that are made for a measurement. */
+/** One PostgreSQL server for a whole run, with databases that are made for single measurements. */
 import pg from 'pg'
 import type { ClientConfig } from 'pg'
 
-// Sequences are safe integers by the model's rule.
+// Sequences are always safe integers.
 pg.types.setTypeParser(20, Number)
 
 export type Connection = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database'>
 
 export async function connect(connection: Connection): Promise<pg.Client> {
   const client = new pg.Client(connection)
-  // A server that is crashed on purpose ends its sessions: the next query says so.
+  // When a server is crashed on purpose, the next query reports it; this event must not end the process.
   client.on('error', () => {})
   await client.connect()
   return client

@@ -1,4 +1,4 @@
-/** Working a backlog off with a handler that does nothing: processes that start at the same moment. */
+/** Works off a backlog with a handler that does nothing, in processes that start at the same moment. */
 import { connect } from './database.ts'
 import { pushBatch } from './pushes.ts'
 import { rateOf } from './scenario.ts'
@@ -10,7 +10,7 @@ const peers = ['pg-boss', 'graphile-worker'] as const
 export function drain(processes: number, mode: 'leased' | 'transactional' = 'leased'): Measures {
   return {
     taskstream: async (connection, scale) => {
-      // Several times as fast as its peers: what takes them seconds is over before it says anything.
+      // taskstream gets twice the tasks, because the peers' number is done too soon for a meaningful figure.
       const count = 2 * scale.batched
       await pushBatch['taskstream']!(connection, { ...scale, batched: count })
       const orders = Array.from({ length: processes }, () => ({ connection, size: 1000, mode }))

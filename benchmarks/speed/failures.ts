@@ -1,4 +1,4 @@
-/** A drain of which a tenth fails at its first try and is to be tried again at once, until all have succeeded. */
+/** A drain in which a tenth of the tasks fail at their first try and are retried at once, until all have succeeded. */
 import { eachTask, fixed, TaskNode } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { topic } from './backlog-task.ts'
@@ -11,7 +11,7 @@ import type { Measures } from './scenario.ts'
 
 const every = 10
 
-/** graphile-worker has no pause of the user's choice: a job that failed waits for e seconds and more, which would be all that is measured. */
+/** graphile-worker is missing: its retry delay is fixed at e seconds and more, so the measurement would show little else. */
 export const failures: Measures = {
   taskstream: async (connection, scale) => {
     await pushBatch['taskstream']!(connection, { ...scale, batched: scale.drained })
@@ -41,7 +41,7 @@ export const failures: Measures = {
     return rate
   },
   'pg-boss': async (connection, scale) => {
-    // Two retries, without delay, are a queue's default.
+    // A queue's default is two retries without delay.
     await pushBatch['pg-boss']!(connection, { ...scale, batched: scale.drained })
     const boss = await openBoss(connection)
     const failed = new Set<string>()

@@ -1,4 +1,4 @@
-/** Backlogs by the million, of one task that was pushed. */
+/** Makes backlogs of millions of tasks from one pushed task. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
@@ -7,7 +7,7 @@ import { poolOf } from './database.ts'
 import type { Connection } from './database.ts'
 import { graphile, prepareTaskstream } from './pushes.ts'
 
-/** Pushes one row as the product does, and copies it: thus it is ready in the way of what was pushed and never polled. */
+/** Pushes one task as the product does, and copies its row. The copies are ready like tasks that were pushed and never polled. */
 export async function fillTaskstream(connection: Connection, count: number): Promise<void> {
   const pool = poolOf(connection, 1)
   const tasks = await prepareTaskstream(pool)
@@ -21,7 +21,7 @@ export async function fillBoss(connection: Connection, count: number): Promise<v
   const boss = await openBoss(connection)
   await boss.send(topic, JSON.parse(input) as object)
   await boss.stop({ graceful: false })
-  // Its order is that of the time of creation.
+  // pg-boss polls in the order of creation.
   const instead = { id: 'gen_random_uuid()', created_on: `one.created_on + n * interval '1 microsecond'` }
   await copyRow(connection, { table: 'pgboss.job_common', count: count - 1, instead })
 }

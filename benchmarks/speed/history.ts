@@ -1,7 +1,7 @@
 /**
- * A drain in a table with a long history, beside a drain in a table without one: a tenth of it is in the drained topic, before its backlog,
- * the rest in a thousand others. Both tables are made once; each round pushes a backlog of its own into each and drains both at the same
- * time, by a process each.
+ * A drain in a table with a long history, relative to a drain in a table without one. A tenth of the history is in the drained
+ * topic before its backlog, the rest is in a thousand other topics. Both tables are made once. Each round pushes a backlog into
+ * each table and drains both at the same time, in a process each.
  */
 import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
@@ -16,19 +16,19 @@ import { compare, race } from './workers.ts'
 
 const topics = 1000
 const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`
-/** More than the polls of a long history leave unread at its end: what they remember is remembered then. */
+/** Tasks that are drained before the measurement, enough for polls to have passed the whole history. */
 const warmUp = 10_000
 const batch = 1000
 
 interface Subject {
-  /** Makes the tables. */
+  /** Creates the tables. */
   readonly install: (connection: Connection) => Promise<void>
-  /** Ends one task, and copies it. */
+  /** Ends one task, and copies its row. */
   readonly finish: (connection: Connection, count: number) => Promise<void>
   readonly push: (connection: Connection, count: number) => Promise<void>
   readonly worker: string
   readonly order: (connection: Connection) => object
-  /** How many it drains in a round. */
+  /** How many tasks a round drains. */
   readonly tasks: (scale: Scale) => number
 }
 
@@ -100,7 +100,7 @@ const pgBoss: Subject = {
   tasks: ({ drained }) => drained / 2,
 }
 
-/** graphile-worker keeps no history: a job that has ended is deleted. */
+/** graphile-worker is missing: it deletes a job that has ended. */
 export const historyGrowth: Scenario['subjects'] = { taskstream: growth(taskstream), 'pg-boss': growth(pgBoss) }
 
 function growth({ install, finish, push, worker, order, tasks }: Subject): Prepare {
@@ -109,7 +109,7 @@ function growth({ install, finish, push, worker, order, tasks }: Subject): Prepa
     const grown = await openDatabase(server)
     for (const { connection } of [empty, grown]) await install(connection)
     await finish(grown.connection, scale.history)
-    // Whoever has made this history has also polled it.
+    // A system with such a history has also polled, so both tables are drained once before the measurement.
     for (const { connection } of [empty, grown]) {
       await push(connection, warmUp)
       await race(worker, [order(connection)], warmUp)

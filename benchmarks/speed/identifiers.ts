@@ -1,4 +1,7 @@
-/** Topics of which one task of an identifier is worked on at a time: drains with few and many identifiers, and a poll that finds all blocked. */
+/**
+ * Topics of which one task of an identifier is worked on at a time: drains with few and with many identifiers, and a poll that
+ * finds all tasks blocked.
+ */
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import type pg from 'pg'
 import { input, topic } from './backlog-task.ts'
@@ -11,7 +14,7 @@ import { race } from './workers.ts'
 
 const condition = 'singular-by-identifier'
 const batch = 1000
-/** Taking what is blocked off the list may keep a poll for as long as half a second. */
+/** A worker ends after this silence. A poll that takes blocked tasks off the list may last half a second. */
 const silenceMs = 3_000
 
 export function identifiers(count: number, tasks: (scale: Scale) => number): Measures {
@@ -40,9 +43,9 @@ async function pushAll(pool: pg.Pool, count: number, identifierOf: (index: numbe
 }
 
 const polls = 200
-/** A poll that tidies up takes longer. */
+/** A poll that takes longer is still tidying. */
 const quickMs = 5
-/** So many quick ones after each other: nothing is left to be tidied. */
+/** After so many quick polls in a row nothing is left to be tidied. */
 const tidy = 5
 const patienceMs = 300_000
 
@@ -53,7 +56,7 @@ export const blocked: Scenario['subjects'] = {
     await pushAll(pool, scale.blocked, () => 'customer')
     const pollOnce = await poller(database.connection, pool)
     const started = performance.now()
-    // The first one takes what all others wait for.
+    // The first poll has taken the task for which all others wait, so further polls only tidy.
     for (let row = 0; row < tidy && performance.now() - started < patienceMs;) row = (await pollOnce()) < quickMs ? row + 1 : 0
     return {
       measure: async () => {
@@ -69,7 +72,7 @@ export const blocked: Scenario['subjects'] = {
   },
 }
 
-/** Polls and completes nothing: what it has taken stays active. */
+/** Polls and completes nothing, so the one task that it has taken stays active. */
 async function poller(connection: Connection, pool: pg.Pool): Promise<() => Promise<number>> {
   const tasks = repository()
   const transactions = pgTransactions(pool)

@@ -1,4 +1,4 @@
-/** A process that waits to be pushed to, with one subject. */
+/** An idle process with one subject, which pushes a task to itself for each measurement. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/pg'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
@@ -13,14 +13,14 @@ import type { Idle } from './latency.ts'
 import { repository } from './product.ts'
 import { prepareTaskstream } from './pushes.ts'
 
-/** First what is to wait, and where; then how often it is to be pushed to. */
+/** The first message says which subject waits on which database, the next how many latencies to measure. */
 export type LatencyOrder =
   | { readonly subject: keyof typeof subjects; readonly connection: Connection }
   | { readonly samples: number }
 
 const payload = JSON.parse(input) as object
 
-/** Pushed on connections of the pusher's own, without a transaction. */
+/** Tasks are pushed on connections of their own, without a transaction. */
 const subjects = {
   taskstream: async (connection: Connection): Promise<Idle> => {
     const pool = poolOf(connection, 4)
@@ -36,7 +36,7 @@ const subjects = {
     await node.start()
     return { bell, push: () => autocommit!((client) => tasks.push(client, topic, { identifier: 'customer', input })) }
   },
-  // https://timgit.github.io/pg-boss: woken by the server, on an instance and a queue that ask for it.
+  // https://timgit.github.io/pg-boss: the server wakes workers only if the instance and the queue ask for it.
   'pg-boss': async (connection: Connection): Promise<Idle> => {
     const worker = await openNotified(connection)
     const pusher = await openNotified(connection)
@@ -44,7 +44,7 @@ const subjects = {
     await worker.work(topic, { pollingIntervalSeconds: 0.5 }, () => Promise.resolve(bell.ring()))
     return { bell, push: () => pusher.send(topic, payload) }
   },
-  // LISTEN and NOTIFY are its default.
+  // LISTEN and NOTIFY are graphile-worker's default.
   'graphile-worker': async (connection: Connection): Promise<Idle> => {
     const logger = new Logger(() => () => {})
     const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 1), logger })
@@ -72,5 +72,5 @@ process.on('message', async (order: LatencyOrder) => {
     process.send?.({})
   } else process.send?.(await sample(idle!, order.samples))
 })
-// Whoever asked has gone: there is nothing to be kept.
+// The parent has gone, so nothing needs to be kept.
 process.once('disconnect', () => process.exit())

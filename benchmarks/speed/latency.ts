@@ -1,4 +1,4 @@
-/** From the call that pushes a task to an idle topic to the call of its handler, in milliseconds: what is measured, and how. */
+/** Latency: the milliseconds from the call that pushes a task to an idle topic until the call of its handler. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startWorker } from './ask.ts'
 import { openDatabase } from './database.ts'
@@ -8,7 +8,7 @@ import type { Figures, Prepare, Scenario } from './scenario.ts'
 const idleMs = 10
 const lostMs = 60_000
 
-/** Tells a handler's start to whoever waits for it. */
+/** Tells a waiting caller that the handler has started. */
 export class Bell {
   #ring: () => void = () => {}
   readonly ring = (): void => this.#ring()
@@ -24,25 +24,25 @@ export class Bell {
   }
 }
 
-/** Something that has nothing to do until it is pushed to. */
+/** A subject that is idle until a task is pushed. */
 export interface Idle {
-  /** Rung by the handler. */
+  /** The handler rings this bell. */
   readonly bell: Bell
   push(): Promise<unknown>
 }
 
-/** Without a pause: what is measured is a process that has run for a while, its code compiled and its statements planned. */
+/** Pushes without pauses until code is compiled and statements are planned, as in a process that has run for a while. */
 export async function warmUp(idle: Idle): Promise<void> {
   for (let index = 0; index < 400; index++) await latencyOf(idle)
 }
 
-/** Left out of each round: somebody else has had the machine. */
+/** The first samples of each round are left out, because another subject has just used the machine. */
 const settling = 5
 
 export async function sample(idle: Idle, count: number): Promise<Figures> {
   const times: number[] = []
   for (let index = -settling; index < count; index++) {
-    // Completed and asleep again.
+    // Waits until the task is completed and the subject is idle again.
     await sleep(idleMs)
     const time = await latencyOf(idle)
     if (index >= 0) times.push(time)
@@ -62,7 +62,7 @@ async function latencyOf({ bell, push }: Idle): Promise<number> {
   return time
 }
 
-/** Each in a process of its own, as it is in use, which waits in all rounds. */
+/** Each subject waits through all rounds in a process of its own, as it does in use. */
 export const latency: Scenario['subjects'] = Object.fromEntries(
   (['taskstream', 'pg-boss', 'graphile-worker'] as const).map((subject): [string, Prepare] => [
     subject,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER] [--redis URL]`: taskstream beside pg-boss,
- * graphile-worker and what the server can do at most, on one PostgreSQL, taking turns in every round; and on a SQLite file. Only ratios
- * inside one run count. Progress goes to standard error.
+ * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER] [--redis URL]` measures taskstream
+ * beside pg-boss, graphile-worker and the server's limit. They take turns in every round on one PostgreSQL; there are also
+ * figures for a SQLite file. Only ratios within one run are comparable. Progress goes to standard error.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -71,7 +71,7 @@ const quick: Scale = {
   payloadBytes: 25_000_000,
 }
 
-/** A gigabyte. */
+/** 1 GiB in pages of 8 KiB. */
 const bufferPages = 131_072
 
 await using started = new AsyncDisposableStack()
@@ -103,7 +103,7 @@ if (values.json) {
   console.log(table.toString())
 }
 
-/** One for the whole run, once it is needed. */
+/** Starts one server for the whole run when it is first needed. */
 async function server(): Promise<PostgresServer['connection']> {
   if (running) return running.connection
   running = started.use(
@@ -120,7 +120,7 @@ async function server(): Promise<PostgresServer['connection']> {
   return running.connection
 }
 
-/** As on a server that has run for a while: until a buffer is touched for the first time, the system has no memory for it. */
+/** Touches every buffer once, as a server that has run for a while has done. Before that a buffer has no memory from the system. */
 async function touchBuffers(connection: PostgresServer['connection']): Promise<void> {
   const client = await connect(connection)
   await client.query('create unlogged table touched (page text)')

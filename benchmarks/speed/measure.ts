@@ -1,10 +1,10 @@
-/** Runs scenarios: subjects take turns in every round, and what they need for more than one is made once. */
+/** Runs scenarios. Subjects take turns in every round, and each subject is set up once for all rounds. */
 import type { Connection } from './database.ts'
 import { rowsOf } from './rows.ts'
 import type { Row } from './rows.ts'
 import type { Bench, Figures, Scale, Scenario } from './scenario.ts'
 
-/** Scenarios that are to be compared with each other take turns too. */
+/** Scenarios that are compared with each other take turns too. */
 export async function measure(scenarios: readonly Scenario[], server: () => Promise<Connection>, scale: Scale): Promise<Row[]> {
   await using benches = new AsyncDisposableStack()
   const prepared = new Map<Scenario, { readonly bench: Bench; readonly subject: string; readonly figures: Figures[] }[]>()
@@ -40,7 +40,7 @@ function roundsOf({ rounds = 3 }: Scenario): number {
   return rounds
 }
 
-/** A line of progress, unless it took no time worth a line. */
+/** Prints a line of progress, unless the work was too short for one. */
 async function timed<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
   const started = performance.now()
   const result = await work()

@@ -1,4 +1,4 @@
-/** The drain of pg-boss, for a process that loads nothing else. */
+/** Drains with pg-boss, in a process that loads no other subject. */
 import { PgBoss } from 'pg-boss'
 import type { ConstructorOptions } from 'pg-boss'
 import { topic } from './backlog-task.ts'

@@ -1,4 +1,4 @@
-/** The drain of graphile-worker, for a process that loads nothing else; its settings as in peer-worker.ts. */
+/** Drains with graphile-worker, in a process that loads no other subject. The settings are those of peer-worker.ts. */
 import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
 import { topic } from './backlog-task.ts'

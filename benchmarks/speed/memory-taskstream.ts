@@ -1,4 +1,4 @@
-/** The drain of taskstream, leased, for a process that loads nothing else. */
+/** Drains with taskstream in leased mode, in a process that loads no other subject. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'

@@ -1,4 +1,4 @@
-/** A process that drains a backlog with one subject, loads no other, and tells how much memory it had at most. */
+/** A process that drains a backlog with one subject, loads no other, and reports the most memory that it had. */
 import type { Connection } from './database.ts'
 
 export interface MemoryOrder {
@@ -11,7 +11,7 @@ export interface MemoryReport {
   readonly bytes: number
 }
 
-/** Resolves when so many tasks are done. */
+/** Drains with one subject. Resolves when so many tasks are done. */
 export type DrainBacklog = (connection: Connection, expected: number) => Promise<void>
 
 const drains: Readonly<Record<MemoryOrder['subject'], () => Promise<{ readonly drainBacklog: DrainBacklog }>>> = {

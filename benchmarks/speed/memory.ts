@@ -1,16 +1,16 @@
-/** The most memory of a process that drains a long backlog, in MiB. */
+/** The most memory, in MiB, of a process that drains a long backlog. */
 import { ask } from './ask.ts'
 import type { Connection } from './database.ts'
 import { fillBoss, fillGraphile, fillTaskstream } from './fill.ts'
 import type { MemoryOrder, MemoryReport } from './memory-worker.ts'
 import type { Measures } from './scenario.ts'
 
-/** Peers get no more than this: ten million would take them most of an hour, and they have long come to what they use by then. */
+/** The most tasks for peers. Ten million would take them most of an hour, and their memory no longer grows by then. */
 const enough = 1_000_000
 
 /**
- * As docs/performance.md says of a process that does nothing but work off tasks; and as Node.js does without being told, which lets its young
- * generation grow with the machine. Type stripping takes some 30 MiB of each.
+ * The flag that docs/performance.md advises for a process that only works off tasks. Without it Node.js lets its young generation
+ * grow with the machine. Type stripping takes some 30 MiB of each process.
  */
 const small = ['--max-semi-space-size=4']
 

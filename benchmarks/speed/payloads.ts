@@ -1,4 +1,7 @@
-/** Pushing in batches and draining with payloads of a size; random text, as a server would otherwise compress it to nothing. */
+/**
+ * Pushes in batches and drains, with payloads of a given size. Their text is random, as a server would compress anything else to
+ * nothing.
+ */
 import { randomBytes } from 'node:crypto'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { topic } from './backlog-task.ts'
@@ -9,7 +12,7 @@ import { graphile, plainTable, prepareTaskstream } from './pushes.ts'
 import type { Measures, Scale } from './scenario.ts'
 import { race } from './workers.ts'
 
-/** @param batch tasks of a push; a push has ten megabytes at most */
+/** @param batch tasks in a push; a push has ten megabytes at most */
 export function payloads(bytes: number, batch: number): Measures {
   const body = randomBytes(bytes).toString('base64').slice(0, bytes)
   const input = JSON.stringify({ body })
@@ -18,7 +21,7 @@ export function payloads(bytes: number, batch: number): Measures {
     batch * Math.max(1, Math.floor(Math.min(payloadBytes / bytes, drained) / batch))
   const order = { size: Math.min(1000, batch * 10) }
 
-  /** Pushes and drains: what is pushed fast may be slow to read. */
+  /** Measures push and drain together, because a payload that is pushed fast may be slow to read. */
   async function rate(scale: Scale, push: () => Promise<unknown>, drain: (count: number) => Promise<number>): Promise<number> {
     const count = countOf(scale)
     const started = performance.now()

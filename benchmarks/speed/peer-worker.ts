@@ -1,4 +1,4 @@
-/** One process of a peer that works a backlog off with a handler that does nothing. */
+/** One process of a peer, which works off a backlog with a handler that does nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { openBoss } from './boss.ts'
@@ -17,7 +17,7 @@ process.once('message', (order: PeerOrder) => void prepare(order))
 async function prepare(order: PeerOrder): Promise<void> {
   const drain = order.peer === 'pg-boss' ? await prepareBoss(order.connection) : await prepareGraphile(order.connection)
   process.once('message', async () => {
-    // Not before it is on its way.
+    // The process ends only when the report has been sent.
     process.send?.(await drain(), undefined, undefined, () => process.exit())
   })
   process.send?.('ready')

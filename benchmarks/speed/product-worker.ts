@@ -1,4 +1,4 @@
-/** One process of taskstream that works a backlog off with a handler that does nothing. */
+/** One process of taskstream, which works off a backlog with a handler that does nothing. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { topic } from './backlog-task.ts'
@@ -11,7 +11,7 @@ interface Order {
   readonly connection: Connection
   readonly size: number
   readonly mode?: 'leased' | 'transactional'
-  /** Nothing more comes when nothing has come for so long; default 500. */
+  /** The worker ends when nothing was completed for so many milliseconds; default 500. */
   readonly silenceMs?: number
 }
 
@@ -26,7 +26,7 @@ process.once('message', (order: Order) => {
       onComplete: ({ completion }) => {
         progress.add(completion.completed.length)
         clearTimeout(empty)
-        // Nobody pushes: when nothing has come for a while, the backlog is gone. The time counts up to the last completion.
+        // Nobody pushes any more, so a silence means that the backlog is gone. The time counts up to the last completion.
         empty = setTimeout(finish, order.silenceMs ?? 500)
       },
     },

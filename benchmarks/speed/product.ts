@@ -1,4 +1,4 @@
-/** taskstream itself, as its users have it. */
+/** taskstream with its default settings. */
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPg, postgres } from '@taskstream/task-sql/pg'

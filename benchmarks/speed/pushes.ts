@@ -1,4 +1,4 @@
-/** Pushing: one task in the caller's transaction, ten producers without one, a thousand at a time. */
+/** Pushes: one task in the caller's transaction, ten producers without a transaction, and a thousand tasks at a time. */
 import { Submitter } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { Logger, makeWorkerUtils } from 'graphile-worker'
@@ -27,7 +27,7 @@ export async function graphile(pgPool: pg.Pool): Promise<WorkerUtils> {
   return utils
 }
 
-/** One after the other, each in a transaction that the caller begins and commits. */
+/** Pushes one task after another, each in a transaction that the caller begins and commits. */
 async function inTransactions(client: pg.ClientBase, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
   return rateOf(count, async () => {
     for (let index = 0; index < count; index++) {
@@ -52,7 +52,7 @@ export const pushSingle: Measures = {
   'pg-boss': async (connection, scale) => {
     const boss = await openBoss(connection)
     const client = await connect(connection)
-    // https://timgit.github.io/pg-boss: every call takes a database of the caller's own.
+    // https://timgit.github.io/pg-boss: every call accepts the caller's own connection.
     const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
     const rate = await inTransactions(client, scale.singles, () => boss.send(topic, payload, { db }))
     await client.end()
@@ -83,7 +83,7 @@ export const pushSingle: Measures = {
 
 export const producers = 10
 
-/** So many at a time, each waiting for its own before it pushes the next. */
+/** Keeps so many pushes under way: each producer waits for its push before it begins the next. */
 export async function concurrently(producers: number, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
   return rateOf(count, async () => {
     let index = 0
@@ -136,7 +136,9 @@ export async function inBatches(count: number, push: (from: number) => Promise<u
   })
 }
 
-/** As `pushBatch`. Who is several times as fast pushes as many more: what takes others a second is over before it has begun. */
+/**
+ * Like `pushBatch`, but taskstream and the limit push four times as many: the peers' number would be over too soon to be measured.
+ */
 export const pushBatches: Measures = Object.fromEntries(
   ['taskstream', 'pg-boss', 'graphile-worker', 'limit'].map((subject): [string, Measures[string]] => [
     subject,
@@ -147,12 +149,12 @@ export const pushBatches: Measures = Object.fromEntries(
   ]),
 )
 
-/** Also fills what the drains work off. */
+/** Pushes the backlogs of the drains too. */
 export const pushBatch: Measures = {
   taskstream: async (connection, scale) => {
     const pool = poolOf(connection, 2)
     const tasks = await prepareTaskstream(pool)
-    // Without a transaction of the caller's own, as the peers push.
+    // Pushes without a transaction of the caller's own, as the peers do.
     await using submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
     const rate = await inBatches(scale.batched, (from) =>
       submitter.submit(

@@ -1,4 +1,4 @@
-/** What is printed of the rounds of a scenario: medians, and how they stand beside the peers and the limit. */
+/** The printed rows of a scenario: medians of its rounds, and their ratios to the peers and to the limit. */
 import { median } from './median.ts'
 import type { Figures, Scenario } from './scenario.ts'
 
@@ -9,13 +9,13 @@ export interface Row {
   readonly rounds: number
   readonly median: number
   readonly unit: string
-  /** Null where no peer takes part. BullMQ is none: it has another engine, and other promises. */
+  /** Null where no peer takes part. BullMQ is not a peer, as it runs on another engine and promises less. */
   readonly ratioToBestPeer: number | null
-  /** Null where there is none. */
+  /** Null where the scenario has no limit. */
   readonly ratioToLimit: number | null
 }
 
-/** `figures` has those of every round by subject. */
+/** @param figures the figures of every round, by subject */
 export function rowsOf({ name, engine, unit, better }: Scenario, figures: ReadonlyMap<string, readonly Figures[]>): Row[] {
   const named = [...figures].flatMap(([subject, all]) => {
     const records = all.map((each) => (typeof each === 'number' ? { [name]: each } : each))

@@ -1,4 +1,4 @@
-/** What a scenario measures, and how much of it. */
+/** The parts of a scenario, and the sizes that a run gives it. */
 import { withDatabase } from './database.ts'
 import type { Connection } from './database.ts'
 
@@ -9,36 +9,36 @@ export interface Scale {
   readonly batched: number
   /** Tasks of a drain that is measured beside others of the same round. */
   readonly drained: number
-  /** Tasks that taskstream drains while a snapshot is held, and while none is; its peers drain `drained`. */
+  /** Tasks that taskstream drains while a snapshot is held, and while none is. Its peers drain `drained` tasks. */
   readonly beside: number
-  /** Pushes whose latency is taken, in a round. */
+  /** Pushes in a round whose latency is measured. */
   readonly samples: number
-  /** Rows that have ended before a drain begins. */
+  /** Ended rows in the table before a drain begins. */
   readonly history: number
-  /** Rows that are ready while a few are polled. */
+  /** Ready rows while a few tasks are polled. */
   readonly backlog: number
-  /** Rows that are ready before a process whose memory is watched. */
+  /** Ready rows for a process whose memory is measured. */
   readonly watched: number
-  /** Tasks that wait behind one of their identifier. */
+  /** Tasks that wait for one task of their identifier. */
   readonly blocked: number
   /** Tasks that all have one identifier. */
   readonly serial: number
-  /** Tasks of a hundred thousand identifiers. */
+  /** Tasks with a hundred thousand identifiers. */
   readonly manyIdentifiers: number
-  /** Bytes of the payloads of one measurement. */
+  /** Bytes of all payloads of one measurement. */
   readonly payloadBytes: number
 }
 
-/** A figure of the scenario, or several by the names of their rows. */
+/** One figure of the scenario, or several by the names of their rows. */
 export type Figures = number | Readonly<Record<string, number>>
 
-/** What a subject is measured on: made once, measured in every round. */
+/** A subject that is set up once and measured in every round. */
 export interface Bench extends AsyncDisposable {
   measure(): Promise<Figures>
 }
 
 interface Setting {
-  /** Throws where the scenario's engine is not PostgreSQL. */
+  /** The server. Reading it throws if the scenario's engine is not PostgreSQL. */
   readonly server: Connection
   readonly scale: Scale
 }
@@ -48,26 +48,26 @@ export type Prepare = (setting: Setting) => Promise<Bench>
 export interface Scenario {
   readonly name: string
   readonly unit: string
-  /** Which of two figures is the better one. */
+  /** Whether the higher or the lower figure is better. */
   readonly better: 'higher' | 'lower'
   readonly engine: 'PostgreSQL 18' | 'SQLite'
   /** Default 3. */
   readonly rounds?: number
-  /** The scenario of its group that it takes turns with, as the two are compared with each other. */
+  /** A scenario of the same group with which this one takes turns, because the two are compared. */
   readonly beside?: string
-  /** By subject: taskstream, its peers, and what the server can do at most. */
+  /** The subjects by name: taskstream, its peers, and the limit of the server. */
   readonly subjects: Readonly<Record<string, Prepare>>
 }
 
-/** Scenarios by the name of their group; a group is a chart. */
+/** Scenarios by the name of their group. Each group is a chart. */
 export type Groups = Readonly<Record<string, readonly Scenario[]>>
 
-/** One figure of one subject, in a database of its own. */
+/** Measures one figure of one subject in a database of its own. */
 type Measure = (connection: Connection, scale: Scale) => Promise<Figures>
 
 export type Measures = Readonly<Record<string, Measure>>
 
-/** Every measurement in a fresh database. */
+/** Sets up a fresh database for every measurement. */
 export function fresh(measures: Measures): Scenario['subjects'] {
   const subjects = Object.entries(measures).map(([subject, measure]): [string, Prepare] => [
     subject,
@@ -80,7 +80,7 @@ export function fresh(measures: Measures): Scenario['subjects'] {
   return Object.fromEntries(subjects)
 }
 
-/** How many a second. */
+/** Returns how many were done in a second. */
 export async function rateOf(count: number, work: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await work()

@@ -1,4 +1,4 @@
-/** Every scenario, by its group. */
+/** All scenarios by group. */
 import { backlogGrowth } from './backlog.ts'
 import { connections } from './connections.ts'
 import { curves } from './curves.ts'
@@ -24,17 +24,17 @@ function ratio(name: string, better: Scenario['better'], subjects: Scenario['sub
 }
 
 export const groups: Groups = {
-  // A batch is over in milliseconds, and says another rate every time: more rounds than elsewhere.
+  // A batch takes milliseconds and its rate varies, so there are more rounds than elsewhere.
   push: [throughput('push-single', pushSingle), throughput('push-10', pushTen), throughput('push-batch', pushBatches, 11)],
   drain: [
     throughput('drain-1', drain(1), 5),
     { ...throughput('drain-2', drain(2), 5), beside: 'drain-1' },
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
-  // A machine at rest is not the same from second to second: many short rounds, beside each other.
+  // Even an idle machine varies from second to second, so there are many short rounds in turn.
   latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 10, subjects: latency }],
   growth: [
-    // Two short drains, divided: more rounds than elsewhere.
+    // The figure is a ratio of two short drains, so there are more rounds than elsewhere.
     { ...ratio('held-snapshot', 'higher', heldSnapshot), rounds: 9 },
     { ...ratio('history-growth', 'higher', historyGrowth), rounds: 5 },
     ratio('backlog-growth', 'lower', backlogGrowth),
@@ -61,7 +61,7 @@ export const groups: Groups = {
     throughput('payload-10kB', payloads(10_000, 1000)),
     throughput('payload-1MB', payloads(1_000_000, 10)),
   ],
-  // Once: a drain of millions is long enough to speak for itself, and leaves nothing to be drained again.
+  // One round is enough: a drain of millions is long, and leaves nothing to be drained again.
   memory: [
     { name: 'memory', unit: 'MiB', better: 'lower', engine: 'PostgreSQL 18', rounds: 1, subjects: fresh(memory) },
     {

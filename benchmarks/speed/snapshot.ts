@@ -1,6 +1,6 @@
 /**
- * A drain while another session holds a snapshot from before it, beside a drain while nobody does: what can be cleaned up counts. Both at the
- * same time, by a process each, in databases of their own: a snapshot holds back its own database only.
+ * A drain while another session holds an older snapshot, relative to a drain without one: the snapshot keeps rows from being
+ * cleaned up. Both run at the same time, in a process and a database each, because a snapshot affects only its own database.
  */
 import { connect, withDatabase } from './database.ts'
 import type { Connection } from './database.ts'
@@ -54,7 +54,7 @@ export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
 async function withSnapshot<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
   const holder = await connect(connection)
   await holder.query('begin isolation level repeatable read')
-  // The snapshot is taken by the first statement.
+  // The first statement takes the snapshot.
   await holder.query('select count(*) from pg_class')
   const result = await work()
   await holder.query('rollback')

@@ -1,4 +1,4 @@
-/** Pushing and draining on a SQLite file, beside prepared statements on a plain table in transactions of as many rows. */
+/** Pushes and drains on a SQLite file, beside prepared statements on a plain table in transactions of the same size. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const batch = 1000
 
 type Repository = SqlTaskRepository<BetterSqlite3Connection, 'sync'>
 
-/** On a file of its own. */
+/** Each measurement has a file of its own. */
 function onFile(measure: (database: BetterSqlite3Connection, count: number) => Promise<number>): Prepare {
   return ({ scale }) =>
     Promise.resolve({
@@ -104,7 +104,7 @@ function insertPlain(database: BetterSqlite3Connection, count: number): void {
   }
 }
 
-/** Taken in one transaction and completed in another, as a lease has it. */
+/** Takes rows in one transaction and completes them in another, as a lease does. */
 function drainPlain(database: BetterSqlite3Connection, count: number): void {
   const select = database.prepare('select sequence, identifier, input from plain where sequence > ? order by sequence limit 1000')
   const take = database.prepare('update plain set state = 0 where sequence = ?')

@@ -1,21 +1,21 @@
-/** Forks workers, starts them at the same moment and takes the time until the last one has ended. */
+/** Forks workers, starts them at the same moment, and measures until the last one has ended. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
-/** What a worker tells in the end. */
+/** A worker's report at its end. */
 export interface Report {
   readonly tasks: number
-  /** When the last task was completed, in epoch milliseconds. */
+  /** The moment of the last completion, in epoch milliseconds. */
   readonly ended: number
-  /** How many were completed by when, in order. */
+  /** How many tasks had been completed by which moments, in order. */
   readonly progress: readonly (readonly [at: number, tasks: number])[]
 }
 
-/** Nobody asks how many there were between two moments so close to each other. */
+/** Progress is noted no more often than this, which is exact enough for a comparison. */
 const stepMs = 5
 
-/** Counts what a worker completes. */
+/** Counts the tasks that a worker completes. */
 export class Progress implements Report {
   tasks = 0
   ended = 0
@@ -29,7 +29,7 @@ export class Progress implements Report {
   }
 }
 
-/** How many tasks a second the workers complete together. */
+/** Returns how many tasks the workers complete together in a second. */
 export async function race(script: string, orders: readonly object[], expected: number): Promise<number> {
   const { started, reports } = await start(script, orders)
   const tasks = reports.reduce((sum, each) => sum + each.tasks, 0)
@@ -38,8 +38,8 @@ export async function race(script: string, orders: readonly object[], expected: 
 }
 
 /**
- * How many tasks the first worker completes for each of the second, until one of them has ended. They run at the same time, each with work of
- * its own: whatever else the machine does slows both.
+ * Returns how many tasks the first worker completes for each task of the second, until one of them has ended. They run at the
+ * same time on separate backlogs, so that other load on the machine slows both.
  */
 export async function compare(script: string, orders: readonly [object, object], expectedOfEach: number): Promise<number> {
   const { reports } = await start(script, orders)
@@ -69,7 +69,7 @@ async function start(script: string, orders: readonly object[]): Promise<{ start
   return { started, reports: await Promise.all(reports) }
 }
 
-/** Between two reports tasks are taken to have come evenly. */
+/** Tasks between two notes of progress count as evenly spread. */
 function tasksBy(end: number, progress: Report['progress']): number {
   const next = progress.findIndex(([at]) => at >= end)
   const [at, tasks] = progress[next] ?? progress.at(-1) ?? [0, 0]
