@@ -1,4 +1,4 @@
-/** What a package's users would meet: its packed form, its entry points and their types. */
+/** Checks each package as its users get it: the packed form, its entry points and their types. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,10 +1,10 @@
-/** What the tests of composites share: tasks that no database has, what is decided of them, and a gate to hold a step at. */
+/** Shared by the tests of composites: tasks without a database, readable decisions, and a gate that holds a step back. */
 import { toDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { systemClock } from '@taskstream/task-processor'
 import type { Composite, Decisions, HandlerContext } from '@taskstream/task-processor'
 
-/** Tasks of topic `t`: for what steps decide of them, that is all there is to know. */
+/** Tasks of topic `t`, with the fields that steps need to decide on them. */
 export function heldTasks(...identifiers: readonly string[]): HeldTask[] {
   return identifiers.map((identifier, sequence) => ({
     topic: 't',
@@ -17,7 +17,7 @@ export function heldTasks(...identifiers: readonly string[]): HeldTask[] {
   }))
 }
 
-/** For composites without contexts: it has no transaction. What the policy says of an error is a failure that names it. */
+/** A context for composites without contexts of their own, so it has no transaction. Its policy makes every error a failure. */
 export function handlerContext(signal: AbortSignal = new AbortController().signal): HandlerContext<never> {
   return {
     topic: 't',
@@ -34,7 +34,7 @@ export function handlerContext(signal: AbortSignal = new AbortController().signa
   }
 }
 
-/** What a batch comes to, in a composite that is opened for it. */
+/** Opens a composite, runs it on one batch and returns its decisions. */
 export async function decide(
   pipeline: Composite<never, string>,
   tasks: readonly HeldTask[],
@@ -43,7 +43,7 @@ export async function decide(
   return (await pipeline.open('t').handle(tasks, context)) as Decisions
 }
 
-/** Each task's identifier and what was decided of it, with all that was said: `b failure: broken, by the policy`. */
+/** Each task's identifier, result and explanations, as in `b failure: broken, by the policy`. */
 export function said(decisions: Decisions | void): string[] {
   return [...(decisions ?? [])].map(([{ identifier }, { result, explanations }]) => {
     const texts = explanations.map((one) => (typeof one === 'string' ? one : one.message))
@@ -51,7 +51,7 @@ export function said(decisions: Decisions | void): string[] {
   })
 }
 
-/** Where a step waits until it is let through; `reached` once something waits there. */
+/** A place where a step waits until the test opens it. `reached` resolves once a step waits there. */
 export interface Gate {
   readonly reached: Promise<void>
   pass(): Promise<void>

@@ -1,27 +1,27 @@
-/** What the tests of jobs share: a scheduler on a clock that the test moves. */
+/** Shared by the tests of clock jobs: a scheduler on a clock that the test moves. */
 import { ClockJobScheduler } from '@taskstream/task-scheduler'
 import type { ClockJobContext, ClockJobFunction, ClockJobLogEntry, ClockJobSchedulerOptions } from '@taskstream/task-scheduler'
 import { testClock } from '@taskstream/task-testing'
 import type { TestClock } from '@taskstream/task-testing'
 
-/** When tests of jobs begin; times in them are milliseconds since. */
+/** The instant at which tests of clock jobs begin. Times in these tests are milliseconds since then. */
 export const epochMs = Date.parse('2026-03-01T12:00:00Z')
 
 export function at(ms: number): Date {
   return new Date(epochMs + ms)
 }
 
-/** A clock on which what waits for a moment has its turn at that moment, and goes on before time does. */
+/** A clock that runs each callback at its moment, and lets its consequences finish before time moves on. */
 export interface JobTestClock extends TestClock {
   /** Lets so many milliseconds pass. */
   pass(ms: number): Promise<void>
-  /** By the wall clock, since the beginning. */
+  /** The wall clock, in milliseconds since the beginning. */
   ms(): number
-  /** Everything that is not waiting for time has gone on. */
+  /** Resolves when all work that does not wait for time is done. */
   quiet(): Promise<void>
-  /** What waits for a moment, and keeps a process alive. */
+  /** Timers that keep the process alive. */
   readonly waiting: ReadonlySet<unknown>
-  /** How long was waited, each time. */
+  /** The length of each wait, in milliseconds. */
   readonly sleeps: readonly number[]
 }
 
@@ -47,7 +47,7 @@ export function jobTestClock(): JobTestClock {
     looked++
     return clock.now()
   }
-  /** A scheduler that has something to do looks at the clock; one that has not for some turns waits for time, or for a promise. */
+  /** A busy scheduler looks at the clock. A scheduler that has not looked for several turns waits for time or for a promise. */
   const quiet = async (): Promise<void> => {
     for (let idle = 0, seen = looked; idle < 3; idle = seen === looked ? idle + 1 : 0) {
       seen = looked
@@ -76,12 +76,12 @@ export function jobTestClock(): JobTestClock {
   }
 }
 
-/** What was seen of one try of a job. */
+/** One try of a job, as the test saw it. */
 export interface Seen {
   readonly id: string
   readonly count: number
   readonly tries: number
-  /** When it was due, and when it began: milliseconds since the beginning, by the wall clock. */
+  /** When the try was due and when it began, by the wall clock, in milliseconds since the beginning. */
   readonly dueMs: number
   readonly beganMs: number
 }
@@ -91,15 +91,15 @@ export interface JobFixture {
   readonly jobs: ClockJobScheduler
   readonly log: ClockJobLogEntry[]
   readonly seen: Seen[]
-  /** A job that is seen, and then does what `work` does. */
+  /** A job that notes each try and then runs `work`. */
   job(work?: ClockJobFunction): ClockJobFunction
-  /** A job that is seen, and takes so long. */
+  /** A job that notes each try and takes so long. */
   lasting(ms: number): ClockJobFunction
-  /** When the tries that were seen began. */
+  /** When the noted tries began. */
   began(): number[]
 }
 
-/** A scheduler whose jobs are seen. */
+/** A scheduler on a test clock, with jobs that note their tries. */
 export function jobFixture(options: ClockJobSchedulerOptions = {}): JobFixture {
   const clock = jobTestClock()
   const log: ClockJobLogEntry[] = []

@@ -1,23 +1,23 @@
-/** The repository in memory: what rows there are, and who sees, holds and has locked what while transactions are open. */
+/** A model of the repository in memory: the rows, and what each open transaction sees, holds and has locked. */
 import { isHeld } from '../packages/task-sql/src/core/lease.ts'
 import type { HeldTask } from '@taskstream/task-api'
 import type { ModelRow } from './properties/rows.ts'
 
-/** What an open transaction has done. */
+/** The effects of one open transaction. */
 interface Open {
-  /** Seen by nobody else. Undefined: deleted. */
+  /** Rows that only this transaction sees. Undefined: the row is deleted. */
   readonly writes: Map<number, ModelRow | undefined>
-  /** Rows that it has locked and not written. */
+  /** Rows that the transaction has locked and not written. */
   readonly locks: Set<number>
-  /** The attempts of rows that it has polled, and only locked for that. */
+  /** Attempts of rows that the transaction has polled by locking them only. */
   readonly taken: Map<number, number>
-  /** Identifiers that it has joined: another that joins them waits for it. */
+  /** Identifiers that the transaction has joined. Another transaction that joins one of them waits. */
   readonly joined: Set<string>
-  /** It has pushed tasks with external ids, whatever became of them. */
+  /** Whether the transaction has pushed tasks with external ids, whatever became of them. */
   namesTasks: boolean
 }
 
-/** One topic at READ COMMITTED, with as many open transactions as there are sessions. */
+/** One topic at READ COMMITTED, with an open transaction for each session at most. */
 export class Model {
   readonly #committed: Map<number, ModelRow> = new Map()
   readonly #open: Map<number, Open> = new Map()
@@ -50,7 +50,7 @@ export class Model {
     this.#open.delete(session)
   }
 
-  /** Outside of any transaction what is written is committed. */
+  /** Without a session the row is committed at once. */
   write(session: number | undefined, row: ModelRow): void {
     ;(session === undefined ? this.#committed : this.#open.get(session)?.writes)?.set(row.sequence, row)
   }
@@ -68,7 +68,7 @@ export class Model {
     this.#open.get(session)?.taken.set(sequence, attempt)
   }
 
-  /** Whether a session has polled the row, and only locked it. */
+  /** Whether a session has polled the row by locking it only. */
   hasTaken(session: number, { sequence, attempt, state }: ModelRow): boolean {
     return state === 'ready' && this.#open.get(session)?.taken.get(sequence) === attempt
   }
@@ -86,7 +86,7 @@ export class Model {
     for (const identifier of identifiers) this.#open.get(session)?.joined.add(identifier)
   }
 
-  /** The other sessions that have joined one of these. */
+  /** The other sessions that have joined one of these identifiers. */
   joiners(session: number, identifiers: readonly string[]): number[] {
     return this.others(session).filter((other) => identifiers.some((one) => this.#open.get(other)?.joined.has(one)))
   }
@@ -99,7 +99,7 @@ export class Model {
     })
   }
 
-  /** What a session has locked, or written. */
+  /** The rows that a session has locked or written. */
   lockedBy(session: number): number[] {
     const { writes, locks } = this.#open.get(session)!
     return [...writes.keys(), ...locks]
@@ -109,13 +109,13 @@ export class Model {
     return this.lockers(session, sequence).length > 0
   }
 
-  /** What an open transaction has made of rows, beside what they were. */
+  /** The rows that an open transaction has written, before and after. */
   written(session: number): { readonly before: ModelRow | undefined; readonly after: ModelRow | undefined }[] {
     const writes = this.#open.get(session)?.writes ?? []
     return [...writes].map(([sequence, after]) => ({ before: this.#committed.get(sequence), after }))
   }
 
-  /** What a session sees, in order: what is committed, and its own. */
+  /** The rows that a session sees, in order: the committed ones, replaced by its own. */
   rows(session?: number): ModelRow[] {
     const seen = new Map<number, ModelRow | undefined>(this.#committed)
     if (session !== undefined) for (const [sequence, row] of this.#open.get(session)?.writes ?? []) seen.set(sequence, row)
@@ -127,7 +127,7 @@ export class Model {
     return writes?.has(sequence) ? writes.get(sequence) : this.#committed.get(sequence)
   }
 
-  /** The fence: whether a session holds what it once polled, as its own rows or only locked. */
+  /** The fence: whether a session still holds the task, as a written or as an only locked row. */
   holds(session: number, owner: string, task: HeldTask): boolean {
     const row = this.row(session, task.sequence)
     if (!row) return false
@@ -136,7 +136,7 @@ export class Model {
   }
 }
 
-/** Of a poll for its transaction only: the database may lock a task, and not write it. */
+/** Whether a poll with the hold `transaction` has only locked the task, as the database may do, instead of writing it. */
 export function isOnlyLocked(task: Pick<HeldTask, 'lease'>): boolean {
   return isHeld(task, 'locked')
 }

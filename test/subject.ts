@@ -1,4 +1,4 @@
-/** The engine that this process tests: the vitest project names it. */
+/** The engine under test, which the vitest project names. */
 import { raw } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import type { Engine } from '@taskstream/task-testing/suite'
@@ -18,28 +18,28 @@ export type { Repositories, Subject } from './engines/subject.ts'
 export { openPostgres } from './engines/postgres.ts'
 export { openSqlite } from './engines/sqlite.ts'
 
-/** What the vitest project names. */
+/** The name that the vitest project gives. */
 export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-memory'
 const facts = factsOf(subjectName)
 const server = facts.server === undefined ? undefined : process.env[facts.server]
 
-/** A pooler before PostgreSQL is PostgreSQL. */
+/** PostgreSQL behind a pooler counts as PostgreSQL. */
 export const isPostgres: boolean = facts.family === 'postgres'
 export const isMysql: boolean = facts.family === 'mysql'
 export const isOracle: boolean = facts.family === 'oracle'
 
-/** Whether this project's engine can run here; where it cannot, the global setup says why. */
+/** Whether this project's engine can run here. If not, the global setup says why. */
 export const canRun: boolean =
   facts.server === undefined || (server !== undefined && (!facts.pooled || process.env['TASKSTREAM_PGBOUNCER'] !== undefined))
 
-/** Whether the suite works with the least rights. Not everywhere, so that each promise is also tested with every right. */
+/** Whether the suite works with the least rights. Not every engine does, so each promise is also tested with every right. */
 export const leastPrivilege: boolean = facts.leastPrivilege === true
 
 const textType = isOracle ? 'varchar2(1000)' : 'text'
-/** The type of a text column in a table of a test's own. */
+/** The type of a text column in a test's own table. */
 export const textColumn: Statement = raw(textType)
 
-/** What the suite is told of it. */
+/** The facts about the engine that the suite needs. */
 export const engine: Engine<Subject> = {
   name: subjectName,
   family: facts.family,
@@ -51,7 +51,7 @@ export const engine: Engine<Subject> = {
   open: openSubject,
 }
 
-/** An empty database with migrated tables. */
+/** Opens an empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
   if (subjectName === 'testing') return openTesting()
   const subject = await create(server ?? '')
@@ -68,7 +68,7 @@ function create(direct: string): Promise<Unmigrated> {
   return isOracle ? createOracle(direct, repositories) : createSqlite(subjectName, facts)
 }
 
-/** A database that is there, as another process or thread opens it. */
+/** Opens an existing database, as another process or thread does. */
 export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
   if (subject === 'mariadb' || subject === 'mysql') return openMysql(subject, at)
   if (subject === 'libsql') return openLibsql(at)

@@ -1,31 +1,34 @@
-/** What each tier runs. `npm run test:quick` is for a change at hand, `npm test` for every promise, `npm run test:all` for every engine and every draw. */
+/**
+ * The test files of each tier. `npm run test:quick` is for a change at hand, `npm test` for every promise, `npm run test:all` for
+ * every engine and every draw.
+ */
 import { excludedFrom, runnable } from './engines/files.ts'
 
 export type Tier = 'quick' | 'default' | 'all'
 
-/** How many draws a property takes, and how long a run under stress lasts. */
+/** How many draws a property makes, and how many seconds a run under stress lasts. */
 export interface Amounts {
   /** Histories of interleaved verbs. */
   readonly histories: number
-  /** The same on a server, where each statement is a round trip. */
+  /** Histories on a server, where each statement is a round trip. */
   readonly serverHistories: number
-  /** The same where histories are slow: each makes a partition, or a statement costs more. */
+  /** Histories where each is slow: each makes a partition, or a statement costs more. */
   readonly slowHistories: number
-  /** Nodes that are stopped at a drawn moment. */
+  /** Nodes that are stopped at a random moment. */
   readonly stops: number
-  /** Orders of each kind of interleaved statements; a few more on PostgreSQL. */
+  /** Orders of each kind of interleaved statements. PostgreSQL uses the greater number. */
   readonly interleavings: number
   readonly manyInterleavings: number
   /** Processes that are killed. */
   readonly kills: number
   /** Connections that are cut. */
   readonly losses: number
-  /** Seconds under stress; more on PostgreSQL. */
+  /** Seconds under stress. PostgreSQL uses the greater number. */
   readonly stress: number
   readonly longStress: number
   /** Seconds in which schedulers are killed. */
   readonly schedulerSeconds: number
-  /** Schedules of what happens to nodes, in memory and elsewhere. */
+  /** Random schedules of events for nodes, in memory and elsewhere. */
   readonly nodeSchedules: number
   readonly slowNodeSchedules: number
 }
@@ -78,7 +81,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   },
 }
 
-/** Tests that start programs, compile a project or draw for long: minutes of unit tests that are not about a line of code. */
+/** Tests that start programs, compile a project or draw for long. They take minutes and are rarely about one line of code. */
 const slow = [
   'adapter-example',
   'drivers-guide',
@@ -100,7 +103,7 @@ interface Files {
 
 const whole = (name: string): Files => ({ include: [all], exclude: excludedFrom(name) })
 
-/** The test files of each project of a tier. */
+/** The test files of each tier, by project. */
 const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<Record<string, Files>>>> = {
   quick: () => ({
     unit: {
@@ -110,13 +113,13 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     'sqlite-memory': { include: ['test/{conformance,properties,e2e}/*.test.ts'], exclude: excludedFrom('sqlite-memory') },
   }),
   default: () => ({
-    // What is about programs, guides and Oracle's grammar, and the command line beside its database, is in the last tier.
+    // Only the last tier tests programs, guides, Oracle's grammar, and the command line with its database.
     unit: {
       include: [unit],
       exclude: slow.filter((name) => name !== 'adapter-example').map((name) => `test/unit/${name}.test.ts`),
     },
     'sqlite-memory': whole('sqlite-memory'),
-    // What one connection cannot be asked.
+    // One connection in memory cannot run these, so they run on a file.
     'sqlite-file': {
       include: ['test/{faults,conformance,properties,e2e}/*.test.ts'],
       exclude: [
@@ -129,7 +132,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       include: [all],
       exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli.test.ts', 'test/e2e/cli-options.test.ts'],
     },
-    // Rights and partitions, which the other project has none of.
+    // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {
       include: ['test/conformance/{grants,partition}.test.ts'],
       exclude: excludedFrom('postgres-partitioned'),
@@ -147,13 +150,13 @@ export function filesOf(tier: Tier, environment: NodeJS.ProcessEnv): Readonly<Re
 
 /** @throws Error if there is no such tier */
 export function tierOf(name: string): Tier {
-  // What vitest and other readers of its configuration say by themselves.
+  // vitest and other readers of its configuration set these modes by themselves.
   if (name === 'test' || name === 'development' || name === 'production') return 'default'
   if (!Object.hasOwn(amounts, name)) throw new Error(`--mode must be quick, default or all, and is ${name}`)
   return name as Tier
 }
 
-/** How much of something the tier of this run takes; everything outside of vitest. */
+/** How much of something this run's tier takes. Outside vitest it is the amount of the last tier. */
 export function amountOf(what: keyof Amounts): number {
   return amounts[tierOf(process.env['TASKSTREAM_TIER'] ?? 'all')][what]
 }

@@ -1,8 +1,8 @@
-/** A vitest reporter: where the time went, by project, and which files took longest. */
+/** A vitest reporter that says where the time went, by project, and which files took longest. */
 import Table from 'cli-table3'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Longer lists are read by nobody. */
+/** The list has no more files than a reader would read. */
 const longest = 12
 
 export default class TimingsReporter implements Reporter {
