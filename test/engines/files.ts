@@ -1,14 +1,14 @@
-/** Which engines run which test files. A file that is not listed runs on all of them. */
+/** Which engines run which test files. All engines run a file that is not listed. */
 import { engineNames, factsOf } from './registry.ts'
 import type { EngineFacts } from './registry.ts'
 
 type Asked = (engine: EngineFacts, name: string) => boolean
 
 const onPostgres: Asked = ({ family }) => family === 'postgres'
-/** Others write at the same time, or end a connection. */
+/** These tests need other connections, which write at the same time or end a connection. */
 const onPostgresServer: Asked = ({ family, connections }) => family === 'postgres' && connections > 1
 const onMysql: Asked = ({ family }) => family === 'mysql'
-/** Connections that do not go through a pooler. */
+/** Engines whose connections do not go through a pooler. */
 const direct: Asked = ({ pooled }) => !pooled
 const oneOf =
   (...names: readonly string[]): Asked =>
@@ -20,7 +20,7 @@ const all =
     each.every((asked) => asked(engine, name))
 
 const asked: Readonly<Record<string, Asked>> = {
-  // One connection is one process.
+  // These tests use several processes or connections, and a database in memory has only one of each.
   'faults/!(restored)': ({ faults }) => faults === true,
   'e2e/thread': all(({ connections }) => connections > 1, direct),
   // Its connections are refused writes outside of a transaction, after which one of libSQL commits nothing.
@@ -29,59 +29,60 @@ const asked: Readonly<Record<string, Asked>> = {
     (_, name) => name !== 'libsql',
   ),
 
-  // A file that another connection writes to.
+  // `busy` needs a file to which another connection writes.
   'conformance/busy': oneOf('sqlite-file', 'node-sqlite'),
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
 
-  // A begin that libSQL has prepared, and that was refused, stays unfinished.
+  // A prepared begin of libSQL that was refused stays unfinished.
   'conformance/refused-begin': oneOf('libsql'),
 
-  // PostgreSQL remembers what polls have passed, and finds names by a path.
+  // Only PostgreSQL remembers what polls have passed, and finds names by a search path.
   'conformance/{aborted,poll-history,quiet,search-path,sequence}': onPostgres,
   'conformance/{autocommit,isolation,lost-transaction,maintenance,prepared}': onPostgresServer,
-  // A listener has a connection of its own.
+  // A listener needs a connection of its own, which a pooler does not give.
   'conformance/timers-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgresServer,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
-  // What another transaction has locked: where several write.
+  // Rows can be locked by another transaction only where several transactions write.
   'conformance/locked-rows': ({ writers }) => writers > 1,
 
-  // The server is asked who waits for whom, in the words of PostgreSQL and of MariaDB.
+  // The tests ask the server who waits for whom, in the SQL of PostgreSQL or of MariaDB.
   'conformance/{passed-over,waiting,timers-waiting}': ({ family, writers }) => writers > 1 && family !== 'oracle',
 
-  // What MariaDB and MySQL ask for.
+  // These are about settings and locks of MariaDB and MySQL.
   'conformance/{server,locks}': onMysql,
   'faults/{mysql,ignored-deadlock}': onMysql,
 
-  // Servers to kill, the plans of one release, users who come from 127.0.0.1: not on a server of the user's own.
+  // These kill servers, expect the plans of one release, or use connections from 127.0.0.1. A user's own server allows none of
+  // this.
   'faults/{failover,server-crash}': oneOf('postgres-18'),
   'faults/galera': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
 
-  // What a server is asked, in the words of PostgreSQL and MariaDB.
+  // The tests query the server in the SQL of PostgreSQL or MariaDB.
   'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'postgres-given', 'mariadb', 'mysql'),
-  // Other servers are dumped with commands of their own.
+  // Other servers have other dump commands.
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
-  // The waiting of a node, and of a scheduler, is the same on the other driver.
+  // A node and a scheduler wait in the same way on the other SQLite driver.
   'faults/{scheduler,stress}': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
-  // Where the suite works with the least rights.
+  // These need an engine on which the suite works with the least rights.
   'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
-  // One of its tests is a process of its own.
+  // One of its tests runs in a process of its own, which needs a second connection.
   'e2e/without-notifier': ({ connections }) => connections > 1,
   'e2e/pooled': ({ pooled }) => pooled === true,
-  // A node is woken over a connection of its own; MariaDB tells nobody.
+  // A notification needs a connection of its own, and MariaDB has no notifications.
   'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
-  // Processes take their time to start: one engine of each family.
+  // Processes take their time to start, so one engine of each family is enough.
   'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-options': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'plans/*': ({ plans }) => plans === true,
 }
 
-/** The patterns of files that an engine does not run. */
+/** Returns the patterns of files that an engine does not run. */
 export function excludedFrom(name: string): string[] {
   const facts = factsOf(name)
   return Object.entries(asked)
@@ -89,7 +90,7 @@ export function excludedFrom(name: string): string[] {
     .map(([files]) => `test/${files}.test.ts`)
 }
 
-/** The engines that vitest can be told to run: nothing installs the servers of others. */
+/** Returns the engines that vitest can run here. Servers that nothing installs count only if a URL is given. */
 export function runnable(environment: NodeJS.ProcessEnv): string[] {
   const urls: Readonly<Record<string, string>> = {
     'postgres-given': 'TASKSTREAM_POSTGRES_URL',
@@ -97,7 +98,7 @@ export function runnable(environment: NodeJS.ProcessEnv): string[] {
     oracle: 'TASKSTREAM_ORACLE_URL',
   }
   return engineNames.filter((name) => {
-    // A server of the user's own takes its place: of whatever release.
+    // A server of the user's own, of any release, replaces the installed one.
     if (name === 'postgres-18') return !environment['TASKSTREAM_POSTGRES_URL']
     const url = urls[name]
     return url === undefined || Boolean(environment[url])

@@ -1,4 +1,4 @@
-/** MariaDB and MySQL. */
+/** Opens databases of MariaDB and MySQL. */
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
@@ -11,7 +11,7 @@ import type { EngineFacts } from './registry.ts'
 import { repositories } from './subject.ts'
 import type { Subject, Unmigrated } from './subject.ts'
 
-/** A database of its own. */
+/** Creates a database of its own. */
 export async function createMysql(name: string, { leastPrivilege }: EngineFacts, direct: string): Promise<Unmigrated> {
   const database = `taskstream_test_${randomBytes(6).toString('hex')}`
   if (leastPrivilege) {
@@ -30,7 +30,7 @@ async function onceMysql(url: string, statement: string): Promise<void> {
   await connection.end()
 }
 
-/** An existing database of MariaDB or MySQL, as a worker process opens it. */
+/** Opens an existing database of MariaDB or MySQL, as a worker process does. */
 export async function openMysql(
   subject: string,
   url: string,

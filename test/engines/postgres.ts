@@ -1,4 +1,4 @@
-/** PostgreSQL, with or without a pooler before it. */
+/** Opens databases of PostgreSQL, with or without a pooler in front. */
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
@@ -10,7 +10,7 @@ import type { EngineFacts } from './registry.ts'
 import { repositories } from './subject.ts'
 import type { Subject, Unmigrated } from './subject.ts'
 
-/** A database of its own. */
+/** Creates a database of its own. */
 export async function createPostgres({ leastPrivilege, pooled }: EngineFacts, direct: string): Promise<Unmigrated> {
   const name = `taskstream_test_${randomBytes(6).toString('hex')}`
   if (leastPrivilege) {
@@ -30,7 +30,7 @@ async function once(url: string, statement: string): Promise<void> {
   await client.end()
 }
 
-/** An existing PostgreSQL database, as a worker process opens it. */
+/** Opens an existing PostgreSQL database, as a worker process does. */
 export async function openPostgres(
   url: string,
   remove: () => Promise<void> = async () => {},

@@ -1,34 +1,37 @@
-/** Every engine that the suite knows, and what each can be asked. Plain data: vitest's configuration, the tests and the tables of docs/ read it. */
+/**
+ * Every engine that the suite knows, and the facts that decide which tests it gets. These are plain data for vitest's
+ * configuration, the tests and the tables of docs/.
+ */
 
 export interface EngineFacts {
-  /** The head of its column in docs/guarantees.md. */
+  /** The heading of its column in docs/guarantees.md. */
   readonly title: string
-  /** What ran, said in a sentence's words. */
+  /** The engine, in words for a sentence. */
   readonly about: string
   readonly family: 'sqlite' | 'postgres' | 'mysql' | 'oracle'
   /** How many connections can be open at a time: 1 in memory. */
   readonly connections: number
   /** How many transactions can write at a time: 1 on SQLite. */
   readonly writers: number
-  /** The environment variable with the address of its server, which the global setup starts. */
+  /** The environment variable with the URL of its server, which the global setup starts. */
   readonly server?: string
-  /** The suite works with the least rights, on tables of another user. */
+  /** Whether the suite works with the least rights, on tables of another user. */
   readonly leastPrivilege?: boolean
-  /** Connections go through a pooler, which takes no listeners and hides the processes of the server. */
+  /** Whether connections go through a pooler, which allows no listeners and hides the server's processes. */
   readonly pooled?: boolean
-  /** Each topic is a partition. */
+  /** Whether each topic is a partition. */
   readonly partitioned?: boolean
-  /** Its driver returns promises, unlike the others of its family. */
+  /** Whether the driver returns promises, unlike the others of its family. */
   readonly promises?: boolean
-  /** Server processes may be killed and statements listened to: one engine of each family is enough. */
+  /** Whether tests may kill server processes and record statements: one engine of each family is enough. */
   readonly faults?: boolean
-  /** Nothing stands between a repository and its driver: `adapt` is not asked. */
+  /** Whether nothing can stand between a repository and its driver, so that tests cannot use `adapt`. */
   readonly sealed?: boolean
-  /** A million rows: on each engine whose plans can differ. */
+  /** Whether plans are tested on a million rows, which is needed where plans can differ. */
   readonly plans?: boolean
-  /** A server of the user's own, in a container or not: none of its processes is killed. */
+  /** Whether the server is the user's own, in a container or not. Tests kill none of its processes. */
   readonly ownServer?: boolean
-  /** Nothing installs one. */
+  /** Whether a server must be given, because nothing installs one. */
   readonly given?: boolean
 }
 
@@ -41,7 +44,7 @@ const postgres = {
   server: 'TASKSTREAM_POSTGRES_SERVER',
 } as const
 const mysql = { family: 'mysql', connections: Infinity, writers: Infinity, faults: true } as const
-/** A server of the user's own gets no users of ours, and none of its processes dies. */
+/** On a user's own server the tests create no users and kill no process. */
 const isGiven = (variable: string): boolean => Boolean(process.env[variable])
 
 export const engines = {

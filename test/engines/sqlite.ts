@@ -1,4 +1,4 @@
-/** SQLite, by either driver. */
+/** Opens databases of SQLite, with either driver. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,16 +11,16 @@ import type { EngineFacts } from './registry.ts'
 import { repositories } from './subject.ts'
 import type { Subject } from './subject.ts'
 
-/** A file of its own, or memory. */
+/** Creates a database in a file of its own, or in memory. */
 export async function createSqlite(name: string, { connections }: EngineFacts): Promise<Subject> {
   if (connections === 1) return openSqlite(name, ':memory:')
   const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
   return openSqlite(name, join(folder, 'tasks.db'), () => rmSync(folder, { recursive: true, force: true }))
 }
 
-/** A SQLite file, as a worker process opens it too. */
+/** Opens a SQLite file, as a worker process does too. */
 export async function openSqlite(subject: string, file: string, remove: () => void = () => {}): Promise<Subject> {
-  // No power cut is part of any test, and a commit without a sync is many times faster.
+  // No test is about a power cut, and a commit without a sync is many times faster.
   const settings = { synchronous: 'normal', busyTimeoutMs: 0 } as const
   const open = (): Promise<AnyTransaction> =>
     subject === 'node-sqlite' ? openNodeSqlite(file, settings) : openBetterSqlite3(file, settings)
@@ -45,7 +45,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
         begin: async () => connection.exec('begin immediate'),
         commit: async () => connection.exec('commit'),
         rollback: async () => connection.exec('rollback'),
-        // In memory it is the only one, and the subject's.
+        // A database in memory has one connection, which the subject keeps and closes.
         close: async () => void (connection !== database && connection.close()),
       }
     },
@@ -54,7 +54,7 @@ export async function openSqlite(subject: string, file: string, remove: () => vo
         try {
           connection.close()
         } catch {
-          // A test closed it already.
+          // The test has already closed it.
         }
       }
       remove()

@@ -4,7 +4,7 @@ import { testTasks } from '@taskstream/task-testing'
 import type { Tasks } from '@taskstream/task-testing/suite'
 import type { Subject } from './subject.ts'
 
-/** What users are given for their own tests. Before each verb its clock is set to the one that the suite gives, or to the world's. */
+/** Opens what users get for their own tests. Before each verb its clock is set to the suite's clock, or to the real time. */
 export async function openTesting(): Promise<Subject> {
   const opened = await testTasks()
   const { database, clock, transactions } = opened
@@ -34,7 +34,7 @@ export async function openTesting(): Promise<Subject> {
       begin: async () => database.exec('begin immediate'),
       commit: async () => database.exec('commit'),
       rollback: async () => database.exec('rollback'),
-      // It is the only one, and the subject's.
+      // The database has one connection, which the subject keeps.
       close: async () => {},
     }),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
