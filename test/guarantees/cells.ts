@@ -1,12 +1,12 @@
-/** What a table may say of a promise on an engine: what ran there, and what did not. */
+/** Decides what the table of guarantees may say of a promise on an engine, from the tests that ran there. */
 import type { Evidence } from './guarantee.ts'
 
-/** A test that a run had. */
+/** One test of a run. */
 export interface Ran {
   readonly engine: string
-  /** Its file, without folder and ending: `conformance/poll`. */
+  /** The file without folder and ending, as in `conformance/poll`. */
   readonly file: string
-  /** Its name with those of what it stands in, without numbers that are drawn. */
+  /** The names of its suites and its own, without random numbers. */
   readonly name: string
   readonly state: 'passed' | 'failed' | 'skipped' | 'pending'
 }
@@ -22,21 +22,21 @@ export function matches(test: Ran, reference: string): boolean {
   return test.file === file && test.name.includes(withoutDraws(part))
 }
 
-/** How many draws there were, and of which seed, says nothing of what was tried. */
+/** Leaves the number of draws and their seed out of a name, because they differ from run to run. */
 export function withoutDraws(name: string): string {
   return name.replaceAll(/ \([^()]*seed[^()]*\)/g, '').replaceAll(/\d+/g, 'n')
 }
 
 /**
- * Kept only if every test of the promise ran there and passed. A test that another engine ran, and this one did not, is missing; so is
- * a part of the promise for which it has no test at all.
+ * A promise is kept only if every one of its tests ran on the engine and passed. It is kept in part if another engine ran a test
+ * that this one did not, or if this engine has no test for a part of the promise.
  */
 export function cellOf(tests: readonly Ran[], engine: string, evidence: readonly Evidence[]): Cell {
   const asked = evidence.flatMap(({ anyOf }) => tests.filter((test) => anyOf.some((reference) => matches(test, reference))))
   const here = asked.filter((test) => test.engine === engine)
   const failed = here.find(({ state }) => state === 'failed')
   if (failed) return { kind: 'broken', test: failed }
-  // By the first test that is named, whatever came first in this run.
+  // The cell links the first of its tests in a fixed order, so that it is the same after each run.
   const test = here.find(({ state }) => state === 'passed')
   if (!test) return { kind: 'not asked' }
   const missing = [...new Set(evidence.flatMap((part) => missingOf(tests, engine, part)))].toSorted()
@@ -47,7 +47,7 @@ function missingOf(tests: readonly Ran[], engine: string, { anyOf, own }: Eviden
   const passedHere = (reference: string): Ran[] =>
     tests.filter((test) => test.engine === engine && test.state === 'passed' && matches(test, reference))
   const tried = anyOf.filter((reference) => passedHere(reference).length > 0)
-  // The shortest way to say what was not tried: the first test that another engine passed.
+  // It is enough to name one missing test: the first that another engine passed.
   if (tried.length === 0)
     return anyOf.flatMap((reference) => tests.find((test) => matches(test, reference))?.name ?? []).slice(0, 1)
   if (own) return []

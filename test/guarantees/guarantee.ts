@@ -1,10 +1,10 @@
-/** What is promised, and which tests stand for it. */
+/** A promise, and the tests that are evidence for it. */
 
-/** Tests of one part of a promise: `file#part of a test's name`, or a whole file. */
+/** The tests of one part of a promise: `file#part of a test's name`, or a whole file. */
 export interface Evidence {
-  /** Any of these: engines that fail in different ways have tests of their own. */
+  /** One of these is enough, as engines that fail in different ways have different tests. */
   readonly anyOf: readonly string[]
-  /** Each engine has tests of its own in the file, as many as it has drivers or ways to fail: none is missed elsewhere. */
+  /** Whether each engine has tests of its own in the file. Then a test of one engine is not missing on another. */
   readonly own?: boolean
 }
 
@@ -13,7 +13,7 @@ export interface Guarantee {
   readonly tests: readonly (string | Evidence)[]
 }
 
-/** The same promise, tested in different words on different engines. */
+/** Tests of the same promise, in different words on different engines. */
 export function anyOf(...references: readonly string[]): Evidence {
   return { anyOf: references }
 }

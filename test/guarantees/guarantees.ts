@@ -1,4 +1,4 @@
-/** Every promise, and the tests that try to break it. */
+/** All promises, with the tests that try to break them. */
 import type { Guarantee } from './guarantee.ts'
 import { guaranteesOfFaults } from './of-faults.ts'
 import { guaranteesOfNodes } from './of-nodes.ts'

@@ -1,4 +1,4 @@
-/** What is promised when something goes wrong, and the tests that try to break it. */
+/** Promises for the case that something goes wrong, with the tests that try to break them. */
 import { anyOf, own } from './guarantee.ts'
 import type { Guarantee } from './guarantee.ts'
 

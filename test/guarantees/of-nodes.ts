@@ -1,4 +1,4 @@
-/** What is promised of nodes, timers and the command line, and the tests that try to break it. */
+/** Promises about nodes, timers and the command line, with the tests that try to break them. */
 import type { Guarantee } from './guarantee.ts'
 
 export const guaranteesOfNodes: readonly Guarantee[] = [

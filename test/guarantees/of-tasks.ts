@@ -1,4 +1,4 @@
-/** What is promised of tasks and topics, and the tests that try to break it. */
+/** Promises about tasks and topics, with the tests that try to break them. */
 import { own } from './guarantee.ts'
 import type { Guarantee } from './guarantee.ts'
 

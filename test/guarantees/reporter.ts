@@ -1,6 +1,6 @@
 /**
- * A vitest reporter: writes docs/guarantees.md from a run in which every engine and every test took part, and leaves it alone
- * otherwise. A promise whose test is no more fails the run.
+ * A vitest reporter that writes docs/guarantees.md, but only after a run of every engine and every test. The run fails if a
+ * promise names a test that does not exist.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { guaranteesTable, requirementsTable } from './tables.ts'
 
 const target = join(import.meta.dirname, '..', '..', 'docs', 'guarantees.md')
 const marker = '<!-- From here on written by the tests. -->'
-/** The engines that a run has to have; nothing installs the others. */
+/** The engines that a run must include. The others need a server that nothing installs. */
 const engines = engineNames.filter((name) => !factsOf(name).given)
 
 export default class GuaranteesReporter implements Reporter {
@@ -26,7 +26,7 @@ export default class GuaranteesReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    // In an order of their own: what is written is the same after each run.
+    // The tests are sorted, so that the file is the same after each run.
     const tests = modules
       .flatMap((module) => [...module.children.allTests()])
       .map(ranOf)
@@ -56,7 +56,7 @@ export default class GuaranteesReporter implements Reporter {
 function ranOf(test: TestCase): Ran {
   const [path = ''] = test.module.moduleId.split('/test/').slice(-1)
   const file = path.replace(/\.test\.ts$/, '')
-  // The parts of the suite are known by their own files.
+  // Tests of the suite count as tests of the suite's own files.
   const [part = '', ...rest] = test.fullName.split(' > ')
   const suite = file === 'conformance/suite'
   return {

@@ -1,9 +1,9 @@
-/** The repository's requirements by number, in few words, and the tests that cover each; or why none does. */
+/** The repository's numbered requirements in few words, with the tests that cover each, or the reason why none does. */
 export interface Requirement {
   readonly number: number
   readonly about: string
   readonly tests?: readonly string[]
-  /** Where it is built differently, or not at all. */
+  /** How it is built differently, or why it is not built. */
   readonly note?: string
 }
 

@@ -1,4 +1,4 @@
-/** The tables of docs/guarantees.md. */
+/** Writes the tables of docs/guarantees.md. */
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { engineNames, factsOf } from '../engines/registry.ts'
@@ -9,10 +9,10 @@ import { sections } from './guarantees.ts'
 import { requirements } from './requirements.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-/** More of them would be read by nobody. */
+/** At most so many missing tests are named in a note. */
 const named = 6
 
-/** Each promise on each engine; below it, what was not tried of those that are kept in part. */
+/** A row for each promise with a cell for each engine. Notes below list the missing tests of promises that are kept in part. */
 export function guaranteesTable(tests: readonly Ran[], engines: readonly string[]): string {
   const notes: string[] = []
   const noteOf = (text: string): number => {

@@ -1,10 +1,10 @@
-/** The rooms of each package, and which of them may import from which: only from a lower floor. */
+/** The rooms of each package. A room may import only from rooms on a lower floor. */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
 const packages = join(import.meta.dirname, '..', '..', 'packages')
 
-/** From the lowest floor up. `.` is what stands beside the rooms: the entry and what users are given. */
+/** The rooms of each floor, from the lowest up. `.` holds the files beside the rooms: the entry and the parts for users. */
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-cli': [['core'], ['commands'], ['.']],
@@ -28,12 +28,12 @@ export interface Import {
   readonly to: string
 }
 
-/** Between rooms, of every package, with those that run upwards or between rooms of one floor. */
+/** The imports between the rooms of a package, and those of them that run upwards or stay on one floor. */
 export function importsOf(name: string): { readonly between: readonly Import[]; readonly upward: readonly Import[] } {
   const src = join(packages, name, 'src')
   const between = globSync('**/*.ts', { cwd: src }).flatMap((file) => {
     const text = readFileSync(join(src, file), 'utf8')
-    // The entry only names what there is.
+    // The entry only re-exports.
     if (file === 'index.ts') return []
     return [...text.matchAll(/\bfrom '(\.[^']+)'/g)].map(([, path]) => ({
       package: name,
@@ -47,12 +47,12 @@ export function importsOf(name: string): { readonly between: readonly Import[]; 
 
 export const packageNames: readonly string[] = Object.keys(floors)
 
-/** The folder of a file: one of an engine or a driver is a room of its own. */
+/** The room of a file. Each engine and each driver is a room of its own. */
 export function roomOf(file: string): string {
   return dirname(file).split(sep).slice(0, 2).join('/')
 }
 
-/** @throws Error if there is no such room: a new one has its place among the floors first */
+/** @throws Error if the room has no floor; a new room is entered in `floors` first */
 function floorOf(name: string, file: string): number {
   const room = roomOf(file)
   const every = `${room.split('/')[0]}/*`
