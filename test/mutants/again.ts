@@ -1,10 +1,10 @@
-/** What a run before has found out, for those that lived to be tried again: with other tests, or on another engine. */
+/** The outcomes of an earlier run, so that its survivors can be tried again with other tests or on another engine. */
 import { readFileSync } from 'node:fs'
 import type { Mutant } from './mutant.ts'
 import type { Outcome } from './run.ts'
 
 export interface Before {
-  /** Undefined: it was not tried. */
+  /** Undefined if the mutant was not tried. */
   find(mutant: Mutant): Outcome | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Loaded first by the processes that tests start (`node --import`): they are the mutant too. TASKSTREAM_MUTANTS names the folder where the mutated
- * sources are, and where a process leaves which places it has reached; TASKSTREAM_MUTANT is the active one.
+ * Turns processes that tests start into the mutant too; they load this file first (`node --import`). TASKSTREAM_MUTANTS names the
+ * folder of the mutated sources, where a process also leaves the places that it reached. TASKSTREAM_MUTANT is the active mutant.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

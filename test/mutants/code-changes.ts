@@ -1,9 +1,9 @@
-/** What is changed in TypeScript, by the kind of the node: boundaries, conditions, literals, calls, results. */
+/** The changes to TypeScript by the kind of a node: boundaries, conditions, literals, calls and results. */
 import ts from 'typescript-5.9'
 import type { Change } from './mutant.ts'
 import { sqlChanges } from './sql-changes.ts'
 
-/** A whole other text instead of the node's. */
+/** A text that replaces the whole node. */
 type Instead = readonly [operator: string, replacement: string]
 
 const boundaries: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
@@ -34,7 +34,7 @@ const leftOut = new Set([
   'flat',
 ])
 
-/** The changes of one expression; each stands for the whole node with one piece of it replaced. */
+/** Returns the changes of one expression. Each replaces one piece of it and leaves the rest. */
 export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] {
   const instead = (options: readonly Instead[]): Change[] =>
     options.map(([operator, replacement]) => ({ operator, replacement, start: node.getStart(file), end: node.end }))
@@ -56,7 +56,7 @@ export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] 
   }
   return expressionPart(false)
 
-  /** A condition that is equal or not says no more than one that is always true or always false. */
+  /** In a condition, `===` and `!` are not changed: replacing the whole condition by true and by false tests as much. */
   function expressionPart(asCondition: boolean): Change[] {
     if (ts.isBinaryExpression(node)) {
       const operator = node.operatorToken.getText(file)
@@ -86,7 +86,7 @@ export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] 
       if (node.tag.getText(file) !== 'sql') return []
       return sqlChanges(node.template.getText(file).slice(1, -1), node.template.getStart(file) + 1)
     }
-    // What is compared is as good as another when the comparison is turned round.
+    // Strings that are compared are not changed, because the changed comparison stands for them.
     if (isLockMode(node)) return instead([['lock', node.text === 'skip' ? "'wait'" : "'skip'"]])
     if (ts.isStringLiteral(node))
       return isSaid(node) || isCompared(node) ? [] : instead([['string', text === "''" ? "'mutant'" : "''"]])
@@ -110,7 +110,7 @@ export function expressionChanges(node: ts.Node, file: ts.SourceFile): Change[] 
   }
 }
 
-/** The changes of a statement's expression, of what is returned, of what is iterated. */
+/** Returns the changes of a statement's expression, of a returned value and of an iterated value. */
 export function roleChanges(node: ts.Node, file: ts.SourceFile): Change[] {
   const { parent } = node
   const whole = (operator: string, replacement: string): Change[] => [
@@ -125,7 +125,7 @@ export function roleChanges(node: ts.Node, file: ts.SourceFile): Change[] {
   }
   if (ts.isReturnStatement(parent) || (ts.isArrowFunction(parent) && parent.body === node)) {
     const inner = ts.isParenthesizedExpression(node) ? node.expression : node
-    // A literal has changes of its own.
+    // Literals are changed as expressions already.
     const trivial =
       ts.isNumericLiteral(inner) ||
       ['undefined', 'null', '[]', '{}', 'true', 'false'].includes(inner.getText(file)) ||
@@ -155,7 +155,7 @@ function isCompared({ parent }: ts.Node): boolean {
   return ts.isBinaryExpression(parent) && /^[!=]==$/.test(parent.operatorToken.getText())
 }
 
-/** `raw('…')` */
+/** Whether the text is that of `raw('…')`. */
 function isSqlText(node: ts.Node): node is ts.StringLiteral | ts.TemplateLiteral {
   const { parent } = node
   return (
@@ -165,12 +165,12 @@ function isSqlText(node: ts.Node): node is ts.StringLiteral | ts.TemplateLiteral
   )
 }
 
-/** Any other word, or none, is to wait. */
+/** Whether the text is a lock mode. Any text but `skip` means to wait, so a lock mode is replaced by the other one. */
 export function isLockMode(node: ts.Node): node is ts.StringLiteral {
   return ts.isStringLiteral(node) && (node.text === 'skip' || node.text === 'wait') && !isCompared(node)
 }
 
-/** Part of what an error tells. */
+/** Whether the text is part of an error's message, which tests need not check word by word. */
 function isSaid(node: ts.Node): boolean {
   for (let at = node.parent; at && !ts.isBlock(at); at = at.parent) {
     if (ts.isThrowStatement(at)) return true
@@ -181,7 +181,7 @@ function isSaid(node: ts.Node): boolean {
   return false
 }
 
-/** The value of a name in a set of names, `Record<…, true>`: it can be no other, and nobody reads it. */
+/** Whether the value is the `true` of a set of names, `Record<…, true>`. Nobody reads it, and it cannot be another. */
 function isOfName({ parent }: ts.Node): boolean {
   if (!ts.isPropertyAssignment(parent)) return false
   const { parent: whole } = parent.parent

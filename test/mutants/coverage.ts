@@ -1,17 +1,17 @@
 import type { Reached } from './job.ts'
 
-/** Notes which mutants' places are reached, and by whom. */
+/** Notes which mutants' places are reached, and by which test. */
 export interface Coverage {
-  /** What the sources ask, at each place and each time: whether they are this mutant. */
+  /** The mutated sources ask at each place whether they are this mutant. */
   readonly ask: (id: number) => boolean
-  /** What was reached since the last turn was reached by this test, in a hook of this suite, or in none. */
+  /** Attributes the places reached since the last turn to this test, to a hook of this suite, or to none. */
   turn(task?: string): void
-  /** The file is loaded. */
+  /** Attributes the places reached until now to loading the file. */
   loaded(): void
   found(): Reached
 }
 
-/** `elsewhere`: what other processes have reached since they were last asked. */
+/** @param elsewhere the places that other processes have reached since the last call */
 export function coverage(mutants: number, active: number, elsewhere: () => readonly number[]): Coverage {
   const seen = new Uint8Array(mutants + 1)
   const byTask = new Map<string, Set<number>>()

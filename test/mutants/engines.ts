@@ -1,4 +1,4 @@
-/** Which tests a mutant is tried on, and which engine they run on. */
+/** The tests that each mutant is tried on, and the engine on which they run. */
 import { startEngine } from '../databases/start-engine.ts'
 import { filesOf } from '../tiers.ts'
 
@@ -8,7 +8,10 @@ interface Tests {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What no mutant is tried on: it takes long, for other processes, faults of a server, a million rows, or a parser of SQL. */
+/**
+ * Tests that no mutant is tried on, because they are slow or are about other processes, server faults, a million rows or an SQL
+ * parser.
+ */
 const leftOut = [
   'test/faults/*.test.ts',
   'test/plans/*.test.ts',
@@ -20,7 +23,7 @@ const leftOut = [
   'test/unit/thread-bundle.test.ts',
 ]
 const timers = ['test/unit/{calendar,jobs,timer,zones}*.test.ts']
-/** What is far from a package: a change in it that only these would notice is one that the nearer tests should. */
+/** Tests that are far from a package. A change that only these notice should be noticed by a nearer test. */
 const far: Readonly<Record<string, readonly string[]>> = {
   'task-api': ['test/e2e/**', ...timers],
   'task-sql': ['test/e2e/**', ...timers],
@@ -34,14 +37,14 @@ const commandLine = [
   'test/unit/{timer-command,command-line-words}.test.ts',
 ]
 
-/** The engine that notices most in the shortest time; undefined: none that is started here runs this file. */
+/** The engine that notices most in the shortest time. Undefined if no engine that can be started here runs this file. */
 export function engineOf(file: string): string | undefined {
   if (file.startsWith('packages/task-cli/')) return 'sqlite-file'
   if (/oracle|mysql|mariadb/.test(file)) return undefined
   return /postgres|\/pg\//.test(file) ? 'postgres-18' : 'sqlite-memory'
 }
 
-/** As vitest's project of that engine says, and that of what needs no engine. Properties are short, and the same each time. */
+/** The tests of the engine's vitest project and of the unit project. Properties draw little, and the same in each run. */
 export function testsOf(engine: string, name: string): Tests {
   const env = { TASKSTREAM_SUBJECT: engine, TASKSTREAM_RUNS: '40', TASKSTREAM_SEED: '1' }
   if (name === 'task-cli') return { include: commandLine, exclude: [], env }
@@ -54,7 +57,7 @@ export function testsOf(engine: string, name: string): Tests {
   }
 }
 
-/** Starts its server, where it has one. */
+/** Starts the engine's server, if it has one. */
 export async function start(engine: string): Promise<AsyncDisposable> {
   if (engine.startsWith('postgres')) return startEngine('postgres')
   return engine === 'mariadb' ? startEngine('mariadb') : new AsyncDisposableStack()

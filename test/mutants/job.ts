@@ -1,26 +1,26 @@
-/** What the process that runs tests is asked, and what it answers. */
+/** The orders for the process that runs tests, and its answers. */
 
 export interface Job {
-  /** Nothing else is asked. */
+  /** Ends the process. The other fields do not count then. */
   readonly end?: true
-  /** The mutant that the sources are; 0: none. */
+  /** The active mutant, or 0 for none. */
   readonly active: number
-  /** How many mutants there are. */
+  /** The number of mutants. */
   readonly mutants: number
   readonly file: string
-  /** Identifiers of vitest; undefined: all of the file. */
+  /** Identifiers of vitest's tests. Undefined for all tests of the file. */
   readonly tests?: readonly string[]
-  /** Ends with the first test that fails. */
+  /** Whether to stop at the first test that fails. */
   readonly bail: boolean
   readonly testTimeoutMs: number
-  /** How long `expect.poll` waits for a fact. */
+  /** How many milliseconds `expect.poll` waits for a fact. */
   readonly factTimeoutMs: number
 }
 
 export interface TestResult {
   readonly id: string
   readonly name: string
-  /** What it is in, from the outermost on. */
+  /** The suites around the test, from the outermost in. */
   readonly suites: readonly string[]
   readonly passed: boolean
   readonly ms: number
@@ -28,19 +28,19 @@ export interface TestResult {
 }
 
 export interface Answer extends Reached {
-  /** What the process takes, in bytes: modules that are loaded anew leave the old ones behind. */
+  /** The memory of the process in bytes. It grows, because modules that are loaded anew leave the old ones behind. */
   readonly memory: number
   readonly tests: readonly TestResult[]
-  /** What failed outside of tests. */
+  /** An error outside of tests, if there was one. */
   readonly failed?: string | undefined
 }
 
-/** The mutants whose place was reached. */
+/** The mutants whose places were reached. */
 export interface Reached {
   /** While the file was loaded. */
   readonly onLoad: readonly number[]
-  /** In each test, in the hooks of each suite, and, under no name, in those of the file. */
+  /** By the test, by the suite of a hook, and under the empty name by the hooks of the file. */
   readonly byTask: Readonly<Record<string, readonly number[]>>
-  /** Whether the active one was. */
+  /** Whether the active mutant's place was reached. */
   readonly active: boolean
 }

@@ -1,8 +1,10 @@
 /**
- * `npm run mutants -- --package task-sql [--files 'repository/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n --seed s]
- * [--json file] [--again file] [--patience seconds] [--budget seconds] [--check-marks]`: which of many small changes of a package its tests notice (docs/mutation-testing.md). Ends with
- * status 1 if a test fails without any change, if a mark of an equivalent one is wrong, or, with
- * `--check-marks`, which tries those that are marked, if one of them dies.
+ * `npm run mutants -- --package task-sql [--files 'verbs/*.ts'] [--tests 'test/unit/*'] [--engine sqlite-memory] [--sample n
+ * --seed s] [--json file] [--again file] [--patience seconds] [--budget seconds] [--check-marks]` says which of many small
+ * changes of a package its tests notice (docs/mutation-testing.md).
+ *
+ * `--check-marks` also tries the mutants that are marked as equivalent. The status is 1 if a test fails without a change, if a
+ * mark is wrong, or if a marked mutant dies.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, matchesGlob } from 'node:path'
@@ -99,7 +101,7 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
   if (values.json) write(values.json)
 }
 
-/** Who is dead stays dead. */
+/** A mutant that an earlier run killed is not tried again. */
 async function outcomeOf(trial: Trial, mutant: Mutant, known: Outcome | undefined): Promise<Outcome> {
   if (mutant.equivalent !== undefined && !values['check-marks']) return { mutant, fate: 'equivalent' }
   return known?.fate === 'killed' ? { ...known, mutant } : trial.fateOf(mutant)
@@ -109,7 +111,7 @@ function write(file: string): void {
   writeFileSync(file, JSON.stringify(outcomes, undefined, 1))
 }
 
-/** So many of them, in the order in which they were drawn: what has been tried of them at any time is a sample too. */
+/** Takes mutants in a random order, so that those tried by any time are a sample too. */
 function sample(mutants: readonly Mutant[]): readonly Mutant[] {
   if (values.sample === undefined) return mutants
   const random = randomOf(Number(values.seed))

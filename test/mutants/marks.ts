@@ -5,8 +5,9 @@
  *     // mutants: equivalent boundary condition:true, without any nothing is written
  *     // mutants: equivalent sql-boundary `state <= 1`, part of the index's condition, and state is 1
  *
- * The first is about the mutants of its own line, or of the next where it stands alone. With a quoted text it is about those within the next place
- * where that text stands; with operators, about those of one of them, and with what is put in after a colon, about that alone. A mark without a reason, or without a mutant, is an error.
+ * A mark applies to its own line, or to the next line if it stands alone. A quoted text limits the mark to the next place where
+ * the text stands. Operators limit it to mutants of these operators, and a colon to one replacement. A mark without a reason or
+ * without a mutant is an error.
  */
 import { lineOf } from './mutant.ts'
 import type { Mutant } from './mutant.ts'
@@ -14,7 +15,7 @@ import type { Mutant } from './mutant.ts'
 const mark = /^(.*?)\/\/ mutants: (.*)$/gm
 const form = /^equivalent((?: [a-z-]+(?::[^\s,`]+)?)*)(?: `([^`]+)`)?, (.{8,})$/
 
-/** Notes the reasons on the mutants of one source; returns what is wrong with its marks. */
+/** Notes the reasons on the mutants of one source. Returns the errors of its marks. */
 export function applyMarks(file: string, source: string, mutants: readonly Mutant[]): string[] {
   const wrong: string[] = []
   for (const { index, 0: whole, 1: before = '', 2: text = '' } of source.matchAll(mark)) {

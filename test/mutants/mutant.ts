@@ -1,22 +1,22 @@
-/** One change of a source that a test should notice. */
+/** One change of a source, which a test should notice. */
 export interface Mutant {
-  /** From 1, in the order of the sources. */
+  /** Numbered from 1 in the order of the sources. */
   readonly id: number
-  /** Relative to the repository. */
+  /** The path relative to the repository. */
   readonly file: string
   readonly line: number
-  /** The same as long as its line is, whatever comes before it. */
+  /** An identifier that stays the same as long as the mutant's line does, whatever stands before the line. */
   readonly key: string
   readonly operator: string
-  /** What is replaced, and by what: a piece of the source, for people and for marks. */
+  /** The replaced piece of the source and its replacement, for people and for marks. */
   readonly start: number
   readonly end: number
   readonly replacement: string
-  /** The reason that a mark in the source gives why no test can notice. */
+  /** The reason, from a mark in the source, why no test can notice the change. */
   equivalent?: string
 }
 
-/** A mutant as an operator finds it. */
+/** A change as an operator finds it. */
 export interface Change {
   readonly operator: string
   readonly start: number
@@ -33,6 +33,6 @@ export function keyOf(file: string, source: string, { operator, start, replaceme
   const end = source.indexOf('\n', from)
   const line = source.slice(from, end < 0 ? source.length : end)
   const key = [file, operator, line.trim(), start - from - (line.length - line.trimStart().length), replacement].join(' | ')
-  // The same change of the same line may be there several times.
+  // One line may have the same change several times.
   return `${key} | ${others.filter((other) => other.key.startsWith(key)).length}`
 }

@@ -1,10 +1,10 @@
-/** What a mutation run tells: a table, and the survivors. */
+/** Prints the result of a mutation run: a table and the survivors. */
 import Table from 'cli-table3'
 import type { Fate, Outcome } from './run.ts'
 
 const fates: readonly Fate[] = ['killed', 'survived', 'timed out', 'not covered', 'equivalent']
 
-/** Of the mutants that are not equivalent, how many died, in percent; undefined: there are none. */
+/** The percentage of mutants that died, without equivalent ones. Undefined if there are none. */
 export function score(outcomes: readonly Outcome[]): number | undefined {
   const real = outcomes.filter(({ fate }) => fate !== 'equivalent')
   if (real.length === 0) return undefined

@@ -1,4 +1,4 @@
-/** Which mutants die: each is tried on the tests that reach its place, those that take the least time first, up to the first that fails. */
+/** Finds out which mutants die. Each is tried on the tests that reach its place, the quickest first, until one fails. */
 import { basename } from 'node:path'
 import type { Answer, Job, TestResult } from './job.ts'
 import type { Mutant } from './mutant.ts'
@@ -9,34 +9,34 @@ export type Fate = 'killed' | 'survived' | 'timed out' | 'not covered' | 'equiva
 export interface Outcome {
   readonly mutant: Mutant
   readonly fate: Fate
-  /** The test that noticed. */
+  /** The test that noticed the mutant. */
   readonly by?: string
 }
 
-/** What is run at a time: a file's tests of one suite, or of none. */
+/** The tests of a file that run together: those of one suite, or those outside any suite. */
 interface Group {
   readonly file: string
   readonly suite: string
   readonly tests: ReadonlyMap<string, TestResult>
-  /** What it takes beside its tests. */
+  /** The milliseconds that the group takes beside its tests. */
   readonly loadMs: number
 }
 
-/** The tests that reach a mutant, by group; undefined: all of it. */
+/** The tests that reach a mutant, by group. Undefined stands for the whole group. */
 type Reaching = Map<Group, Set<string> | undefined>
 
 export interface Rehearsal {
   readonly reaching: ReadonlyMap<number, Reaching>
-  /** What fails without any mutant: nothing can be said then. */
+  /** The tests that fail without any mutant. A run with such tests says nothing. */
   readonly red: readonly string[]
 }
 
-/** A time-out of vitest's: a hang, which is no test's word. */
+/** A time-out of vitest. A hang does not count as a test's failure. */
 const hung = /^(?:Test|Hook) timed out in /
-/** What a hang may cost: two of them, and the mutant has survived. */
+/** A hang is slow, so a mutant that hangs so often is not tried further. */
 const mostHangs = 2
 
-/** Runs every test without a mutant, to see which reach what, and how long they take. */
+/** Runs every test without a mutant, to learn which places each test reaches and how long it takes. */
 export async function rehearse(session: Session, mutants: readonly Mutant[], told: (file: string) => void): Promise<Rehearsal> {
   const reaching = new Map<number, Reaching>()
   const red: string[] = []
@@ -76,7 +76,7 @@ function note(reaching: Map<number, Reaching>, file: string, answer: Answer, too
     loadMs: loadMs * groups.length,
   }
   for (const [task, ids] of [...Object.entries(answer.byTask), ['', answer.onLoad] as const]) {
-    // Asked in one go: there is nothing to choose by.
+    // A place that is reached while the file loads, or in its hooks, tells no tests apart: all tests of the file run together.
     if (task === '') for (const id of ids) add(id, whole, undefined)
     for (const group of groups) {
       const all = task === group.suite
@@ -95,17 +95,17 @@ function failuresOf({ tests, failed }: Answer): string[] {
   return failures.length > 0 || failed === undefined ? failures : [failed]
 }
 
-/** Tries mutants, and remembers which groups killed the others of their source: they are asked first, as are files of the same name. */
+/** Tries mutants. Groups that killed other mutants of the same source come early, and so do files of the same name. */
 export class Trial {
   readonly #session: Session
   readonly #count: number
   readonly #reaching: ReadonlyMap<number, Reaching>
   readonly #kills = new Map<string, number>()
-  /** Whose tests need each other: all of them are run. */
+  /** Groups whose tests depend on each other, so that all tests of the group have to run. */
   readonly #dependent = new Set<Group>()
-  /** How much longer than without a mutant a test may take before it counts as hanging, beside five times as long. */
+  /** A test counts as hanging when it takes five times as long as without a mutant, and so many milliseconds more. */
   readonly #patienceMs: number
-  /** After so long a mutant has survived: tests that are likelier to notice came first. */
+  /** A mutant that lives for so long has survived, because the likeliest tests came first. */
   readonly #budgetMs: number
 
   constructor(
@@ -126,7 +126,8 @@ export class Trial {
     if (!reaching) return { mutant, fate: 'not covered' }
     let hangs = 0
     const groups = this.#inOrder(mutant, reaching)
-    // A statement that is written once and kept is reached by the first test only that needs it, and used by all that follow.
+    // A statement that is built once is reached only by the first test that needs it, though later tests use it. So whole groups
+    // come last.
     const whole = groups.filter(([, chosen]) => chosen).map(([group]) => [group, undefined] as const)
     const endMs = performance.now() + this.#budgetMs
     for (const [group, chosen] of [...groups, ...whole]) {
@@ -152,7 +153,7 @@ export class Trial {
     return [...reaching].toSorted((left, right) => cost(left) - cost(right))
   }
 
-  /** The test that notices; undefined: none does. */
+  /** Returns the name of the test that notices, or undefined if none does. */
   async #try(mutant: Mutant, group: Group, chosen: Set<string> | undefined, retried = false): Promise<string | undefined> {
     const tests = [...group.tests.keys()].filter((id) => !chosen || this.#dependent.has(group) || chosen.has(id))
     const answer = await this.#ask(mutant.id, group, tests)
@@ -161,15 +162,15 @@ export class Trial {
     const failure = failed?.name ?? (answer.failed !== undefined && !hung.test(answer.failed) ? answer.failed : undefined)
     if (failure === undefined) {
       if (failuresOf(answer).length === 0) return undefined
-      // What hangs goes on behind the next tests.
+      // A test that hangs would go on during the next tests.
       await this.#session.restart()
       return 'hung'
     }
-    // A test that fails for what others left behind, or for others that were left out, has noticed nothing.
+    // The failure counts only if the same tests pass without the mutant: other tests' leftovers may have caused it.
     const again = await this.#ask(0, group, failed ? tests.slice(0, tests.indexOf(failed.id) + 1) : tests.slice(0, 1))
     if (again && failuresOf(again).length === 0) return failure
     await this.#session.restart()
-    // On a machine that is too busy a test may fail by itself: then it says nothing.
+    // On a busy machine a test may fail without a mutant, so this failure says nothing.
     if (retried && this.#dependent.has(group)) return 'hung'
     if (retried) this.#dependent.add(group)
     return this.#try(mutant, group, chosen, true)

@@ -1,4 +1,4 @@
-/** vitest, with one worker that is asked to run this file or that, as this mutant or that, and is replaced when it hangs. */
+/** Runs vitest with one worker that runs a given file as a given mutant. A worker that hangs is replaced. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,25 +10,25 @@ import type { Answer, Job } from './job.ts'
 
 export interface SessionOptions {
   readonly root: string
-  /** What vitest's project says: `include`, `exclude`, `env`. */
+  /** The settings of the vitest project: `include`, `exclude` and `env`. */
   readonly test: {
     readonly include: readonly string[]
     readonly exclude: readonly string[]
     readonly env: Readonly<Record<string, string>>
   }
-  /** By absolute path. */
+  /** The mutated sources by absolute path. */
   readonly sources: ReadonlyMap<string, string>
-  /** Whether the processes that tests start are the mutant too. */
+  /** Whether processes that tests start are the mutant too. */
   readonly children?: boolean
 }
 
-/** A process that takes more, in bytes, is replaced. */
+/** A process that takes more memory, in bytes, is replaced. */
 const mostMemory = 1.2e9
 
 export class Session implements AsyncDisposable {
   readonly #vitest: Vitest
   readonly #specification: TestSpecification
-  /** The files of tests. */
+  /** The test files. */
   readonly files: readonly string[]
   readonly #worker: { current: Worker | undefined }
   #run: Promise<unknown> | undefined
@@ -61,7 +61,7 @@ export class Session implements AsyncDisposable {
         env: { ...test.env, ...(folder && { TASKSTREAM_MUTANTS: folder }) },
         reporters: [{}],
         isolate: false,
-        // It goes by the file, not by what the plugin makes of it.
+        // The cache goes by the file, and would miss what the plugin makes of it.
         fsModuleCache: false,
         maxWorkers: 1,
         pool: { name: 'mutants', createPoolWorker: (options: PoolOptions) => (worker.current = new Worker(options)) },
@@ -83,12 +83,12 @@ export class Session implements AsyncDisposable {
     return new Session(vitest, await vitest.globTestSpecifications(), worker, folder)
   }
 
-  /** What became of it; undefined: it took longer than `limitMs`, and its process is no more. */
+  /** Runs a job. Undefined if it took longer than `limitMs`; its process has been ended then. */
   async ask(job: Job, limitMs: number): Promise<Answer | undefined> {
     if (!this.#run) {
       this.#worker.current = undefined
       this.#run = this.#vitest.runTestSpecifications([this.#specification])
-      // A worker that was ended is no news.
+      // Ending a worker on purpose rejects the run, which is no error.
       this.#run.catch(() => {})
     }
     const worker = await this.#started()
@@ -98,7 +98,7 @@ export class Session implements AsyncDisposable {
     return answer
   }
 
-  /** The next file is run by a new process. */
+  /** Ends the process, so that a new one runs the next file. */
   async restart(): Promise<void> {
     this.#worker.current?.kill()
     await this.#run?.catch(() => {})
@@ -117,7 +117,7 @@ export class Session implements AsyncDisposable {
   }
 }
 
-/** Where the processes that tests start find them. */
+/** Writes the mutated sources where the processes that tests start find them. */
 async function writeSources(sources: ReadonlyMap<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'taskstream-mutants-'))
   const places = [...sources.keys()].map((file, index) => [file, join(folder, `${index}.ts`)] as const)
@@ -131,7 +131,7 @@ interface Message {
   readonly answer?: Answer
 }
 
-/** A process of vitest's, whose output nobody reads. */
+/** A process of vitest whose output nobody reads. */
 class Worker implements PoolWorker {
   readonly name = 'mutants'
   readonly #options: PoolOptions

@@ -1,6 +1,6 @@
 /**
- * One source with all its mutants in it: each stands beside the original, behind a question of which is active, so that a process that has
- * loaded it can become any of them.
+ * Puts all mutants of one source into its code. Each stands beside the original behind a question whether it is active, so a
+ * process that has loaded the code can become any of them.
  */
 import ts from 'typescript-5.9'
 import { expressionChanges, isLockMode, roleChanges } from './code-changes.ts'
@@ -11,14 +11,14 @@ import type { Change, Mutant } from './mutant.ts'
 export interface MutatedSource {
   readonly code: string
   readonly mutants: readonly Mutant[]
-  /** What is wrong with the marks. */
+  /** The errors of the marks. */
   readonly wrong: readonly string[]
 }
 
-/** How a change is put in: instead of an expression, by leaving out one of a list, or before a body. */
+/** How a change is put in: in place of an expression, by leaving out an element or a property, or before a body. */
 type Place = 'expression' | 'element' | 'property' | 'body'
 
-/** What the code asks: `globalThis.__mutant(17)`. */
+/** The question in the code: `globalThis.__mutant(17)`. */
 const question = 'globalThis.__mutant'
 
 export function mutate(file: string, source: string, firstId = 1): MutatedSource {
@@ -47,7 +47,7 @@ export function mutate(file: string, source: string, firstId = 1): MutatedSource
     text += source.slice(at, node.end)
     for (const place of placesOf(node)) text = put(node, place, text)
     if (!ts.isExpressionStatement(node)) return text
-    // Without a semicolon before it, a bracket would go on with the line before.
+    // Without the semicolon, a bracket at the start would continue the line before.
     return ts.isBlock(node.parent) || ts.isSourceFile(node.parent) || ts.isCaseOrDefaultClause(node.parent)
       ? `;${text}`
       : `{${text}}`
@@ -63,7 +63,7 @@ export function mutate(file: string, source: string, firstId = 1): MutatedSource
     if (changes.length === 0) return text
     const others = changes.map((change) => {
       const instead = source.slice(start, change.start) + change.replacement + source.slice(change.end, node.end)
-      // After a zero, so that what stands in brackets before a colon is not taken for the parameters of a function.
+      // The zero keeps a bracket before a colon from being parsed as the parameters of a function.
       return `${question}(${note(change)}) ? (0, ${instead}) : `
     })
     return `(${others.join('')}(${text}))`
@@ -73,7 +73,7 @@ export function mutate(file: string, source: string, firstId = 1): MutatedSource
   return { code: source.slice(0, tree.getStart(tree)) + code, mutants, wrong: applyMarks(file, source, mutants) }
 }
 
-/** Types, names and imports say nothing while the program runs. */
+/** Types, names and imports have no effect at run time. */
 function isNotRun(node: ts.Node): boolean {
   return (
     ts.isTypeNode(node) ||
@@ -96,18 +96,18 @@ function placesOf(node: ts.Node): Place[] {
   if (!ts.isExpression(node) || !mayStandElsewhere(node)) return []
   const listed =
     ts.isArrayLiteralExpression(parent) && parent.elements.length > 1 && !ts.isOmittedExpression(node) && !isTarget(parent)
-  // What is spread stands behind its dots.
+  // A spread element can only be left out, because its dots have to stay in front.
   if (ts.isSpreadElement(node)) return listed ? ['element'] : []
   return listed ? ['expression', 'element'] : ['expression']
 }
 
-/** A body of several statements, or of one that returns nothing. */
+/** Whether the body has several statements, or one that returns nothing. */
 function isBody({ parent, statements: [first, ...others] }: ts.Block): boolean {
   if (!ts.isFunctionLike(parent) || ts.isConstructorDeclaration(parent) || !first) return false
   return others.length > 0 || !(ts.isReturnStatement(first) || ts.isExpressionStatement(first))
 }
 
-/** Whether an expression may be put in brackets, with another beside it. */
+/** Whether an expression may be replaced by one in brackets. */
 function mayStandElsewhere(node: ts.Expression): boolean {
   const { parent } = node
   if (ts.isTaggedTemplateExpression(parent) || ts.isExpressionWithTypeArguments(parent)) return false
@@ -131,7 +131,7 @@ function mayStandElsewhere(node: ts.Expression): boolean {
   return !isTarget(node)
 }
 
-/** What is assigned to. */
+/** Whether an expression is assigned to. */
 function isTarget(node: ts.Node): boolean {
   const { parent } = node
   if (ts.isForOfStatement(parent)) return parent.initializer === node

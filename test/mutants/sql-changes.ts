@@ -1,9 +1,9 @@
-/** What is changed in a text of SQL so that it stays one: comparisons, conditions, orders, limits, numbers and assignments. */
+/** The changes to SQL text that leave it valid: comparisons, conditions, orders, limits, numbers and assignments. */
 import type { Change } from './mutant.ts'
 
 type Operator = readonly [name: string, pattern: RegExp, replacement: string]
 
-/** Each finds what stands in the text once it is masked: an inserted expression is a run of `inserted`. */
+/** The patterns apply to the masked text, in which an inserted expression is a run of `inserted`. */
 const operators: readonly Operator[] = [
   ['sql-boundary', />=/g, '>'],
   ['sql-boundary', /<=/g, '<'],
@@ -32,14 +32,14 @@ const operators: readonly Operator[] = [
 
 const inserted = '¤'
 
-/** Named constants, and which other one is put in their place: the second instead of the first, the first instead of all others. */
+/** Named constants. A constant is replaced by the first of its group, and the first by the second. */
 const constants: Readonly<Record<string, readonly [string, string]>> = {
   states: ['ready', 'active'],
   stages: ['open', 'ended'],
   reasons: ['tries', 'lease'],
 }
 
-/** `text` is a template or a string without its quotes, which begins at `offset` in the source. */
+/** @param text a template or a string without its quotes @param offset where `text` begins in the source */
 export function sqlChanges(text: string, offset: number): Change[] {
   const masked = mask(text)
   const changes: Change[] = []
@@ -88,7 +88,7 @@ export function sqlChanges(text: string, offset: number): Change[] {
   return changes
 }
 
-/** The same length, with each inserted expression and each text of SQL's own out of sight. */
+/** Hides inserted expressions and SQL's own string literals, and keeps the length. */
 function mask(text: string): string {
   let masked = ''
   for (let index = 0; index < text.length;) {
@@ -114,7 +114,7 @@ interface Part {
   readonly end: number
 }
 
-/** What stands between the commas from `start` on, up to the end of the list. */
+/** Splits a list at its commas, from `start` to the end of the list. */
 function split(masked: string, start: number, ends?: RegExp): Part[] {
   const parts: Part[] = []
   let from = start
@@ -135,7 +135,7 @@ function split(masked: string, start: number, ends?: RegExp): Part[] {
   return end > from ? [...parts, { start: from, end }] : parts
 }
 
-/** Behind the bracket that closes what `inside` is in. */
+/** Returns the index after the bracket that closes around `inside`. */
 function closing(masked: string, inside: number): number {
   let depth = 1
   for (let index = inside; index < masked.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * The process that runs tests, again and again: it stays alive, keeps the sources it has loaded, and becomes one mutant after the other.
- * A vitest worker, except that its files are given by `Job`s over the channel of the process, one after the other.
+ * The process that runs tests. It stays alive, keeps the sources that it has loaded, and becomes one mutant after the other. It
+ * is a vitest worker that gets its files as `Job`s over the channel of the process, one at a time.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { coverage } from './coverage.ts'
 import type { Answer, Job, TestResult } from './job.ts'
 
 declare global {
-  /** What the mutated sources ask. */
+  /** The mutated sources call this function. */
   var __mutant: (id: number) => boolean
 }
 
@@ -31,7 +31,7 @@ init({
 const folder = process.env['TASKSTREAM_MUTANTS']
 if (folder) process.env['NODE_OPTIONS'] = `--import=${pathToFileURL(join(import.meta.dirname, 'child.ts')).href}`
 
-/** What the processes have left that ended since it was last asked for. */
+/** Returns the places that ended processes have left since the last call. */
 function reachedByChildren(): number[] {
   if (!folder) return []
   const left = readdirSync(folder).filter((name) => name.startsWith('reached-'))
@@ -42,7 +42,7 @@ function reachedByChildren(): number[] {
   })
 }
 
-/** Until a job says that it is the last. */
+/** Runs jobs until one says that it is the last. */
 async function work(given: WorkerGlobalState, traces: Parameters<typeof runBaseTests>[2]): Promise<void> {
   for (;;) {
     const job = await new Promise<Job>((resolve) => {
@@ -59,14 +59,14 @@ async function run(job: Job, given: WorkerGlobalState, traces: Parameters<typeof
   const seen = coverage(job.mutants, job.active, reachedByChildren)
   const config = {
     ...given.config,
-    // Every file loads its modules anew: what is said or remembered while a module is loaded is the mutant's too.
+    // Every file loads its modules anew, so code that runs while a module is loaded is the mutant's too.
     isolate: true,
     bail: job.bail ? 1 : 0,
     testTimeout: job.testTimeoutMs,
     hookTimeout: job.testTimeoutMs,
     expect: { ...given.config.expect, poll: { ...given.config.expect.poll, timeout: job.factTimeoutMs } },
   }
-  // Nobody is told what happens: the answer is.
+  // vitest hears nothing of the tests; the answer tells what happened.
   const rpc = new Proxy(given.rpc, {
     get: (target, name) => {
       if (name === 'onCollected') {
@@ -82,7 +82,7 @@ async function run(job: Job, given: WorkerGlobalState, traces: Parameters<typeof
   })
   const specification = { filepath: job.file, ...(job.tests && { testIds: [...job.tests] }) }
   const state = { ...given, rpc, config, ctx: { ...given.ctx, config, rpc, files: [specification] } } as WorkerGlobalState
-  // Whose turn it is, vitest notes here.
+  // vitest sets this property to the test whose turn it is.
   let current: RunnerTask | undefined
   Object.defineProperty(state, 'current', {
     get: () => current,
@@ -130,7 +130,7 @@ function resultsOf(task: RunnerTask, suites: readonly string[] = []): TestResult
   return [{ id, name, suites, passed: state === 'pass', ms, ...(errors?.[0] && { error: errors[0].message }) }]
 }
 
-/** What failed outside of tests: a file that cannot be loaded, a hook. */
+/** Returns errors outside of tests: a file that cannot be loaded, or a hook. */
 function failureOf(task: RunnerTask): string[] {
   if (task.type !== 'suite') return []
   const own = task.result?.state === 'fail' ? (task.result.errors ?? []).map(({ message }) => message) : []

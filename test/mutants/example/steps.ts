@@ -1,4 +1,4 @@
-/** What test/unit/mutants.test.ts changes. */
+/** The source that test/unit/mutants.test.ts changes. */
 
 export function atMost(value: number, most: number): number {
   if (value > most) return most
@@ -15,7 +15,7 @@ export const unit = 'steps'
 
 let written: string | undefined
 
-/** The first call writes it, and the others are given the same. */
+/** The first call writes the label, and later calls return it. */
 export function label(): string {
   written ??= 'label'
   return written
