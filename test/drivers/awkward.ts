@@ -1,4 +1,4 @@
-/** What a text must not do to a statement, an array or a row on its way. */
+/** Texts that must pass unchanged through a statement, an array or a row. */
 export const awkward = [
   `it's "quoted" \\ and \\\\ back\\'slashed`,
   '100% %s %i %% $1 $2::int8 ? ?? :name @p ${x} --',

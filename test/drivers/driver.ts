@@ -1,41 +1,41 @@
-/** What the tests of drivers are given: one library with a database of its own, and the caller's side of it. */
+/** A driver under test: one library with a database of its own, used as a caller would use it. */
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Dialect, SqlAdapter } from '@taskstream/task-sql'
 import type { AnyTransaction } from '../subject.ts'
 
-/** What a caller does in a transaction: yields what the library or a verb returns, a promise or a value, and is given the value. */
+/** A caller's work in a transaction. It yields what the library or a verb returns, a promise or a value, and gets the value back. */
 export type Steps = (transaction: AnyTransaction) => Generator<unknown, void, AnyTransaction>
 
 export interface OpenDriver {
   readonly dialect: Dialect
   readonly adapter: SqlAdapter<AnyTransaction, 'async'> | SqlAdapter<AnyTransaction, 'sync'>
   readonly transactions: TransactionSource<AnyTransaction>
-  /** What has what the adapter asks for, and is no transaction. */
+  /** An object that looks like a transaction to the adapter, and is none. */
   readonly outside?: AnyTransaction
-  /** Takes the steps in a transaction that the library itself opens, as its documentation shows it; rolls back if one throws. */
+  /** Runs the steps in a transaction that the library opens in its documented way, and rolls back if one of them throws. */
   transact(steps: Steps): Promise<void>
-  /** A row of the caller's own, written as the library's users write. */
+  /** Inserts a row of the caller's own, as the library's users write it. */
   insertInvoice(transaction: AnyTransaction, id: string): unknown
-  /** The caller's own rows, outside any transaction. */
+  /** The caller's own rows, read outside any transaction. */
   invoices(): Promise<string[]>
   close(): Promise<void>
 }
 
 export interface Driver {
   readonly name: string
-  /** Its transactions are no connections, and the adapter can tell that one has ended, whoever began it. */
+  /** Whether the adapter can tell that a transaction has ended, whoever began it, because transactions are not connections here. */
   readonly tellsEnd?: true
-  /** It connects before it is asked for a transaction. */
+  /** Whether the library connects before it is asked for a transaction. */
   readonly connectsFirst?: true
-  /** What was closed is opened again by whoever uses it. */
+  /** Whether a closed library opens again when it is used. */
   readonly reopens?: true
-  /** It waits for a connection for as long as that takes. */
+  /** Whether the library waits for a connection without a limit. */
   readonly waits?: true
-  /** A database's URL or a file. */
+  /** @param at the URL of a database, or a file */
   open(at: string, pool?: PoolSettings): Promise<OpenDriver>
 }
 
-/** How many connections there are, and how long one is waited for, as far as that can be said. */
+/** The number of connections and the longest wait for one, as far as the library has these settings. */
 export interface PoolSettings {
   readonly max: number
   readonly waitMs?: number

@@ -1,4 +1,4 @@
-/** What users of Knex write to have their rows in camel case; Knex hands it every result, and raw ones as the driver gave them. */
+/** Turns rows into camel case, as users of Knex do. Knex passes every result through it, raw results as the driver returned them. */
 export function camelCaseRows(result: unknown): unknown {
   if (Array.isArray(result)) return result.map(camelCaseRows)
   if (typeof result !== 'object' || result === null) return result

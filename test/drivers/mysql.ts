@@ -1,4 +1,4 @@
-/** Every driver and library for MariaDB and MySQL. */
+/** All drivers and libraries for MariaDB and MySQL. */
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { drizzleMysqlTransactions, fromDrizzleMysql } from '@taskstream/task-sql/drizzle'
 import { fromKnexMysql, knexMysqlTransactions } from '@taskstream/task-sql/knex'
@@ -28,7 +28,7 @@ import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 const dialect = subjectName === 'mysql' ? mysql() : mariadb()
 const invoice = mysqlTable('invoice', { id: text('id') })
 
-/** mysql2 waits for ever, or not at all. */
+/** mysql2 waits for a connection without a limit, or not at all. */
 const poolOptions = (uri: string, { max, waitMs }: PoolSettings): PoolOptions => ({
   uri,
   connectionLimit: max,
@@ -137,7 +137,7 @@ async function openTypeorm(url: string, { max, waitMs }: PoolSettings = ordinary
 }
 
 async function openPrisma(uri: string, { max, waitMs = 3_000 }: PoolSettings = ordinaryPool): Promise<OpenDriver> {
-  // Longer than Prisma waits for a connection, as it is unless set.
+  // By default the pool waits longer than Prisma waits for a connection, so that Prisma's own limit is what ends the wait.
   const prisma = await openPrismaClient('mysql', new PrismaMariaDb(`${uri}?acquireTimeout=${waitMs}&connectionLimit=${max}`))
   return {
     dialect,

@@ -1,8 +1,11 @@
-/** A database or a schema that only one driver migrates. */
+/** A database, file or schema that only the driver's tests migrate. */
 import { raw } from '@taskstream/task-sql'
 import type { Subject } from '../subject.ts'
 
-/** Where only this driver migrates: its schema, its file or its database. */
+/**
+ * Returns the file or the URL of a database where only this driver's tests migrate. On PostgreSQL its tests have a schema of
+ * their own.
+ */
 export async function placeOf({ engine, connections, location, owner: { at }, execute, transactions }: Subject): Promise<string> {
   if (engine === 'sqlite' && connections > 1) return `${at}.driver`
   if (engine !== 'mariadb') return at

@@ -1,4 +1,4 @@
-/** Every driver and library for PostgreSQL. */
+/** All drivers and libraries for PostgreSQL. */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { fromDrizzle, drizzleTransactions } from '@taskstream/task-sql/drizzle'
 import { fromKnex, knexTransactions } from '@taskstream/task-sql/knex'
@@ -26,13 +26,14 @@ import { openPrismaClient, prismaInvoices } from './prisma.ts'
 import type { PrismaInvoiceTransaction } from './prisma.ts'
 import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 
-/** A schema that nobody has migrated yet. */
+/** These tests migrate a schema that did not exist before. */
 const dialect = postgres({ schema: 'drivers' })
 const invoice = pgTable('invoice', { id: text('id') })
 
 function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max, ...(waitMs !== undefined && { connectionTimeoutMillis: waitMs }) })
-  // A connection that is lost says so by an event, which ends the process if nobody listens; pg's pool only does while it is idle.
+  // A lost connection emits an event, which ends the process if nobody listens. pg's pool listens only while the connection is
+  // idle.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

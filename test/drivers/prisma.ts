@@ -1,4 +1,4 @@
-/** Prisma's client is code that its users generate from their own schema: generated here for the caller's table, by Prisma itself. */
+/** Prisma's users generate its client from their own schema. Here Prisma generates one for the caller's table. */
 import { execFile } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { makeFolder } from '../databases/throw-away.ts'
 
 type Provider = 'postgresql' | 'mysql' | 'sqlite'
 
-/** What it generates for one model. */
+/** The part of the generated client that the tests use. */
 interface PrismaInvoices {
   readonly invoice: {
     create(row: { data: { id: string } }): PromiseLike<unknown>
@@ -38,13 +38,13 @@ model invoice {
   id String @id
 }`
 
-/** @returns a folder with what the schema says beside it, in which this project's packages are found */
+/** @returns a folder with the generated client, from which this project's packages can be imported */
 export async function generatePrismaClient(provider: Provider, schema: string): Promise<string> {
   const folder = makeFolder('taskstream-prisma-')
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'schema.prisma'), schema.replace('"postgresql"', `"${provider}"`))
   const program = join(root, 'node_modules', 'prisma', 'build', 'index.js')
-  // Prisma looks for an engine, which generating does not use, and would download one; and it would tell of itself.
+  // Generating uses no engine, but Prisma would download one and report its use. These variables prevent both.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
   await promisify(execFile)(process.execPath, [program, 'generate', '--schema', 'schema.prisma'], { cwd: folder, env })
   return folder

@@ -1,4 +1,4 @@
-/** Every driver and library for SQLite. */
+/** All drivers and libraries for SQLite. */
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import type { DatabaseSync } from 'node:sqlite'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'

@@ -1,4 +1,4 @@
-/** The caller's own table, as users of TypeORM without decorators say it. */
+/** The caller's own table, as users of TypeORM define it without decorators. */
 import { EntitySchema } from 'typeorm'
 import type { DataSource } from 'typeorm'
 
