@@ -1,4 +1,7 @@
-/** What `oracledb` makes of a statement and its values, without a server. Its parser is its own affair: the version is pinned for that. */
+/**
+ * Checks how `oracledb` reads a statement and its values, without a server. This uses an internal parser, so the version of
+ * `oracledb` is pinned.
+ */
 import { createRequire } from 'node:module'
 import oracledb from 'oracledb'
 import type { Recorded } from './recording.ts'
@@ -14,10 +17,10 @@ interface Prepared {
 
 const { Statement } = createRequire(import.meta.url)('oracledb/lib/thin/statement.js') as { Statement: new () => Prepared }
 
-/** A VARCHAR2 bind has no more bytes, unless the server was set up for more. */
+/** The most bytes of a VARCHAR2 bind, unless the server was set up for more. */
 const varcharBytes = 4000
 
-/** @returns what is wrong with the values of a statement, and with how it is to be run */
+/** @returns the errors in a statement's values and in its execute options */
 export function bindErrors({ text, binds, options }: Recorded): string[] {
   const prepared = new Statement()
   prepared._prepare(text)

@@ -1,4 +1,4 @@
-/** All checks of all statements, and the text in which people read them. */
+/** Runs all checks on all statements, and writes the text in which people read the statements. */
 import { bindErrors } from './binds.ts'
 import { collect } from './collect.ts'
 import type { Collection } from './collect.ts'
@@ -9,10 +9,10 @@ import { pretty } from './pretty.ts'
 import type { Recorded } from './recording.ts'
 
 export interface Checked extends Collection {
-  /** Each statement once, and what a block runs as a statement of its own. */
+  /** Each statement once, with the statements that blocks of PL/SQL run by `execute immediate`. */
   readonly texts: readonly string[]
   readonly counts: { readonly parsed: number; readonly names: number; readonly binds: number; readonly lints: number }
-  /** What is wrong, with the statement. */
+  /** Each error with its statement. */
   readonly errors: readonly string[]
   readonly snapshot: string
 }
@@ -37,13 +37,13 @@ export async function check(): Promise<Checked> {
   }
 }
 
-/** What a block of PL/SQL hands to `execute immediate`. */
+/** Returns the statements that a block of PL/SQL runs by `execute immediate`. */
 function innerOf(text: string): string[] {
   const [, inner] = /execute immediate '((?:[^']|'')*)'/.exec(text) ?? []
   return inner === undefined ? [] : [inner.replaceAll("''", "'")]
 }
 
-/** Each statement once, below the verbs that emit it, with what its values are. */
+/** Writes each statement once, below the verbs that emit it, with the kinds of its values. */
 function snapshotOf(recorded: readonly Recorded[]): string {
   const statements = new Map<string, { verbs: Set<string>; kinds: Set<string>; fetched: boolean }>()
   for (const { text, verb, binds, options } of recorded) {

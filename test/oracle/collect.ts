@@ -1,4 +1,4 @@
-/** Every statement that the dialect can emit, and which of its functions and which verbs took part. */
+/** Collects every statement that the Oracle dialect can emit, and which of its functions and which verbs took part. */
 import { isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { sqlTaskRepository } from '@taskstream/task-sql'
@@ -12,13 +12,13 @@ import { scenarios } from './scenarios.ts'
 
 export interface Collection {
   readonly recorded: readonly Recorded[]
-  /** Functions of the dialect that were called. */
+  /** The dialect's functions that were called. */
   readonly called: ReadonlySet<string>
   readonly functions: readonly string[]
   readonly verbs: readonly string[]
 }
 
-/** The database's clock and a given one; and what `migrate` and a topic's beginning are with options. */
+/** All verbs run with the database's clock and with a given clock. Some run again with options that change their statements. */
 const variants = [
   { dialect: oracle() },
   { dialect: oracle(), clock: () => new Date(1_000) },
@@ -26,7 +26,7 @@ const variants = [
   { dialect: oracle({ partitioned: true }), verbs: ['migrate', 'plan'] },
 ]
 
-/** @throws Error if a verb does not come to its end, or comes to another than was expected */
+/** @throws Error if a verb ends in another way than its scenario expects */
 export async function collect(): Promise<Collection> {
   const recording = new Recording()
   const called = new Set<string>()
@@ -58,7 +58,7 @@ export async function collect(): Promise<Collection> {
   return { recorded: recording.statements, called, functions: namesOf(functions), verbs }
 }
 
-/** Functions of the dialect that is written, by group; what has a default is not its own. */
+/** The functions that the Oracle dialect itself defines, by group. Those that `defineDialect` supplies are left out. */
 function namesOf(dialect: Dialect): string[] {
   return Object.entries(dialect).flatMap(([group, value]) =>
     typeof value === 'function'
@@ -69,7 +69,7 @@ function namesOf(dialect: Dialect): string[] {
   )
 }
 
-/** The same dialect, which notes what it is asked. */
+/** Wraps a dialect so that it notes each call of its functions. */
 function watched(dialect: Dialect, called: Set<string>): Dialect {
   const watch = (names: object, before = ''): object =>
     Object.fromEntries(

@@ -1,17 +1,17 @@
-/** What Oracle 19c refuses, or takes otherwise than it is meant, though its grammar has it. */
+/** Statements that Oracle 19c refuses or misreads although its grammar allows them. */
 import { reservedWords } from './reserved-words.ts'
 import { blocksOf, is, ownTokens, tokensOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
 export interface Rule {
   readonly name: string
-  /** Statements that it must find. */
+  /** Statements in which the rule must find an error. */
   readonly bad: readonly string[]
-  /** @returns what is wrong, at the first place */
+  /** @returns the first error, or undefined */
   find(tokens: readonly Token[], text: string): string | undefined
 }
 
-/** The first place at which something holds, with what follows. */
+/** Returns the text from the first token for which something holds. */
 function firstOf(tokens: readonly Token[], holds: (token: Token, index: number) => boolean): string | undefined {
   const index = tokens.findIndex(holds)
   return index < 0
@@ -86,7 +86,7 @@ export const rules: readonly Rule[] = [
       firstOf(tokens, ({ kind, text, depth }, index) => {
         if (kind !== 'word' || !reservedWords.has(text)) return false
         const isColumn = isListed(tokens, index, depth) && !['constraint', 'primary', 'unique', 'check'].includes(text)
-        // A view is made `as select`, a column generated `as identity`: neither is a name.
+        // `as select` makes a view and `as identity` a generated column, so neither word is a name.
         const isAlias = is(tokens, index - 1, 'as') && text !== 'select'
         return is(tokens, index - 1, '.') || is(tokens, index + 1, '.') || isAlias || isColumn || isSet(tokens, index)
       }),
@@ -168,7 +168,7 @@ export const rules: readonly Rule[] = [
           is(tokens, index, 'ilike') ||
           is(tokens, index, '::') ||
           is(tokens, index, 'straight_join') ||
-          // JSON functions say what they return; rows that were changed are only told into variables.
+          // In JSON functions `returning` gives a type. Changed rows can be returned only into variables.
           (is(tokens, index, 'returning') && !is(tokens, index + 1, 'clob')),
       ) ??
       (is(tokens, 0, 'update') && tokens.some(({ text: word, depth }) => word === 'from' && depth === 0)
@@ -247,7 +247,7 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** Whether a word stands in a list of columns: of an insert, or of a table that is made. */
+/** Whether a word stands in the column list of an insert or of a created table. */
 function isListed(tokens: readonly Token[], index: number, depth: number): boolean {
   if (!is(tokens, index - 1, '(') && !is(tokens, index - 1, ',')) return false
   const open = tokens.findLastIndex((token, at) => at < index && token.text === '(' && token.depth === depth - 1)
@@ -255,7 +255,7 @@ function isListed(tokens: readonly Token[], index: number, depth: number): boole
   return depth === 1 && /^(insert into|create table)( \w+)?( \.)?( \w+)?$/.test(before.map(({ text }) => text).join(' '))
 }
 
-/** Whether a word is a column that is assigned to. */
+/** Whether a value is assigned to the word. */
 function isSet(tokens: readonly Token[], index: number): boolean {
   const depth = tokens[index]?.depth
   const set = tokens.findLastIndex((token, at) => at < index && token.text === 'set' && token.depth === depth)
@@ -264,7 +264,7 @@ function isSet(tokens: readonly Token[], index: number): boolean {
   return set >= 0 && (where < 0 || index < where) && follows && is(tokens, index + 1, '=')
 }
 
-/** A comparison in parentheses that is given a name, as if it had a value. */
+/** Finds a comparison in parentheses with a name, which Oracle does not accept as a value. */
 function valueOfCondition(tokens: readonly Token[]): string | undefined {
   return firstOf(tokens, (token, index) => {
     if (token.text !== ')' || !is(tokens, index + 1, 'as')) return false
@@ -280,7 +280,7 @@ function severalRows(tokens: readonly Token[]): string | undefined {
   return values >= 0 && is(tokens, 0, 'insert') && after.some(({ text }) => text === ',') ? 'values (…), (…)' : undefined
 }
 
-/** @returns each rule that the text breaks, with where it does */
+/** @returns each rule that the text breaks, and where */
 export function lintErrors(text: string): string[] {
   const tokens = tokensOf(text)
   return rules.flatMap(({ name, find }) => {

@@ -1,20 +1,21 @@
 /**
- * What every name in a statement stands for: columns of our tables as the migration makes them, of what JSON_TABLE and subqueries return. Catches
- * what the grammar cannot: ORA-00904 (no such column), ORA-00918 (of two tables), ORA-00942 (no such table).
+ * Checks that every name in a statement stands for a column of a table as the migration makes it, of a JSON_TABLE or of a
+ * subquery. This finds errors that the grammar cannot: ORA-00904 (no such column), ORA-00918 (a column of two tables), ORA-00942
+ * (no such table).
  */
 import { oracle } from '@taskstream/task-sql/oracledb'
 import { is, tokensOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** Columns of one source of rows; any, where the dictionary's are not known. */
+/** The columns of one source of rows. `any` stands for tables of the data dictionary, whose columns are not known here. */
 type Columns = ReadonlySet<string> | 'any'
 
-/** By the names that a query block gives its sources. */
+/** Sources by the names that a query block gives them. */
 type Scope = ReadonlyMap<string, Columns>
 
 const dictionary = new Set(['all_tables', 'nls_database_parameters', 'nls_session_parameters'])
 
-/** Words that stand where a column could. */
+/** Words that may stand where a column could, and are none. */
 const keywords = new Set(
   `all and any as asc between by byte case char clob columns connect cross current_timestamp day default desc distinct else end error exists fetch
    first for from group hour in into is join json_array json_table left level locked matched merge minute minus not nth null number on only or
@@ -22,7 +23,7 @@ const keywords = new Set(
    update using values varchar2 when where with delete insert dual`.split(/\s+/),
 )
 
-/** @returns what is wrong with the names of a select, insert, update, delete or merge */
+/** @returns the errors in the names of a select, insert, update, delete or merge */
 export function nameErrors(text: string): string[] {
   const tokens = tokensOf(text).filter(({ kind }) => kind !== 'hint')
   const checker = new Names(tokens)
@@ -73,7 +74,7 @@ class Names {
     this.#expression(close + 2, end, [scope])
   }
 
-  /** @returns what a select, perhaps after a `with` or before a `union all`, returns */
+  /** @returns the columns of a select, perhaps after a `with` or before a `union all` */
   #block(start: number, end: number, outer: readonly Scope[]): Columns {
     const named = new Map<string, Columns>()
     let at = start
@@ -93,12 +94,12 @@ class Names {
     const scopes = [scope, ...outer]
     this.#expression(at + 1, from, scopes)
     const columns = this.#listed(at + 1, from, depth, scope)
-    // A name of the select list may stand in what orders it.
+    // The `order by` may use names of the select list.
     this.#expression(next, end, [...scopes, new Map([['', columns]])])
     return columns
   }
 
-  /** From `from`, `update` or `delete from` on: tables, JSON_TABLEs and subqueries, until something else begins. */
+  /** Reads tables, JSON_TABLEs and subqueries after `from`, `update` or `delete from`, until another clause begins. */
   #sources(
     from: number,
     end: number,
@@ -153,7 +154,7 @@ class Names {
     return columns ?? 'any'
   }
 
-  /** Names before types, in `columns (…)`. */
+  /** Reads the names of the columns in `columns (…)`. */
   #jsonColumns(open: number, close: number): ReadonlySet<string> {
     const list = this.#find(open, close, this.#tokens[open]!.depth + 1, 'columns') + 1
     const depth = this.#tokens[list]!.depth + 1
@@ -168,7 +169,7 @@ class Names {
     return names
   }
 
-  /** The names that a select list gives. */
+  /** Returns the names of the columns of a select list. */
   #listed(start: number, end: number, depth: number, scope: Scope): Columns {
     const names: string[] = []
     for (let at = start; at < end; at++) {
@@ -181,7 +182,8 @@ class Names {
       names.push(...(all ?? [text]))
     }
     const twice = names.find((name, at) => !keywords.has(name) && names.indexOf(name) !== at)
-    // https://docs.oracle.com/en/error-help/db/ora-00918/: a limited select is a subquery to Oracle.
+    // https://docs.oracle.com/en/error-help/db/ora-00918/: Oracle turns a select with a limit into a subquery, where a name may
+    // stand once.
     if (twice !== undefined) this.errors.push(`ORA-00918: ${twice} stands twice in a select list`)
     return new Set(names)
   }
@@ -206,7 +208,7 @@ class Names {
     }
   }
 
-  /** A column without its table: of exactly one in the nearest block that has it. */
+  /** A column without a table's name must belong to exactly one source, in the nearest block that has such a column. */
   #bare(name: string, scopes: readonly Scope[]): void {
     for (const scope of scopes) {
       const found = [...scope.values()].filter((columns) => columns === 'any' || columns.has(name))
@@ -233,7 +235,7 @@ class Names {
 
 let known: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
-/** Tables and views as the migration makes them. */
+/** The columns of tables and views as the migration makes them. */
 function tableColumns(): ReadonlyMap<string, ReadonlySet<string>> {
   return (known ??= new Map([
     ['dual', new Set<string>()],

@@ -1,11 +1,14 @@
-/** Oracle's grammar as far as ANTLR's PL/SQL grammar has it: what it takes may still be refused, what it refuses is wrong. */
+/**
+ * Parses Oracle's SQL with ANTLR's PL/SQL grammar. A statement that this grammar refuses is wrong; Oracle may still refuse one
+ * that it accepts.
+ */
 
 interface Recognizer {
   removeErrorListeners(): void
   addErrorListener(listener: object): void
 }
 
-/** What its types leave out. */
+/** The methods that the package's types leave out. */
 interface Parser extends Recognizer {
   readonly _input: { readonly tokenSource: Recognizer }
   readonly _interp: { predictionMode: number }
@@ -17,10 +20,10 @@ interface Parser extends Recognizer {
 
 const endOfFile = -1
 
-// Not by a static import: linters would read its eleven megabytes.
+// A static import would make linters read eleven megabytes.
 const { getParserFromInput } = await import('@griffithswaite/ts-plsql-parser')
 
-/** @returns where the text is no statement, and why; nothing where it is one */
+/** @returns the syntax errors with their places; empty if there are none */
 export function parseErrors(text: string): string[] {
   const errors: string[] = []
   const listener = {
@@ -31,18 +34,18 @@ export function parseErrors(text: string): string[] {
     reportContextSensitivity: () => {},
   }
   const isBlock = /^\s*(?:begin|declare)\b/i.test(text)
-  // A block's last semicolon is not the grammar's.
+  // The grammar of a block does not include its last semicolon.
   const parser = getParserFromInput(isBlock ? text.replace(/;\s*$/, '') : text) as unknown as Parser
   for (const recognizer of [parser, parser._input.tokenSource]) {
     recognizer.removeErrorListeners()
     recognizer.addErrorListener(listener)
   }
-  // The quicker of ANTLR's two ways to look ahead: what it takes, the other takes too.
+  // This is the quicker of ANTLR's two ways to look ahead. It accepts nothing that the other refuses.
   parser._interp.predictionMode = 0
   if (isBlock) parser.anonymous_block()
   else if (/^\s*(?:select|insert|update|delete|merge)\b/i.test(text)) parser.data_manipulation_language_statements()
   else parser.unit_statement()
-  // Each of these rules ends where it can go no further.
+  // These rules end where the text no longer fits, so text may be left.
   const { type, text: rest } = parser.getCurrentToken()
   if (errors.length === 0 && type !== endOfFile) errors.push(`goes on with ${rest}`)
   return errors

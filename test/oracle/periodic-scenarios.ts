@@ -1,4 +1,4 @@
-/** Every way through the verbs of periodic tasks. */
+/** Calls the verbs of periodic tasks in every way that leads to another statement. */
 import { allPeriodicTasks, firing, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTasks } from '@taskstream/task-scheduler'
 import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
@@ -16,7 +16,7 @@ const task: PeriodicTask = {
   end: new Date('2100-01-01'),
 }
 
-/** A timer that was due at the beginning of time. */
+/** A timer whose occurrence was due at the beginning of 1970. */
 const row: NonNullable<Scene['row']> = {
   scope: 'system',
   id: 'report',
@@ -34,7 +34,7 @@ const row: NonNullable<Scene['row']> = {
   last_topic: 'mail',
   last_sequence: 7,
   headers: '{}',
-  // The task before has succeeded.
+  // The timer's last task has succeeded.
   state: 6,
 }
 const nobody: Scene = { row, rows: [[/from \w*\.?task_periodic/, 0]] }

@@ -1,4 +1,4 @@
-/** A statement as it is read: its lines as they were written, indented by the parentheses that they stand in. */
+/** Formats a statement for readers: it keeps the lines and indents them by their parentheses. */
 export function pretty(text: string): string {
   let depth = 0
   const lines = text.split('\n').flatMap((line) => {

@@ -1,6 +1,6 @@
 /**
- * A connection as `oracledb` has them, which writes down what it is given and answers something plausible. It stands for no database and
- * proves nothing about one: it is there so that each verb goes on to its last statement.
+ * A connection like those of `oracledb`, which notes each statement and gives a plausible answer. It lets each verb go on to its
+ * last statement, and proves nothing about a database.
  */
 import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import { blocksOf, is, tokensOf } from './tokens.ts'
@@ -20,15 +20,15 @@ interface ExecuteOptions {
   readonly fetchArraySize?: number
 }
 
-/** What the verbs are to find. */
+/** The rows that a scenario's verbs find. */
 export interface Scene {
-  /** Values of columns, in whatever row they stand; a function is given the row's place. */
+  /** Values by column name, in every row. A function gets the row's index. */
   readonly row?: Readonly<Record<string, unknown>>
-  /** How many rows there are where no key says so: of statements in whose text the first is found. */
+  /** The number of rows for statements that match a pattern, if no keys decide it. The first match counts. */
   readonly rows?: readonly (readonly [RegExp, number])[]
-  /** How many rows an insert, update, delete or merge has touched. Otherwise as many as keys were given, or one. */
+  /** The number of rows that a matching insert, update, delete or merge has touched. Otherwise it is the number of keys, or one. */
   readonly touched?: readonly (readonly [RegExp, number])[]
-  /** The error that a statement fails with: its message, which begins with its code. */
+  /** The message of the error with which a matching statement fails. It begins with the error's code. */
   readonly fails?: readonly (readonly [RegExp, string])[]
 }
 
@@ -38,7 +38,7 @@ export class Recording implements OracledbConnection {
   scene: Scene = {}
   #number = 100
 
-  // oxlint-disable-next-line require-await -- what is waited for is a database's
+  // oxlint-disable-next-line require-await -- the interface is asynchronous, as a real connection is
   async execute(text: string, binds: unknown[], options: ExecuteOptions): ReturnType<OracledbConnection['execute']> {
     this.statements.push({ verb: this.verb, text, binds, options })
     const [, message] = this.scene.fails?.find(([pattern]) => pattern.test(text)) ?? []
@@ -60,7 +60,7 @@ export class Recording implements OracledbConnection {
   #rows(text: string, binds: readonly unknown[], names: readonly string[]): unknown[][] {
     const keys = keysIn(binds)
     const [, asked] = this.scene.rows?.find(([pattern]) => pattern.test(text)) ?? []
-    // Numbers that are drawn, and lines of the dictionary.
+    // Drawn sequences have as many rows as were asked for, and queries of the dictionary have one row.
     const drawn = text.includes('connect by') ? Number(binds[0]) : undefined
     const one = text.includes('from dual') || text.includes('task_migration') || /from \w*\.?task_topic p\s+where/.test(text)
     const count = drawn ?? asked ?? (one ? 1 : undefined) ?? keys?.length ?? 2
@@ -74,7 +74,7 @@ export class Recording implements OracledbConnection {
   }
 }
 
-/** By the names that our statements give them. */
+/** Values by the column names in the statements of task-sql. */
 const plausible: Readonly<Record<string, unknown>> = {
   active: 1,
   applied: 'today',
@@ -112,7 +112,7 @@ const plausible: Readonly<Record<string, unknown>> = {
   waiting: 1,
 }
 
-/** What the select list calls its columns: the last word of each, or all columns of the one table that is asked for them all. */
+/** The column names of a select: the last word of each expression, or all columns of the one table for `*`. */
 export function namesOf(tokens: readonly Token[]): string[] {
   const [block] = blocksOf(tokens)
   if (!block) return []
@@ -128,7 +128,7 @@ export function namesOf(tokens: readonly Token[]): string[] {
   return names
 }
 
-/** Keys that were given as JSON: numbers, or rows that begin with one. */
+/** The keys among the values: JSON of numbers, or of rows that begin with a number. */
 function keysIn(binds: readonly unknown[]): number[] | undefined {
   for (const bind of binds) {
     const text = typeof bind === 'object' && bind !== null ? (bind as { val?: unknown }).val : bind

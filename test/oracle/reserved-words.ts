@@ -1,5 +1,5 @@
 /**
- * Words that name nothing unless they are quoted.
+ * Words that cannot be names in Oracle unless they are quoted.
  * https://docs.oracle.com/en/database/oracle/oracle-database/19/sqlrf/Oracle-SQL-Reserved-Words.html
  */
 export const reservedWords: ReadonlySet<string> = new Set(

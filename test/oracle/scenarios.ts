@@ -1,4 +1,7 @@
-/** Every way through every verb that ends in another statement. What the verbs are given is plain; what they find is the scene. */
+/**
+ * Calls every verb in every way that leads to another statement. The arguments are simple, and the scene says which rows the verb
+ * finds.
+ */
 import { TaskDecision, pollConditions, pollOrders } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskFilter, TaskState, TransactionSource } from '@taskstream/task-api'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -13,7 +16,7 @@ type Tasks = SqlTaskRepository<OracledbConnection>
 export interface Scenario {
   readonly verb: keyof Tasks
   readonly scene?: Scene
-  /** What it fails with: some statements only come before an error. */
+  /** The code of the error in which the scenario ends. Some statements come only before an error. */
   readonly fails?: string
   run(tasks: Tasks, connection: OracledbConnection, transactions: TransactionSource<OracledbConnection>): Promise<unknown>
 }
@@ -23,7 +26,7 @@ const long = '漢'.repeat(2_000)
 const unknown: NonNullable<Scene['rows']> = [[/from \w*\.?task_topic/, 0]]
 const singular = 'singular-by-identifier-suspend-until-success'
 
-/** As polls return them, on their first attempt. */
+/** Held tasks as polls return them, on their first attempt. */
 function held(count: number, way: Way = 'active'): HeldTask[] {
   return Array.from({ length: count }, (_, index) => ({
     topic,
@@ -61,7 +64,9 @@ const creations: readonly (string | TaskCreation)[] = [
   { identifier: 'c', suspended: true },
 ]
 
-/** One of the rows has them: priority, maxTries, reference, external id, headers, deadline, and whether that has passed. */
+/**
+ * One of the rows has all extras: priority, maxTries, reference, external id, headers, deadline, and whether the deadline has passed.
+ */
 const extras = JSON.stringify([3, 2, 'r', 'x', '{"a":1}', 9, null])
 const late = JSON.stringify([0, null, null, null, null, 9, 1])
 
@@ -78,7 +83,7 @@ function* polls(): Generator<Scenario> {
       let asked = 0
       yield {
         verb: 'poll',
-        // The first of two rows is too late: another is looked for, and none is there.
+        // The first of two rows is past its deadline. The poll looks for another row, and finds none.
         scene: { row: { ...row, extras: () => (asked++ === 0 ? late : null) }, rows: [[/for update skip locked/, 1]] },
         run: (tasks, tx) => tasks.poll(tx, topic, { size: 2, order, condition }),
       }
@@ -86,7 +91,7 @@ function* polls(): Generator<Scenario> {
   }
   const nobody: Scene = { rows: [[/for update skip locked/, 0], ...unknown] }
   yield { verb: 'poll', scene: nobody, fails: 'TOPIC_UNKNOWN', run: (tasks, tx) => tasks.poll(tx, 'none') }
-  // Nothing is noted, and nothing is listed.
+  // One poll finds no rechecks, and one finds nothing to take.
   for (const nothing of [/from \w*\.?task_turn/, /as found/]) {
     yield {
       verb: 'poll',
@@ -102,7 +107,7 @@ function* pushes(): Generator<Scenario> {
     for (const insertion of ['supersede', 'replace', 'delete'] as const)
       yield { verb: 'push', run: (tasks, tx) => tasks.push(tx, topic, given as string, { insertion }) }
   }
-  // One external id was there, or all were.
+  // At first one of the external ids exists, later all of them do.
   let told = 0
   const oneWas = (): string | null => ['x', null, null, 'y'][told++ % 4] ?? null
   yield {
@@ -221,7 +226,7 @@ function* keeping(): Generator<Scenario> {
       yield { verb: 'repair', scene: { row: { ordering, condition } }, run: (tasks, tx) => tasks.repair(tx) }
   }
   yield { verb: 'repair', scene: { row: { stage: null } }, run: (tasks, tx) => tasks.repair(tx, topic) }
-  // Others have locked one of the two, and the sequence is behind: a little, and too far.
+  // Another transaction has locked one of two rows. The sequence is behind by a little, or by too much.
   const behind: Scene = { row: { last: 100_000 }, rows: [[/for update skip locked/, 1]] }
   yield { verb: 'repair', scene: behind, run: (tasks, tx) => tasks.repair(tx, topic) }
   const far: Scene = { row: { last: 1e9 } }
@@ -241,7 +246,7 @@ function* keeping(): Generator<Scenario> {
   yield { verb: 'purgeOwners', run: (tasks, tx) => tasks.purgeOwners(tx, 5) }
   for (const then of ['expired', 'ready'] as const)
     yield { verb: 'expire', run: (tasks, tx) => tasks.expire(tx, { olderThanMs: 5, then }) }
-  // No tables yet.
+  // There are no tables yet.
   for (const verb of ['migrate', 'plan', 'schemaStatus'] as const)
     yield { verb, scene: { row: { found: 0 } }, run: (tasks, _tx, transactions) => tasks[verb](transactions) }
   yield { verb: 'verb', run: (tasks, tx) => tasks.verb(({ push }) => push(topic, 'a'))(tx) }

@@ -1,10 +1,10 @@
-/** Statements as words: just enough of Oracle's lexical rules for what we write ourselves. */
+/** Splits statements into words, with just enough of Oracle's lexical rules for the statements of task-sql. */
 
 export interface Token {
   readonly kind: 'word' | 'text' | 'number' | 'bind' | 'hint' | 'sign'
-  /** Words in lower case, everything else as it stands. */
+  /** Words are in lower case; everything else is unchanged. */
   readonly text: string
-  /** How many parentheses it is in. */
+  /** The number of parentheses around the token. */
   readonly depth: number
 }
 
@@ -18,7 +18,7 @@ const lexemes: readonly (readonly [Token['kind'] | 'space', RegExp])[] = [
   ['sign', /<>|<=|>=|:=|::|\|\||[-+*/=<>(),.;&|:[\]{}!%@]/y],
 ]
 
-/** @throws Error where nothing of it fits */
+/** @throws Error where no token fits the text */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
   let depth = 0
@@ -38,12 +38,12 @@ export function tokensOf(text: string): Token[] {
   return tokens
 }
 
-/** Words at this place, and what follows them: `is(tokens, 3, 'group', 'by')`. */
+/** Whether these words stand at this place, as in `is(tokens, 3, 'group', 'by')`. */
 export function is(tokens: readonly Token[], index: number, ...words: readonly string[]): boolean {
   return words.every((word, offset) => tokens[index + offset]?.kind !== 'text' && tokens[index + offset]?.text === word)
 }
 
-/** One select, from its first word to the end of the parentheses that it stands in. */
+/** One select, from its first word to the end of the parentheses around it. */
 export interface Block {
   readonly start: number
   readonly end: number
@@ -58,7 +58,7 @@ export function blocksOf(tokens: readonly Token[]): Block[] {
   })
 }
 
-/** The tokens of a block that are in no parentheses of their own. */
+/** The tokens of a block that stand in no further parentheses. */
 export function ownTokens(tokens: readonly Token[], { start, end, depth }: Block): Token[] {
   return tokens.slice(start, end).filter((token) => token.depth === depth)
 }
