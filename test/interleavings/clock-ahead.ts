@@ -1,4 +1,4 @@
-/** This process's monotonic clock, which can be put ahead: nobody has to wait for what is a matter of time. */
+/** Puts this process's monotonic clock ahead, so that no test has to wait for time to pass. */
 export function clockAhead(): Disposable & { readonly pass: (ms: number) => void } {
   const { now } = performance
   let ahead = 0

@@ -1,4 +1,4 @@
-/** Scenarios that nobody has thought of. */
+/** Draws random scenarios, to find orders of steps that nobody has thought of. */
 import type { Scenario, Step } from './scenario.ts'
 
 /** @param random numbers from 0 to below 1 */
@@ -7,7 +7,8 @@ export function drawScenario(number: number, random: () => number): Scenario {
   const small = (): number => 1 + Math.floor(random() * 3)
   const verb = (): Step =>
     among([`push ${small()}`, `poll ${small()}`, `poll ${small()}`, 'complete', 'hand back', 'wait'] as Step[])
-  // What is taken for a transaction is completed at its end: a completion that a savepoint undoes is not one that can be repeated.
+  // Tasks that are taken for a transaction are completed at its end, because a completion that a savepoint undid cannot be
+  // repeated.
   const transaction = (): Step[] => {
     const inside = (): Step[] => [
       among([`push ${small()}`, `poll ${small()}`, `take ${small()}`, `take ${small()}`, 'wait'] as Step[]),

@@ -1,4 +1,4 @@
-/** Runs one scenario in every order of its steps, each held against what should be so. */
+/** Runs one scenario in every order of its steps, and compares each step with a model. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, PushedTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -11,25 +11,25 @@ import type { Scenario, Schedule, Step } from './scenario.ts'
 
 export interface Exploration {
   readonly schedules: number
-  /** What went wrong, and in which order of steps. */
+  /** Each violation with its order of steps. */
   readonly violations: readonly string[]
 }
 
 export interface ExploreOptions {
-  /** How many orders of each scenario at the most. */
+  /** The most orders of each scenario. */
   readonly most: number
-  /** Draws the orders where there are more; between 0 and 1. */
+  /** Draws orders if there are more. Returns numbers from 0 to below 1. */
   readonly random: () => number
-  /** Lets this process's clock be later by so much. */
+  /** Puts this process's clock ahead by so many milliseconds. */
   readonly pass: (ms: number) => void
   /** Whether to go on after a violation. */
   readonly all?: boolean
 }
 
-/** The ledger of chunks that an owner passes on PostgreSQL: a power of two. */
+/** The size of the claim ledger's chunks on PostgreSQL, a power of two. */
 const chunk = 8192
 
-/** Explores on sessions that are opened once. */
+/** Runs a scenario's orders on sessions that are opened once. */
 export async function explore(subject: Subject, scenario: Scenario, options: ExploreOptions): Promise<Exploration> {
   const names = Object.keys(scenario.connections)
   const sessions = new Map<string, Session>()
@@ -55,7 +55,7 @@ export async function explore(subject: Subject, scenario: Scenario, options: Exp
 
 let topics = 0
 
-/** One schedule. */
+/** One order of steps as it runs. */
 class Play {
   readonly #subject: Subject
   readonly #scenario: Scenario
@@ -64,9 +64,9 @@ class Play {
   readonly #topic = `interleaving-${process.pid}-${topics++}`
   readonly #ledger = new Ledger()
   readonly #repositories: Map<string, Tasks> = new Map()
-  /** By connection, but for what was polled by a transaction that is undone: that was never held, and is discarded. */
+  /** The tasks that each connection has polled. Tasks of an undone poll are removed, as they were never held. */
   readonly #polled: Map<string, HeldTask[]> = new Map()
-  /** How much of it is from before the open transaction, or the savepoint. */
+  /** How many of these tasks were polled before the open transaction, or before its savepoint. */
   readonly #before: Map<string, { readonly transaction: number; readonly savepoint: number }> = new Map()
   readonly #dead: Set<string> = new Set()
   #undertaker: Tasks | undefined
@@ -86,7 +86,7 @@ class Play {
     await this.#settle()
   }
 
-  /** Leaves no transaction open for the next. */
+  /** Ends open transactions, so that the next order begins without any. */
   async close(): Promise<void> {
     for (const [connection, session] of this.#sessions) if (this.#ledger.isOpen(connection)) await session.rollback()
   }
@@ -177,13 +177,13 @@ class Play {
     for (const { sequence } of pushed) this.#ledger.write(connection, { sequence, state: 'ready', attempt: 0 })
   }
 
-  /** In the order of the topic. */
+  /** The ready tasks in the order of the topic. */
   #readyFor(connection: string): LedgerRow[] {
     const ready = this.#ledger.rows(connection).filter(({ state }) => state === 'ready')
     return this.#scenario.order === 'lifo' ? ready.toReversed() : ready
   }
 
-  /** What comes first of what nobody else works on. */
+  /** Expects the first ready tasks that no other connection works on. */
   async #poll(connection: string, size: number, lent: boolean): Promise<void> {
     const tasks = this.#tasksOf(connection)
     const { transaction } = this.#sessions.get(connection)!
@@ -203,7 +203,10 @@ class Play {
     this.#polled.set(connection, [...(this.#polled.get(connection) ?? []), ...batch])
   }
 
-  /** Whether others work on a row, or may do so still: PostgreSQL lets go of what a savepoint had locked, others may not. */
+  /**
+   * Whether another connection has locked the row, or may still have. PostgreSQL unlocks rows that a savepoint had locked; others
+   * may not.
+   */
   #isKeptFrom(connection: string, sequence: number): boolean {
     if (this.#ledger.isLockedByOthers(connection, sequence)) return true
     return !isPostgres && this.#ledger.mayBeLockedByOthers(connection, sequence)
@@ -213,7 +216,7 @@ class Play {
     const tasks = this.#tasksOf(connection)
     const { transaction } = this.#sessions.get(connection)!
     const last = new Map((this.#polled.get(connection) ?? []).map((task) => [task.sequence, task]))
-    // Of a row that another has changed the outcome would be waited for.
+    // A row that another connection has changed is left out, as the verb would wait for its transaction.
     const known = [...last.values()].filter(({ sequence }) => !this.#isKeptFrom(connection, sequence))
     const { completed } = (await (step === 'complete'
       ? tasks.complete(transaction, this.#topic, new Map(known.map((task) => [task, TaskDecision.success()])))
@@ -238,7 +241,7 @@ class Play {
   }
 
   async #expire(): Promise<void> {
-    // The one writer is at work: it would be waited for.
+    // The only writer is busy, and expiring would wait for its transaction.
     if ([...this.#sessions.keys()].filter((name) => this.#ledger.isOpen(name)).length >= this.#subject.writers) return
     await this.#commit(async (transaction) =>
       this.#undertaker!.expire(transaction, { olderThanMs: 1_000_000_000, then: 'ready' }),
@@ -252,7 +255,7 @@ class Play {
     this.#ledger.commit('undertaker', false)
   }
 
-  /** Everybody has ended: what is ready is found by each process that lives, and by one that knows nothing. */
+  /** When all connections have ended, each living process and a new one must find all ready tasks. */
   async #settle(): Promise<void> {
     await this.#expire()
     const living = [...this.#repositories].filter(([owner]) => !this.#dead.has(owner))
@@ -260,7 +263,7 @@ class Play {
     for (const [owner, tasks] of [...living, ['a new process', this.#undertaker!] as const]) {
       const rolledBack = new Error('rolled back')
       let found: number[] = []
-      // Not once only: the first poll may learn what the second goes by.
+      // Each process polls twice, because the first poll may learn something on which the second relies.
       for (let again = 0; again < 2; again++) {
         await this.#commit(async (transaction) => {
           const batch: HeldTask[] = await tasks.poll(transaction, this.#topic, { size: 100 })

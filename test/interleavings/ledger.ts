@@ -1,4 +1,4 @@
-/** What should be so: the tasks of one topic as each connection sees them, with transactions and savepoints, at READ COMMITTED. */
+/** The model: the tasks of one topic as each connection sees them at READ COMMITTED, with transactions and savepoints. */
 
 export interface LedgerRow {
   readonly sequence: number
@@ -7,14 +7,14 @@ export interface LedgerRow {
   readonly attempt: number
 }
 
-/** What a transaction has written since a savepoint, or since it began. */
+/** The rows that a transaction has written since a savepoint, or since it began. */
 type Frame = Map<number, LedgerRow>
 
 interface Open {
   readonly frames: Frame[]
-  /** Rows that a savepoint had written which was rolled back to: not every database lets go of them at once. */
+  /** Rows that were written after a savepoint and rolled back to it. Not every database unlocks them at once. */
   readonly undone: Set<number>
-  /** Polled for this transaction only: ready again when it ends, unless they were completed. */
+  /** Rows polled with the hold `transaction`. They are ready again when it ends, unless they were completed. */
   readonly lent: Set<number>
 }
 
@@ -39,7 +39,7 @@ export class Ledger {
     for (const [sequence, row] of frames.pop()!) frames.at(-1)!.set(sequence, row)
   }
 
-  /** The savepoint stays. */
+  /** Undoes the writes since the savepoint. The savepoint itself stays. */
   rollbackToSavepoint(connection: string): void {
     const { frames, undone } = this.#open.get(connection)!
     for (const sequence of frames.at(-1)!.keys()) undone.add(sequence)
@@ -68,7 +68,7 @@ export class Ledger {
     return (written ?? this.#committed).get(sequence)
   }
 
-  /** In order of their sequences. */
+  /** The rows in the order of their sequences. */
   rows(connection: string): LedgerRow[] {
     const frames = this.#open.get(connection)?.frames ?? []
     const sequences = new Set([this.#committed, ...frames].flatMap((frame) => [...frame.keys()]))

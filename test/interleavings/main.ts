@@ -1,7 +1,9 @@
 /**
- * `npm run interleavings -- [--engine postgres|sqlite|mariadb] [--most 300] [--seed n] [--mutants]`: a few connections do a few things in every
- * order, or in so many of each kind. With `--mutants`, also what is found when a guard is taken out of the code for PostgreSQL, each in a process
- * of its own. Ends with status 1 if something is stranded, given twice or overtaken; and if a missing guard was not noticed.
+ * `npm run interleavings -- [--engine postgres|sqlite|mariadb] [--most 300] [--seed n] [--mutants]` runs the steps of a few
+ * connections in every order, or in so many orders of each kind. `--mutants` also takes one guard after another out of the code
+ * for PostgreSQL and says what is found, each in a process of its own.
+ *
+ * The status is 1 if a task is stranded, given twice or overtaken, or if a missing guard was not noticed.
  */
 import { spawn } from 'node:child_process'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
@@ -23,7 +25,7 @@ const { values } = parseArgs({
 async function exploreAll(): Promise<void> {
   const mutant = mutants.find(({ name }) => name === values.mutant)
   if (mutant) mutate(mutant)
-  // A process of one mutant is given its server.
+  // A process of one mutant uses its parent's server.
   await using _server = mutant ? undefined : await startEngine(values.engine)
   const { explore } = await import('./explore.ts')
   const { openSubject } = await import('../subject.ts')
@@ -47,7 +49,7 @@ async function exploreAll(): Promise<void> {
     for (const violation of violations) console.log(violation)
     if (violations.length === 0) continue
     process.exitCode = 1
-    // One is enough for a guard.
+    // One violation is enough to notice a missing guard.
     if (mutant) return
   }
   if (!mutant) console.log(`seed ${values.seed}\n${table.toString()}`)
@@ -65,7 +67,10 @@ async function exploreMutants(): Promise<void> {
   console.log(table.toString())
 }
 
-/** What a process says that runs with this mutant; nothing if it found nothing. @throws Error if it could not even begin */
+/**
+ * Returns the output of a process that runs with this mutant, or undefined if it found nothing. @throws Error if the process
+ * could not begin
+ */
 async function findings(mutant: string): Promise<string | undefined> {
   const flags = ['--mutant', mutant, '--most', values.most, '--seed', values.seed]
   const child = spawn(process.execPath, ['--conditions=@taskstream/source', import.meta.filename, ...flags], {

@@ -1,9 +1,9 @@
-/** The code with one guard taken out: what an explorer must not be silent about. */
+/** The code with one guard taken out. The explorer must find a violation in each. */
 import { registerHooks } from 'node:module'
 
 export interface Mutant {
   readonly name: string
-  /** The end of the file's path, and what stands there once. */
+  /** The end of the file's path. The text in `from` stands once in this file. */
   readonly file: string
   readonly from: string
   readonly to: string
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** Has this process load the sources with one of them changed. @throws Error, as it is loaded, if the guard does not stand there once */
+/** Makes this process load the changed source. @throws Error, on loading, unless the guard stands in the file exactly once */
 export function mutate({ file, from, to }: Mutant): void {
   registerHooks({
     load: (url, context, nextLoad) => {

@@ -1,13 +1,13 @@
-/** What an explorer runs: a few connections, and what each of them does in turn. */
+/** A scenario for the explorer: a few connections, and the steps of each. */
 
 /**
  * One step of one connection. Outside a transaction that `begin` opened, a verb has a transaction of its own.
  *
- * - `push 3`, `poll 2`: so many tasks; `take 2` polls for the transaction only
- * - `complete`, `hand back`: everything that the connection has polled and not let go of, of whatever age
- * - `die`: the connection is lost, its owner counts as dead, and nothing follows
- * - `expire`: somebody else makes ready what dead owners held
- * - `wait`: so long that a poll looks into what keeps the floor from rising
+ * - `push 3`, `poll 2`: so many tasks; `take 2` polls with the hold `transaction`
+ * - `complete`, `hand back`: all tasks that the connection has polled and not let go of, however old
+ * - `die`: the connection is lost, its owner counts as dead, and no step follows
+ * - `expire`: another owner makes the tasks of dead owners ready
+ * - `wait`: so much time passes that a poll looks into what keeps the low watermark from rising
  */
 export type Step =
   | `${'push' | 'poll' | 'take'} ${number}`
@@ -25,17 +25,17 @@ export type Step =
 
 export interface Scenario {
   readonly name: string
-  /** Of the topic; fifo unless said. */
+  /** The order of the topic; `fifo` by default. */
   readonly order?: 'fifo' | 'lifo'
-  /** So many sequences are left before the border of a chunk of the ledger; absent: it does not matter. */
+  /** How many sequences are left before the border of a chunk of the claim ledger. Absent if it does not matter. */
   readonly beforeBorder?: number
-  /** Each connection: whose repository it uses, by any name, and its steps. Connections of one name share owner and memory. */
+  /** The connections: the owner whose repository each uses, and its steps. Connections with the same owner share its memory. */
   readonly connections: Readonly<Record<string, { readonly owner: string; readonly steps: readonly Step[] }>>
-  /** What has happened before, in this order. */
+  /** The steps that happen before, in this order. */
   readonly prelude: readonly (readonly [connection: string, step: Step])[]
 }
 
-/** One order of everybody's steps. */
+/** One order of all connections' steps. */
 export type Schedule = readonly (readonly [connection: string, step: Step])[]
 
 export function toText(schedule: Schedule): string {
@@ -45,7 +45,7 @@ export function toText(schedule: Schedule): string {
 /** Steps that end a transaction. */
 const ends: ReadonlySet<Step> = new Set(['commit', 'rollback', 'die'])
 
-/** Which connections have a transaction open after these steps. */
+/** Returns the connections that have a transaction open after these steps. */
 function openAfter(steps: Schedule): ReadonlySet<string> {
   const open = new Set<string>()
   for (const [connection, step] of steps) {
@@ -55,7 +55,7 @@ function openAfter(steps: Schedule): ReadonlySet<string> {
   return open
 }
 
-/** Whether what has happened before can have happened where so many transactions may be open at a time. */
+/** Whether the prelude can happen on a database with so many writers. */
 export function canBegin({ prelude }: Scenario, writers: number): boolean {
   return prelude.every(([connection], index) => {
     const open = openAfter(prelude.slice(0, index))
@@ -64,7 +64,8 @@ export function canBegin({ prelude }: Scenario, writers: number): boolean {
 }
 
 /**
- * Orders of a scenario's steps in which each connection keeps its own. All of them, or as many as `most`, drawn by `random`, none twice.
+ * Returns orders of a scenario's steps, in which each connection keeps its own order. Returns all of them, or `most` different
+ * ones that `random` draws.
  *
  * @param writers how many transactions may be open at a time: where it is one, a step waits for the end of another's transaction
  */
@@ -82,7 +83,7 @@ export function schedulesOf(scenario: Scenario, most: number, writers: number, r
   return [...drawn.values()]
 }
 
-/** @param arrange in which order the connections are tried that may be next */
+/** @param arrange puts the connections that may be next into the order in which they are tried */
 function* ordersOf(
   scripts: readonly Schedule[],
   before: Schedule,
@@ -102,7 +103,7 @@ function* ordersOf(
   }
 }
 
-/** How many orders there are of scripts of these lengths. */
+/** The number of ways to merge scripts of these lengths. */
 function countOrders(lengths: readonly number[]): number {
   let orders = 1
   let placed = 0

@@ -1,7 +1,7 @@
-/** What a few connections do, whose statements are run in every order. */
+/** Scenarios that are run in every order of their steps. */
 import type { Scenario } from './scenario.ts'
 
-/** The first polls of a topic learn where it begins, and then poll in the short way. */
+/** The first polls of a topic learn where it begins. Later polls use the fast-path claim. */
 const settled = [
   ['W', 'push 1'],
   ['W', 'poll 1'],
