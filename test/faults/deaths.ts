@@ -1,7 +1,7 @@
-/** Where a process that runs a TaskNode is killed. */
+/** The moments at which a process that runs a TaskNode is killed. */
 import type { Subject } from '../subject.ts'
 
-/** Each moment between two steps of a node's work, in each mode: a topic is named for its mode. */
+/** Every moment between two steps of a node's work, in each mode. Each topic has the name of its mode. */
 export const deaths = [
   'leased: tasks are claimed',
   'leased: the poll is committed',
@@ -18,12 +18,12 @@ export const deaths = [
 ] as const
 export type Death = (typeof deaths)[number]
 
-/** After these the dead owner still holds its tasks: somebody has to find out. */
+/** After these deaths the dead owner still holds its tasks, so another owner has to expire them. */
 export const holding: readonly Death[] = deaths.slice(1, 6)
 
 export interface DoomedOrders {
   readonly location: Subject['location']
   readonly leaseMs: number
-  /** Where to die, and how often to go past it before; without it the process lives. */
+  /** Where the process dies, and how often it passes that moment before. Absent: the process lives. */
   readonly death?: { readonly moment: Death; readonly passes: number }
 }

@@ -1,4 +1,4 @@
-/** A TaskNode, leased and transactional, in a process that kills itself at the very moment it was told. */
+/** A process with a leased and a transactional topic that kills itself at an exact moment. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
@@ -9,22 +9,22 @@ import type { AnyTransaction, Tasks } from '../subject.ts'
 import type { Death, DoomedOrders } from './deaths.ts'
 
 const { location, leaseMs, death } = JSON.parse(process.argv[2] ?? '{}') as DoomedOrders
-// A process does not outlive its test.
+// The process must not outlive its test.
 process.on('disconnect', () => process.exit())
 const subject = await reopenSubject(location)
 let passes = death?.passes ?? 0
-/** At first a topic in transactional mode is leased all the same: that is not what is asked. */
+/** A transactional topic polls leases at first. Only its polls with the hold `transaction` count here. */
 let inTransaction = false
 
 function moment(now: Death): void {
   if (death?.moment !== now || (now.startsWith('transactional') && !inTransaction) || passes-- > 0) return
   process.kill(process.pid, 'SIGKILL')
-  // Not one statement more.
+  // The process must run no further statement before it dies.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
 const tasks = subject.tasks()
-/** The node's own repository; it only says where the node is. */
+/** The node's repository, which also tells at which moment the node is. */
 const repository = {
   ...tasks,
   poll: async (...args: Parameters<Tasks['poll']>) => {

@@ -1,7 +1,7 @@
-/** What a worker of the kill tests is told. */
+/** Orders for a worker of the kill tests. */
 import type { Subject } from '../subject.ts'
 
-/** Every moment between two statements of a worker's life. */
+/** Every moment between two statements of a worker. */
 export const moments = [
   'before the poll begins',
   'the poll has begun',
@@ -17,6 +17,6 @@ export type Moment = (typeof moments)[number]
 
 export interface Orders {
   readonly location: Subject['location']
-  /** Where and in which round to die; without it the worker lives. */
+  /** The moment and the round in which the worker dies. Absent: the worker lives. */
   readonly death?: { readonly moment: Moment; readonly round: number }
 }

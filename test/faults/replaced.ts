@@ -1,4 +1,4 @@
-/** A PostgreSQL database that is saved, dropped, renamed and loaded anew while processes have connections to it. */
+/** A PostgreSQL database that is saved, dropped, renamed and loaded again while processes are connected to it. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
@@ -12,23 +12,23 @@ import { prepare } from './restored.ts'
 import type { Process } from './restored.ts'
 
 export interface Replaced extends AsyncDisposable {
-  /** Another process with connections of its own, to this database or a saved one; its topic is initialised if it is not. */
+  /** Opens another process with connections of its own, to this database or to a saved one, and initialises its topic. */
   open(tasks?: Tasks, saved?: string): Promise<Process>
   run(statement: string): Promise<void>
   /** Copies the database as it is now. */
   save(name: string): Promise<void>
   drop(): Promise<void>
-  /** Moves the database out of the way. */
+  /** Renames the database, so that its name is free. */
   rename(name: string): Promise<void>
-  /** Puts what was saved in its place. */
+  /** Puts a saved copy in its place. */
   restore(name: string): Promise<void>
   /** Makes an empty database of its name. */
   create(): Promise<void>
   /** Empties its tables. */
   empty(): Promise<void>
-  /** Copies what is in the tables. @returns what empties them and loads the copy */
+  /** Copies the rows of the tables. @returns a function that empties the tables and loads the copy */
   copyTables(): Promise<() => Promise<void>>
-  /** Dumps the database to a file. @returns what loads it */
+  /** Dumps the database to a file. @returns a function that loads the dump */
   dump(...options: readonly string[]): () => void
 }
 
@@ -45,7 +45,9 @@ const tables = [
 ]
 const empty = `truncate ${tables.map((table) => `taskstream.${table}`).join(', ')}`
 
-/** The command of the release that is tested; pg_restore stands beside it. @throws Error if it is required and is not there */
+/**
+ * Returns the command of the release under test; pg_restore stands beside it. @throws Error if the command is required and missing
+ */
 export function findPgDump(): string | undefined {
   const folders = ['/usr/lib/postgresql/15/bin', ...(process.env['PATH'] ?? '').split(':')]
   const found = folders.map((folder) => join(folder, 'pg_dump')).find((path) => existsSync(path) && isRelease(path, 15))
@@ -85,7 +87,7 @@ export async function openReplaced(): Promise<Replaced> {
     run: (statement) => ask(name, statement),
     save: async (copy) => {
       saved.add(copy)
-      // Nobody may be connected to what is copied.
+      // PostgreSQL copies a database only if nobody is connected to it.
       await disconnect()
       await ask('postgres', `create database ${nameOf(copy)} template ${name}`)
     },

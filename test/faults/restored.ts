@@ -1,10 +1,10 @@
-/** A process that has polled thousands of tasks, and a database that becomes another one under it. */
+/** A process that has polled thousands of tasks, and whose database is then replaced by another state. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { expect } from 'vitest'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 
-/** One process: a repository, with all that it remembers, and its connections. */
+/** One process: its connections, and a repository with everything that it remembers. */
 export interface Process {
   readonly tasks: Tasks
   readonly transactions: TransactionSource<AnyTransaction>
@@ -31,10 +31,10 @@ async function poll({ tasks, transactions }: Process, size: number): Promise<Hel
   return await transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size }))
 }
 
-/** Polls and completes, until nothing is found or so many are done. @returns what was polled, in the order of the polls */
+/** Polls and completes until no task is found or so many are done. @returns the polled identifiers in order */
 export async function work(process: Process, most = Infinity): Promise<string[]> {
   const { tasks, transactions } = process
-  // It may be restored as it was before this owner was there.
+  // The database may be restored to a time before this owner was registered.
   await transactions((transaction) => tasks.register(transaction))
   const done: string[] = []
   while (done.length < most) {
@@ -48,13 +48,13 @@ export async function work(process: Process, most = Infinity): Promise<string[]>
   return done
 }
 
-/** Works off all there is, and learns all there is to learn of the topic. */
+/** Works off all tasks, and polls on until the process has learned that the topic is empty. */
 export async function workOff(process: Process, identifiers: readonly string[]): Promise<void> {
   expect(await work(process)).toEqual(identifiers)
   for (let count = 0; count < 3; count++) expect(await poll(process, 1)).toEqual([])
 }
 
-/** What is ready is polled in order, half of it by the process that was there before and the rest by a new one, and nothing twice. */
+/** Expects each task to be polled once and in order, half of them by the old process and the rest by a new one. */
 export async function expectReady(identifiers: readonly string[], living: Process, fresh: Process): Promise<void> {
   const half = Math.ceil(identifiers.length / 2)
   const first = await work(living, half)

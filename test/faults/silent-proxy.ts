@@ -1,14 +1,14 @@
-/** A proxy before a server that can fall silent: connections stay open, and nothing more comes. */
+/** A proxy for a server that can fall silent: connections stay open, and no more data comes. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Stands before a server, and can fall silent: what is sent is taken, and nothing is said any more, not even goodbye. */
+/** A proxy that can fall silent. It still accepts data then, but sends nothing and closes no connection. */
 export interface SilentProxy extends AsyncDisposable {
   readonly url: string
-  /** The connections that there are fall silent for good. */
+  /** Lets all present connections fall silent for good. */
   silence(): void
-  /** What becomes of new ones. */
+  /** Whether new connections are forwarded, silent or refused. */
   new: 'forwarded' | 'silent' | 'refused'
 }
 
@@ -45,7 +45,7 @@ export async function openSilentProxy(target: string): Promise<SilentProxy> {
       for (const [client, upstream] of pairs) {
         client.unpipe(upstream)
         upstream.unpipe(client)
-        // What is sent is taken, as a network would for a while.
+        // The client's data is still accepted, as a network does for a while.
         client.resume()
         upstream.pause()
       }

@@ -1,4 +1,4 @@
-/** Polls, waits to be told, and completes what it believes to hold. */
+/** Polls, waits for a message, and then completes the tasks that it believes to hold. */
 import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
@@ -22,7 +22,7 @@ const { held, lost } = await subject.transactions<Holding>(async (transaction) =
     await subject.execute(transaction, sql`insert into effect (identifier) values (${identifier})`)
   return holding
 })
-// And once more without asking first.
+// It completes the tasks a second time, without holding them first.
 const decisions = new Map(batch.map((task) => [task, TaskDecision.success('late')]))
 const completion = await subject.transactions<Completion>((transaction) => tasks.complete(transaction, 'work', decisions))
 process.send?.({ held: held.length, lost: lost.length, completed: completion.completed.length, refused: completion.lost.length })

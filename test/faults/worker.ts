@@ -1,4 +1,4 @@
-/** A worker that polls, writes an effect and completes, and is killed at the very moment it was told. */
+/** A worker that polls, writes an effect and completes, and kills itself at an exact moment. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Holding } from '@taskstream/task-api'
@@ -12,7 +12,7 @@ const subject = await reopenSubject(location)
 const tasks = subject.tasks()
 await subject.transactions((transaction) => tasks.register(transaction))
 process.send?.({ owner: tasks.owner })
-// A worker does not outlive its test.
+// The worker must not outlive its test.
 process.on('disconnect', () => process.exit())
 const session = await subject.session()
 
@@ -20,7 +20,7 @@ for (let round = 0; ; round++) {
   const moment = (now: Moment): void => {
     if (!death || death.moment !== now || round < death.round) return
     process.kill(process.pid, 'SIGKILL')
-    // Not one statement more.
+    // The worker must run no further statement before it dies.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
   moment('before the poll begins')
@@ -48,7 +48,7 @@ for (let round = 0; ; round++) {
   moment('the completion is committed')
 }
 
-/** SQLite has one writer at a time; the others come back. */
+/** SQLite has one writer at a time, so other workers try again. */
 async function begin({ begin: once }: Session): Promise<void> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** What a MariaDB or MySQL may be short of. */
+/** Shortages that a MariaDB or MySQL server can have. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
@@ -56,7 +56,7 @@ function saidByMysql(errno: number, named: Pick<ShortOf, 'code' | 'shortOf'>): S
                end if;
              end`),
       )
-      // Of what the handler writes too.
+      // The handler's own writes fail too.
       await execute(
         subject,
         raw(`create trigger short_effect before insert on effect for each row begin
@@ -91,7 +91,7 @@ interface Rival {
   end(): Promise<void>
 }
 
-/** A user of its own, which is sent away and may not come again. */
+/** Makes a database user that can be disconnected and locked out. */
 async function openUser(
   subject: Subject,
   how: { refuse(user: string, url: string): Promise<Rival | void>; allow(user: string): string },
@@ -167,7 +167,7 @@ export const ofMysql: readonly ShortOf[] = [
       openUser(subject, {
         refuse: async (user, url) => {
           await execute(subject, raw(`grant usage on *.* to ${user} with max_user_connections 1`))
-          // Somebody else has the only one.
+          // Another pool holds the only connection.
           const rival = createPool({ uri: url, connectionLimit: 1 })
           return { ask: () => rival.query('select 1'), end: () => rival.end() }
         },
@@ -203,13 +203,13 @@ export const ofMysql: readonly ShortOf[] = [
       const waiting = raw("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'")
       const over = new AbortController()
       let killing: Promise<void> | undefined
-      /** Whoever waits for a row, as long as that may be. */
+      /** Kills queries that wait for a row, as long as the shortage lasts. */
       const kill = async (): Promise<void> => {
         while (!over.signal.aborted) {
-          // It may be gone already.
+          // The query may have ended by itself.
           for (const { id } of await execute(subject, waiting))
             await execute(subject, raw(`kill query ${Number(id)}`)).catch(() => {})
-          // Asked more often than every 100 ms, the server tells what it told before.
+          // When asked again within 100 ms, the server repeats its last answer.
           await delay(200)
         }
       }

@@ -1,4 +1,4 @@
-/** What a PostgreSQL may be short of. */
+/** Shortages that a PostgreSQL server can have. */
 import { randomBytes } from 'node:crypto'
 import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -28,14 +28,14 @@ function overPg(pool: pg.Pool, how: Pick<Short, 'begin' | 'end'>): Short {
 
 const inTheWay = sql`select pid from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()`
 
-/** Whoever waits for a lock. */
+/** Waits until connections wait for a lock, and returns their processes. */
 async function waiting(subject: Subject): Promise<readonly number[]> {
   const pids = async (): Promise<number[]> => (await execute(subject, inTheWay)).map(({ pid }) => Number(pid))
   await expect.poll(pids, { interval: 1 }).not.toEqual([])
   return pids()
 }
 
-/** What the server would say, said by a trigger for as long as a row is there. */
+/** A trigger raises the server's error as long as a row is there. */
 function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>): ShortOf {
   return {
     name: `the server's word ${code}`,
@@ -53,7 +53,7 @@ function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>):
          end $$`,
         `create trigger short before update on taskstream.task
            for each row when (new.state <> 0) execute function taskstream.short()`,
-        // Of what the handler writes too.
+        // The handler's own writes fail too.
         'create trigger short before insert on effect for each row execute function taskstream.short()',
       ])
         await execute(subject, raw(statement))
@@ -74,7 +74,7 @@ function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>):
   }
 }
 
-/** A role of its own, which is sent away and may not come again. */
+/** Makes a role that can be disconnected and locked out. */
 async function openRole(subject: Subject, allow: (role: string, allowed: boolean) => string): Promise<Short> {
   const role = `short_${randomBytes(6).toString('hex')}`
   await execute(subject, raw(`create role ${role} login password 'short'`))
@@ -90,7 +90,7 @@ async function openRole(subject: Subject, allow: (role: string, allowed: boolean
       const sendAway = (): Promise<unknown> =>
         execute(subject, sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = ${role}`)
       await sendAway()
-      // One may have been let in a moment before, and not have been seen yet.
+      // A connection may have been accepted just before and may not be listed yet, so the role is disconnected twice.
       const isLetIn = (): Promise<boolean> =>
         pool.connect().then(
           (client) => (client.release(true), true),
@@ -178,7 +178,7 @@ export const ofPostgres: readonly ShortOf[] = [
       return overPg(openPool(subject, { query_timeout: 500 }), {
         begin: locks.begin,
         end: async () => {
-          // What was not answered is not to be done after all.
+          // The unanswered statement must not be run after all when the lock goes.
           await execute(subject, sql`select pg_terminate_backend(pid, 10000) from (${inTheWay}) waiting`)
           await locks.end()
         },

@@ -1,13 +1,13 @@
-/** What a database may be short of for a while: brought about on a real server or file, and ended by the test. */
+/** A temporary shortage of a database, which a test causes on a real server or file, and ends. */
 import type { HeldTask, Shortage, TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { isPostgres } from '../../subject.ts'
 import type { AnyTransaction, Session, Subject } from '../../subject.ts'
 
-/** A database that can be made short of something. */
+/** A database in which a shortage can be caused. */
 export interface Short extends AsyncDisposable {
-  /** The node's own. */
+  /** The transactions that the node uses. */
   readonly transactions: TransactionSource<AnyTransaction>
   /** From now on the tasks cannot be completed. */
   begin(tasks: readonly HeldTask[]): Promise<void>
@@ -16,12 +16,12 @@ export interface Short extends AsyncDisposable {
 
 export interface ShortOf {
   readonly name: string
-  /** By which name a node is to tell of it: the driver's, where nothing has come of it yet but that there is no connection. */
+  /** The code of the error that the node reports. It is the driver's own where all that is known is that there is no connection. */
   readonly code: string
   readonly shortOf?: Shortage
-  /** It has to do with the rows of the tasks: others can be completed meanwhile. */
+  /** Whether the shortage concerns only the rows of the tasks, so that other tasks can be completed. */
   readonly ofRows?: true
-  /** It comes and goes without a lock on the table. */
+  /** Whether the shortage begins and ends without a lock on the table. */
   readonly said?: true
   open(subject: Subject): Promise<Short>
 }
@@ -31,7 +31,7 @@ export const busy = (shortOf: Shortage): Pick<ShortOf, 'code' | 'shortOf'> => ({
 export const execute = (subject: Subject, statement: Statement): Promise<readonly { readonly [column: string]: unknown }[]> =>
   subject.transactions((transaction) => subject.execute(transaction, statement))
 
-/** Another session, such as an administrator's, has the rows of these tasks in its open transaction. */
+/** Locks the rows of these tasks in another session's open transaction, as an administrator might. */
 async function lockRows(subject: Subject, tasks: readonly HeldTask[]): Promise<Session> {
   const session = await subject.session()
   await session.begin()
@@ -44,7 +44,7 @@ async function lockRows(subject: Subject, tasks: readonly HeldTask[]): Promise<S
   return session
 }
 
-/** Rows that are locked by somebody else until the end. */
+/** Another session locks the rows until the end. */
 export function rowLocks(subject: Subject): Pick<Short, 'begin' | 'end'> {
   let rival: Session | undefined
   return {

@@ -1,4 +1,4 @@
-/** What a SQLite file may be short of. */
+/** Shortages that a SQLite file can have. */
 import type { TransactionSource } from '@taskstream/task-api'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { expect } from 'vitest'
