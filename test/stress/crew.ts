@@ -1,4 +1,4 @@
-/** The workers of a stress run, and what is done to them. */
+/** The workers of a stress run, and the faults that they meet. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Subject } from '../subject.ts'
 import type { WorkerOrders, WorkerReport } from './topics.ts'
 
-/** A stopped worker that has not ended by itself after so long keeps something open. */
+/** A stopped worker that has not ended by itself after this time keeps something open. */
 const exitMs = 30_000
 
 export class Crew {
@@ -24,7 +24,7 @@ export class Crew {
     this.#random = random
   }
 
-  /** Starts one more, and waits until it runs. */
+  /** Starts one more worker, and waits until it runs. */
   async start(): Promise<void> {
     const orders: WorkerOrders = {
       location: this.#location,
@@ -48,7 +48,7 @@ export class Crew {
     await Promise.race([started, exited])
   }
 
-  /** Without a word, in the midst of whatever it does. @returns whether that is what it died of */
+  /** Kills a worker without warning. @returns whether it died of that */
   async kill(): Promise<boolean> {
     const worker = this.#any()
     const exited = once(worker, 'exit')
@@ -58,14 +58,14 @@ export class Crew {
     return signal === 'SIGKILL'
   }
 
-  /** In phases, as a deployment does. @returns whether it ended by itself */
+  /** Stops a worker in phases, as a deployment does. @returns whether it ended by itself */
   async stop(): Promise<boolean> {
     const ended = await this.#end(this.#any())
     await this.start()
     return ended
   }
 
-  /** It wakes up and goes on where it was. @returns whether it was stopped, and there to wake up */
+  /** Pauses a worker, which then continues where it was. @returns whether it was paused, and still there to continue */
   async sleep(ms: number): Promise<boolean> {
     const worker = this.#any()
     const stopped = worker.kill('SIGSTOP')
@@ -73,7 +73,7 @@ export class Crew {
     return worker.kill('SIGCONT') && stopped
   }
 
-  /** Stops all that are there. */
+  /** Stops all workers. */
   async end(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
   }

@@ -1,4 +1,4 @@
-/** `npm run stress -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--seed n]`: see stress.ts. */
+/** Runs stress.ts: `npm run stress -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--seed n]`. */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { startEngine } from '../databases/start-engine.ts'

@@ -1,4 +1,6 @@
-/** Three processes on eight topics, with everything happening to them that happens: what was pushed is done, once, and in order. */
+/**
+ * Three processes work on eight topics while every fault happens to them. In the end each pushed task was done once, and in order.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FilterState, PushedTask, TaskCount } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -10,7 +12,7 @@ import { randomOf, topics } from './topics.ts'
 export interface StressOptions {
   readonly seconds: number
   readonly seed: number
-  /** Told now and then. */
+  /** Called now and then with a line about the progress. */
   readonly onProgress?: (line: string) => void
 }
 
@@ -18,16 +20,16 @@ export interface StressReport {
   readonly seed: number
   readonly pushed: number
   readonly effects: number
-  /** What came about of all that is done to the workers, and how often. */
+  /** How often each action on the workers took place. */
   readonly done: Readonly<Record<string, number>>
   readonly handled: number
-  /** Completions that were refused, as the tasks had been taken by others. */
+  /** Completions that were refused, because other workers had taken the tasks. */
   readonly lost: number
   readonly returned: number
   readonly abandoned: number
-  /** What workers reported that were asked to stop. */
+  /** Errors that workers reported when they were asked to stop. */
   readonly errors: readonly string[]
-  /** Each is one too many. */
+  /** Each of these numbers must be 0. */
   readonly missing: number
   readonly twice: number
   readonly outOfOrder: number
@@ -38,7 +40,7 @@ export interface StressReport {
 const leaseMs = 2_000
 const backlog = 3_000
 const finishMs = 90_000
-/** A run goes on for as long, where something has not come about yet that is to be done to the workers. */
+/** A run takes so much longer if an action on the workers has not taken place yet. */
 const patienceMs = 120_000
 
 export async function stress(subject: Subject, { seconds, seed, onProgress = () => {} }: StressOptions): Promise<StressReport> {
@@ -62,7 +64,7 @@ export async function stress(subject: Subject, { seconds, seed, onProgress = () 
   }
   const harass = async (): Promise<void> => {
     while (goOn()) {
-      // When time is up, only what is missing.
+      // When the time is up, only actions that have not taken place yet are tried.
       const possible = performance.now() < endMs ? actions : actions.filter(([name]) => done[name] === 0)
       const [name, action] = possible[Math.floor(random() * possible.length)]!
       done[name] = done[name]! + Number(await action())
@@ -119,7 +121,7 @@ async function prepare(subject: Subject, tasks: Tasks): Promise<void> {
   })
 }
 
-/** Now and then what is pushed is rolled back, and never was. @returns how many tasks were committed */
+/** Pushes tasks, and sometimes rolls the push back. @returns how many tasks were committed */
 async function push(subject: Subject, tasks: Tasks, random: () => number): Promise<number> {
   const { name } = topics[Math.floor(random() * topics.length)]!
   const creations = Array.from({ length: 1 + Math.floor(random() * 30) }, () => ({
@@ -135,7 +137,7 @@ async function push(subject: Subject, tasks: Tasks, random: () => number): Promi
     })
     return creations.length
   } catch (error) {
-    // Of a push whose connection was cut nobody knows what became of it: the count in the end tells.
+    // Nobody cuts the producer's own connections, so any other error fails the run.
     if (error !== undo) throw error
     return 0
   }
@@ -169,7 +171,7 @@ function actionsOn(
   }
 }
 
-/** The server ends connections: all of the listeners, or some of the pools of the workers. @returns how many */
+/** Lets the server end the listeners' connections, or some of the workers' pools. @returns how many it ended */
 async function cut(subject: Subject, application: string): Promise<number> {
   const [row] = await subject.transactions<readonly Row[]>((transaction) =>
     subject.execute(
@@ -190,7 +192,7 @@ async function count(subject: Subject): Promise<number> {
   return Number(rows[0]?.['effects'])
 }
 
-/** @returns how many tasks are not done after a time that is long enough */
+/** @returns how many tasks are not done after a long wait */
 async function finish(subject: Subject, tasks: Tasks): Promise<number> {
   const endMs = performance.now() + finishMs
   for (;;) {
@@ -205,7 +207,7 @@ async function finish(subject: Subject, tasks: Tasks): Promise<number> {
   }
 }
 
-/** How often a task of an identifier took effect after one that was pushed later. */
+/** Counts the tasks that took effect after a later task of their identifier. */
 function disorder(effects: readonly Row[]): number {
   const singular = new Set(topics.filter(({ options }) => options.condition).map(({ name }) => name))
   const last = new Map<string, number>()

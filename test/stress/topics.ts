@@ -1,8 +1,8 @@
-/** The topics of a run under stress: what each holds, and what must be there in the end. */
+/** The topics of a stress run, and what its workers are told and report. */
 import type { TopicOptions } from '@taskstream/task-api'
 import type { Subject } from '../subject.ts'
 
-/** What is processed how: every mode, with and without an order to keep. */
+/** The topics cover every mode, with and without an order to keep. */
 export const topics: readonly {
   readonly name: string
   readonly mode: 'leased' | 'transactional'
@@ -18,14 +18,14 @@ export const topics: readonly {
   { name: 'singular-transactional', mode: 'transactional', options: { condition: 'singular-by-identifier' } },
 ]
 
-/** What a worker is told. */
+/** Orders for a worker. */
 export interface WorkerOrders {
   readonly location: Subject['location']
   readonly seed: number
   readonly leaseMs: number
 }
 
-/** What a worker tells when it has been stopped. */
+/** A worker's report when it has been stopped. */
 export interface WorkerReport {
   readonly handled: number
   readonly lost: number
@@ -36,7 +36,7 @@ export interface WorkerReport {
   readonly abandoned: number
 }
 
-/** The same numbers, from 0 to below 1, for the same seed. */
+/** Pseudo-random numbers from 0 to below 1, the same for the same seed. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-/** A node of all the topics, that is killed, stopped, put to sleep and cut off; asked to stop, it must end by itself. */
+/** A node of all topics that is killed, stopped, paused and cut off. When it is asked to stop, it must end by itself. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskNotifier } from '@taskstream/task-api'
 import { exponential, stopOnSignal, TaskNode } from '@taskstream/task-processor'
@@ -80,11 +80,11 @@ stopOnSignal(node, {
     process.send?.({ handled, lost, stuck, errors: [...errors], ...counts } satisfies WorkerReport)
     database?.close()
     void Promise.resolve(subject[Symbol.asyncDispose]()).then(() => {
-      // What else keeps this process alive is a leak: it is waited for to end by itself.
+      // Nothing may keep this process alive now. The crew waits for it to end, so anything that does is found as a leak.
       process.disconnect()
     })
   },
 })
-// A worker does not outlive who started it.
+// The worker must not outlive the run that started it.
 process.on('disconnect', () => setTimeout(() => process.exit(1), 60_000).unref())
 process.send?.('started')
