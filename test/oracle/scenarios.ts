@@ -91,7 +91,7 @@ function* polls(): Generator<Scenario> {
   }
   const nobody: Scene = { rows: [[/for update skip locked/, 0], ...unknown] }
   yield { verb: 'poll', scene: nobody, fails: 'TOPIC_UNKNOWN', run: (tasks, tx) => tasks.poll(tx, 'none') }
-  // One poll finds no rechecks, and one finds nothing to take.
+  // One poll finds no recheck, and one finds an empty ready list.
   for (const nothing of [/from \w*\.?task_turn/, /as found/]) {
     yield {
       verb: 'poll',

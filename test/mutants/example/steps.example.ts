@@ -1,3 +1,4 @@
+/** Tests that notice some mutants of steps.ts, for test/unit/mutants.test.ts. */
 import { expect, test } from 'vitest'
 import { atMost, label, stepsTo, unit } from './steps.ts'
 
