@@ -20,8 +20,11 @@ export async function createLibsql(): Promise<Subject> {
 /** A file, as a worker process opens it too. */
 export async function openLibsql(file: string, remove: () => void = () => {}): Promise<Subject> {
   const open = (): Client => createClient({ url: `file:${file}` })
+  // Several processes may open a new file at once: this client waits for the others, and blocks meanwhile.
+  const first = createClient({ url: `file:${file}`, timeout: 10_000 })
+  await first.execute('pragma journal_mode = wal')
+  first.close()
   const client = open()
-  await client.execute('pragma journal_mode = wal')
   const opened = [client]
   const transactions = libsqlTransactions(client) as TransactionSource<AnyTransaction>
   return {
