@@ -51,7 +51,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
   },
   default: {
     histories: 150,
-    serverHistories: 60,
+    serverHistories: 40,
     slowHistories: 20,
     stops: 100,
     interleavings: 10,
@@ -125,7 +125,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-database|cli-options|thread|wake|without-notifier).test.ts',
+        'test/e2e/!(cli|cli-options|thread|wake|without-notifier).test.ts',
       ],
     },
     'postgres-18': {
