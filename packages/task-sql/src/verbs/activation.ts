@@ -27,7 +27,7 @@ export function* activations({ dialect }: Context): Verb<ReadonlyMap<string, Act
   )
 }
 
-/** Only a change is told: who acts on it and says so again makes no circle. */
+/** Notifies listeners only of a change, so that two listeners that store the same value do not notify each other for ever. */
 function* store({ dialect, now }: Context, topic: string, active: boolean): Verb<boolean> {
   const { activation, topic: topics } = dialect.tables
   checkTopic(topic)

@@ -8,18 +8,18 @@ import { claimStatus, mayClaim } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 
-/** What a listed ready row `t` is, for an index of them in the topic's order; goes with what says which topic it is. */
+/** True for a ready row `t` in the ready list. The caller adds a condition on the topic; then an index has the rows in the topic's order. */
 export function isInReadyList(dialect: Dialect, { order }: TopicMode): Statement {
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.expr.true}` : raw('')
   return sql`t.listed = ${dialect.expr.true} and ${dialect.paths.ready}${ranked}`
 }
 
-/** What taking a task assigns. */
+/** The assignments that make a task active. */
 export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
   return sql`state = ${states.active}, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
 }
 
-/** Takes the first listed rows: all that is ready in a topic whose rows are listed from the start. */
+/** Takes the first tasks of the ready list. Topics with an order other than `fifo` have all their ready tasks there. */
 export function* claimOrdered(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size, columns } = request
   const rows = yield* dialect.writes.change({

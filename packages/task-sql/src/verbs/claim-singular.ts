@@ -1,15 +1,17 @@
 /**
- * Polling under a singular condition.
+ * Polling under a singular condition: one task of an identifier is at work at a time.
  *
- * - A row is *listed* while it may be its identifier's head: the one whose turn it is. Of an identifier's rows in one
- *   push one is listed. A poll that finds a listed row blocked takes it off the list, so that blocked rows cost polls nothing.
- * - Whatever unblocks a row (completion, expiry, reset, purge …) notes its identifier. A poll looks first into what is noted,
- *   lists the heads it finds there, and only then takes listed rows, in the topic's order.
- * - All of this happens while the identifier's *stripe* is locked by the poll: taking, listing and unlisting never meet. What is
- *   decided is decided by a statement that begins after the stripe was locked, and so sees whatever was done in the stripe before.
- *   An event that such a statement does not see yet leaves a note that a later one will.
+ * - A ready task is in the ready list while it may be the first task of its identifier. A push lists one of the tasks that
+ *   it has for an identifier. A poll that finds a listed task blocked takes it off the list, so that later polls do not read it.
+ * - A verb that may unblock a task (complete, expire, purge and others) writes a recheck of its identifier. A poll processes
+ *   the rechecks first: it puts the first tasks of their identifiers on the list. Then it takes tasks from the list, in the
+ *   topic's order.
+ * - A poll locks the lock stripe of an identifier before it takes, lists or unlists tasks of that identifier. Two polls
+ *   therefore never judge the same identifier at once. The statement that judges begins after the stripe was locked, so it
+ *   sees everything that earlier polls did there. If a change commits too late for that statement, its recheck is left for a
+ *   later poll.
  *
- * Stripes and rows that others have locked are passed over. Nobody waits, and no statement can fail for what another transaction does.
+ * Polls skip stripes and rows that other transactions have locked. No poll waits, and none fails because of another transaction.
  */
 import type { PollCondition } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
@@ -24,17 +26,17 @@ import { claimStatus, isSameMode } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 
-/** Stripes taken beyond the number of tasks asked for, once some heads have turned out to be blocked or locked. */
+/** Extra stripes that later rounds lock, because tasks of the first round were blocked or locked. */
 // mutants: equivalent number, one more or less is as good
 const spareStripes = 16
-/** Looks at so many more rows than are asked for: others may be working on the first. */
+/** Extra rows that a poll reads, because other polls may be working on the first ones. */
 // mutants: equivalent number, one more or less is as good
 const spareRows = 1_000
-/** Each takes rows or takes them off the list; what is left then is left for the next poll. */
+/** Each round takes tasks, or takes them off the ready list. The next poll goes on with the rest. */
 // mutants: equivalent number, one more or less is as good
 const maximumRounds = 16
 
-/** One number that orders rows as `orderBy` does. A priority outweighs every sequence below 2^47. */
+/** A number that sorts rows as `orderBy` does. A priority outweighs every sequence below 2^47. */
 const placeIn = {
   fifo: 't.sequence',
   lifo: '- t.sequence',
@@ -46,19 +48,20 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
   const status = yield* claimStatus(dialect, topic, owner)
   if (!status.mode || !status.ownerKnown || !isSameMode(status.mode, mode)) return { rows: [], ...status }
   const some = (yield* processRechecks(dialect, topic, mode, size)) || (yield* hasListed(dialect, topic, mode))
-  // mutants: equivalent condition:false, a poll that looks where nothing is finds nothing
+  // mutants: equivalent condition:false, a poll that reads an empty list takes nothing
   if (!some) return { rows: [], mode, ownerKnown: true }
   const claimed: Row[] = []
-  /** Heads that others have locked, and work on without a stripe. */
+  /** First tasks whose rows other transactions have locked. Verbs other than poll lock rows without a stripe. */
   const locked: number[] = []
   // mutants: equivalent number `let round = 0`, one round more or less is as good
   // mutants: equivalent boundary `round < maximumRounds`, one round more or less is as good
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
-    // mutants: equivalent number arithmetic, so many more or less are looked at
+    // mutants: equivalent number arithmetic, the poll only reads some rows more or fewer
     const limit = room * 2 + spareRows
     const most = room + spareRows
-    // Heads are few, and so equality is right: the index is read itself, and forgets entries of rows taken off the list.
+    // The ready list is short, so the topic is compared by equality here. The index is then read directly, and it forgets the
+    // entries of rows that have left the list.
     const passed = locked.length > 0 ? sql` and not (${dialect.paths.among(raw('t.sequence'), locked)})` : nothing
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[mode.order])} as place
@@ -76,12 +79,12 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
                order by c.place
                ${dialect.expr.limit(sql`${most}`)}) c
        order by c.place`
-    // mutants: equivalent condition:false, the rounds that are left find nothing either
+    // mutants: equivalent condition:false, the remaining rounds find no rows either
     if (rows.length === 0) break
     const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
-    // Where some were locked more of them may be.
+    // If others have locked some of these rows, they may have locked more: the claim gets spare ones.
     const heads = locked.length > 0 ? free : free.slice(0, room)
-    // mutants: equivalent boundary condition:true `heads.length > 0`, without any nothing is claimed
+    // mutants: equivalent boundary condition:true `heads.length > 0`, a claim of no rows takes nothing
     if (heads.length > 0) {
       const taken = yield* claim(dialect, request, mode, heads, room)
       claimed.push(...taken)
@@ -89,16 +92,19 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
       locked.push(...heads.filter((sequence) => !sequences.has(sequence)))
     }
     const waiting = rows.filter(({ blocked }) => blocked !== null)
-    // mutants: equivalent boundary condition:true, without any nothing is updated
+    // mutants: equivalent boundary condition:true, an update of no rows changes nothing
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
-    // What is left is of stripes that others have locked, or blocked.
+    // The rows that are left are blocked, or others have locked their stripes.
     if (claimed.length > 0 && stripes.all && rows.length < most) break
   }
   yield* dialect.claims.record(topic, owner, claimed.map(toSequence))
   return { rows: claimed, mode, ownerKnown: true }
 }
 
-/** Asked for one row, PostgreSQL reads the index itself, and marks the entries of rows that are off the list as it passes them. */
+/**
+ * For a limit of one row, PostgreSQL reads the index directly. It then marks the entries of rows that have left the ready list,
+ * so that later polls skip them.
+ */
 function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<boolean> {
   const some = yield sql`
     select 1 as found
@@ -106,14 +112,14 @@ function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<bool
      where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
      order by ${dialect.paths.orderBy(mode.order)}
      ${dialect.expr.limit(raw('1'))}`
-  // mutants: equivalent boundary, a poll that looks where nothing is finds nothing
+  // mutants: equivalent boundary, a poll that reads an empty list takes nothing
   return some.length > 0
 }
 
-/** Lists the heads of noted identifiers, and drops the notes. @returns whether it has listed any */
+/** Puts the first tasks of the rechecked identifiers on the ready list, and deletes the rechecks. @returns whether it has listed any task */
 function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size: number): Verb<boolean> {
   const { turn } = dialect.tables
-  // mutants: equivalent number arithmetic, so many more or less are looked at
+  // mutants: equivalent number arithmetic, the poll only reads some rechecks more or fewer
   const limit = size * 4 + spareRows
   const first = sql`
     select n.turn, n.identifier, n.turn as place
@@ -136,18 +142,18 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
       from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), sql`b.stage = ${stages.active}`)} is null`
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
-  // mutants: equivalent condition:false, without any nothing is updated
+  // mutants: equivalent condition:false, an update of no rows changes nothing
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
-  // Others are working on these: their notes stay.
+  // Other transactions have locked the rows that could not be listed. The rechecks of their identifiers stay.
   const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
-  // mutants: equivalent boundary condition:true, without any nothing is deleted
+  // mutants: equivalent boundary condition:true, a delete of no rows changes nothing
   if (done.length > 0) yield* dialect.writes.remove({ table: turn, key: 'turn', topic, keys: done })
-  // mutants: equivalent boundary number, where it is not said it is looked for
+  // mutants: equivalent boundary number, after a wrong answer the poll only reads the list for itself
   return listed.length > 0
 }
 
-/** The identifiers of ready rows that are still not listed. */
+/** The identifiers of those rows that are ready and still not in the ready list. */
 function* notListed(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<ReadonlySet<unknown>> {
   const rows = yield sql`
     select t.identifier
@@ -155,7 +161,7 @@ function* notListed(dialect: Dialect, topic: string, sequences: readonly number[
   return new Set(rows.map(({ identifier }) => identifier))
 }
 
-/** Ready rows that are not listed although nothing stands in their way, with their identifiers. */
+/** Selects the identifiers of ready rows that no other task blocks and that are not in the ready list. */
 export function unblocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
   return sql`
     select c.identifier
@@ -165,7 +171,7 @@ export function unblocked(dialect: Dialect, topic: string, mode: TopicMode): Sta
      where ${blocked(dialect, topic, mode)} is null`
 }
 
-/** Not null where another row stands in the way of the candidate `c`. */
+/** Not null if another task of its identifier blocks the candidate `c`. */
 function blocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
   const before = raw(mode.order === 'lifo' ? 'b.sequence > c.sequence' : 'b.sequence < c.sequence')
   const obstacles = [
@@ -182,12 +188,15 @@ function obstaclesOf(condition: PollCondition): BlockingClass[] {
   return ['open']
 }
 
-/** One seek of the index by identifier and stage. A limited scalar is never turned into a scan of all that is blocked. */
+/**
+ * Not null if the identifier has a task `b` that meets the condition. One seek in the index by identifier and blocking class: no
+ * planner turns a scalar subquery with a limit into a scan of all such tasks.
+ */
 function stands({ paths, expr }: Dialect, topic: string, identifier: Statement, obstacle: Statement): Statement {
   return sql`(select 1 from ${paths.identified('b')} where b.topic = ${topic} and b.identifier = ${identifier} and ${obstacle} ${expr.limit(raw('1'))})`
 }
 
-/** Takes so many of these, in the topic's order, passing over what others have locked. */
+/** Takes at most `most` of these tasks, in the topic's order, and skips rows that others have locked. */
 function claim(
   dialect: Dialect,
   request: ClaimRequest,

@@ -61,7 +61,7 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
   ]
 }
 
-/** What a completion assigns: of most there are neither retries nor reasons. */
+/** The assignments of a completion. Most completions have neither retries nor reasons, and get a shorter statement. */
 function outcomeOf(
   dialect: Dialect,
   { tasks, now }: HeldRequest,
@@ -102,7 +102,7 @@ function toReason({ reason }: TaskDecision): number | null {
   return reason === undefined ? null : reasonNumbers[reason]
 }
 
-/** A retry is still in its identifier's way, until it has no tries left. */
+/** The blocking class of a decision, as a number. A retry still blocks its identifier, until the task has no tries left. */
 function toStage({ state, retryAfterMs }: TaskDecision): number {
   return retryAfterMs === undefined ? blockingClasses[blockingClassOf[state]] : blockingClasses.open
 }

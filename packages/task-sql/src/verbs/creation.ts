@@ -11,7 +11,7 @@ import {
 } from '@taskstream/task-api'
 import type { TaskCreation, TaskHeaders } from '@taskstream/task-api'
 
-/** A creation as it is stored: checked, with what is blank made absent. */
+/** A creation that was checked. Fields that were not given, and blank texts, are null. */
 export interface CheckedCreation {
   readonly identifier: string
   readonly input: string | null
@@ -25,13 +25,13 @@ export interface CheckedCreation {
   readonly priority: number
   readonly maxTries: number | null
   readonly headers: string | null
-  /** A later creation of the same push takes its place. */
+  /** A later creation of the same push replaces this one. */
   readonly redundant?: boolean
-  /** Only an identifier, and perhaps an input. */
+  /** The creation has only an identifier, and perhaps an input. */
   readonly plain: boolean
 }
 
-/** @throws TaskError ARGUMENT_INVALID, naming the creation by its position where there are several */
+/** @param at where the creation stands in a list, for error messages. @throws TaskError ARGUMENT_INVALID */
 export function checkCreation(creation: string | TaskCreation, at: string): CheckedCreation {
   const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
@@ -47,7 +47,7 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
     : checkRest(given, at)
 }
 
-/** What most creations are without. */
+/** The values of fields that a creation does not give. Most creations give none of these. */
 const nothingElse = {
   reference: null,
   externalId: null,
@@ -96,7 +96,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     externalId: given.externalId ?? null,
     suspended: given.suspended ?? false,
     dueMs: given.due?.getTime() ?? null,
-    // What is to wait for no time does not wait.
+    // A delay of 0 is no delay.
     delayMs: given.delayMs || null,
     deadline: given.deadline?.getTime() ?? null,
     deadlineMs: given.deadlineMs ?? null,
@@ -107,7 +107,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
   return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
 }
 
-/** Blank input and reference are none (suite/push.ts, 'takes a blank input'). */
+/** A blank text counts as absent (suite/push.ts, 'takes a blank input'). */
 function optionalText(argument: string, value: string | undefined, maximum: number): string | null {
   if (value === undefined || value === null) return null
   checkStorable(argument, value, maximum)
@@ -123,7 +123,7 @@ function checkHeaders(argument: string, headers: TaskHeaders): string {
   } catch {
     throw invalid(argument, '[circular]', 'must be JSON')
   }
-  // JSON writes NUL and unpaired surrogates as escapes; they would fail, or change, when a database reads the JSON.
+  // JSON writes NUL and unpaired surrogates as escapes. A database that reads the JSON would refuse or change them.
   const json = text.replaceAll('\\\\', '')
   if (json.includes('\\u0000')) throw invalid(argument, text, 'must not contain a NUL character (\\0)')
   if (/\\ud[89a-f]/i.test(json)) throw invalid(argument, text, 'must not contain an unpaired surrogate: it is not valid Unicode')

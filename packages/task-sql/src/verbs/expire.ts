@@ -46,19 +46,19 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
 }
 
 /**
- * The clock was set back: an owner that died before would live until that hour comes again. It counts as having beaten now, as the living do
- * at their next heartbeat.
+ * Sets heartbeats to now that lie farther in the future than `olderThanMs`. After the clock was set back, an owner that had died
+ * before would otherwise count as living until its last heartbeat is past. Living owners correct theirs when they beat next.
  */
 function* takeBackHeartbeats({ dialect, now }: Context, olderThanMs: number): Verb<void> {
   const { owner } = dialect.tables
   const future = sql`heartbeat > ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${olderThanMs}`)}`
-  // mutants: equivalent sql-number `limit(raw('1'))`, it asks whether there is any
+  // mutants: equivalent sql-number `limit(raw('1'))`, one row answers as much as several
   const some = yield sql`select owner from ${owner} where ${future} ${dialect.expr.limit(raw('1'))}`
-  // mutants: equivalent boundary condition:true, without any nothing is updated
+  // mutants: equivalent boundary condition:true, an update of no rows changes nothing
   if (some.length > 0) yield sql`update ${owner} set heartbeat = ${dialect.expr.now(now())} where ${future}`
 }
 
-/** The owner stays recorded (suite/owner.ts, 'which are expired and keep their owner'). */
+/** An expired task keeps its owner (suite/owner.ts, 'which are expired and keep their owner'). */
 function markExpired({ dialect }: Context): Statement {
   return sql`state = ${states.expired}, listed = ${dialect.expr.false}, reason = ${reasons.lease}, ${setBlockingClass('failed')}`
 }
@@ -74,7 +74,7 @@ function makeReady({ dialect, now }: Context): Statement {
            ${setBlockingClass(sql`case when ${exhausted} then ${stages.failed} else ${stages.open} end`)}`
 }
 
-/** In one order, so that two expiries cannot deadlock. */
+/** Sequences by topic. All expiries go through topics in the same order, so that two of them cannot deadlock. */
 function byTopic(rows: readonly Row[]): Map<string, number[]> {
   const topics = new Map<string, number[]>()
   for (const row of rows) {

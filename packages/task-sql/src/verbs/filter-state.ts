@@ -1,4 +1,4 @@
-/** What tasks are asked for and counted by, as rows `t` have it: a due time tells what is delayed from what is suspended. */
+/** States by which tasks are filtered and counted, as conditions on rows `t`. Delayed tasks are stored as suspended ones with a due time. */
 import { filterStates } from '@taskstream/task-api'
 import type { FilterState } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
@@ -13,7 +13,10 @@ export function isIn(state: FilterState): Statement {
   return sql`t.state = ${states[state]}`
 }
 
-/** True for a row `t` in one of these states. Said so that the planner does not take them to be few, and rather sorts than reads in order. */
+/**
+ * True for a row `t` in one of these states. The `case` hides the states from the planner, which would otherwise expect few rows
+ * and sort them instead of reading an index in order.
+ */
 export function isInOneOf(asked: readonly FilterState[]): Statement {
   return asked.length === 0 ? raw('1 = 0') : sql`case when ${join(asked.map(isIn), ' or ')} then 1 else 0 end > 0`
 }

@@ -6,7 +6,7 @@ import { join, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { isInOneOf } from './filter-state.ts'
 
-/** What a filter asks of a row `t`, beginning with `and`. @throws TaskError ARGUMENT_INVALID */
+/** The conditions of a filter on a row `t`. Each begins with ` and `, so they follow another condition. @throws TaskError ARGUMENT_INVALID */
 export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   checkFilter(filter)
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter

@@ -11,7 +11,7 @@ import { setBlockingClass } from './recheck.ts'
 export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
   const { dialect } = context
   const given = checkHeld(topic, tasks)
-  // Of what is only locked nothing was written: the end of the transaction hands it back.
+  // For tasks that are only locked nothing was written yet: they become free when the transaction ends.
   const locked = yield* hold(
     context,
     topic,

@@ -7,7 +7,7 @@ import { isHeld, isLease } from '../core/lease.ts'
 import { enqueueIdentifiers } from './recheck.ts'
 
 /**
- * The tasks of one call, checked and ordered by sequence: two calls that touch the same rows lock them in the same order, and
+ * Checks the tasks of one call, and sorts them by sequence. Two calls with the same tasks then lock them in the same order, and
  * cannot deadlock.
  *
  * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
@@ -27,7 +27,7 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
   return sorted
 }
 
-/** Tasks of one call, by how they are held: those that are locked only are changed by a statement of their own. */
+/** Requests for the tasks of one call: one for active tasks, and one for tasks that this transaction has only locked. */
 export function heldRequests(
   { owner, now }: Context,
   topic: string,
@@ -40,7 +40,7 @@ export function heldRequests(
     .map((some) => ({ topic, owner, tasks: some, columns: columnsOf(some), locked: some === locked, now: now() }))
 }
 
-/** What is no longer held may be another's turn. */
+/** Writes rechecks for tasks that are no longer held: another task of their identifiers may be free now. */
 export function enqueueRechecksOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const staged = tasks.filter((task) => isHeld(task, 'staged'))
   return enqueueIdentifiers(

@@ -9,7 +9,7 @@ export function* hold(context: Context, topic: string, tasks: Iterable<HeldTask>
   const { dialect } = context
   const sequences = new Set<number>()
   for (const request of heldRequests(context, topic, asked)) {
-    // Waits for whoever holds a row's lock: it may be taking the task from us, and then it is not held.
+    // Waits for transactions that have locked these rows: one of them may be taking a task away from this owner.
     for (const sequence of yield* dialect.locks.held(request)) sequences.add(sequence)
   }
   const { found, lost } = split(asked, sequences)

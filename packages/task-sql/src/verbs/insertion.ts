@@ -8,8 +8,9 @@ import { isIn } from './filter-state.ts'
 import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass } from './recheck.ts'
 
 /**
- * The older rows `t` that each insertion is about (suite/insertion.ts): what is to be done, now or at its time, lest the older data be
- * worked on after the newer; also what has ended; and also what was made redundant or recreated. Active rows never are.
+ * The older rows `t` that each insertion removes (suite/insertion.ts). `supersede` removes tasks that are still to be done, so that
+ * older data is not processed after newer data. `replace` also removes tasks that have ended, and `delete` redundant and recreated
+ * ones too. Active tasks are never removed.
  */
 const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
   supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,
@@ -18,8 +19,10 @@ const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
 }
 
 /**
- * Does to the older tasks of these identifiers what the insertion says, passing over what others are working on.
- * @returns how many there were, by identifier
+ * Deletes the older tasks of these identifiers, or makes them redundant, as the insertion says. Tasks that other transactions have
+ * locked are skipped. Tasks before the sequence `first` are older.
+ *
+ * @returns how many tasks were removed, by identifier
  */
 export function* removeOlder(
   context: Context,
@@ -29,7 +32,7 @@ export function* removeOlder(
   first: number,
 ): Verb<ReadonlyMap<string, number>> {
   const { dialect } = context
-  // The sum keeps the planner from reading all that is older instead of looking up each identifier.
+  // Because of the sum, the planner looks up each identifier, instead of reading all older rows of the topic.
   const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
   const sequences = yield* dialect.locks.identified(topic, [...new Set(identifiers)], which, 'skip')
   if (sequences.length === 0) return new Map()

@@ -22,7 +22,7 @@ export function* junction(
   const identifiers = [...new Set(asked.flat())]
   if (identifiers.length === 0) return new Set()
   yield* dialect.locks.junction(topic, identifiers)
-  // A due time is no suspension, and a redundant task has not arrived (suite/junction.ts).
+  // A delayed task does not count as suspended, and a redundant one has not arrived (suite/junction.ts).
   const arrived = yield sql`
     select distinct t.identifier
       from ${dialect.paths.byIdentifiers(topic, identifiers)}
@@ -30,7 +30,7 @@ export function* junction(
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   if (complete.size === 0) return new Set()
-  // Nothing is noted: what a task was in the way of, it still is; and itself it is listed.
+  // No recheck is needed: the tasks block the same tasks as before, and are themselves put on the ready list.
   const found = yield* dialect.locks.identified(topic, [...complete], isIn('suspended'), 'wait')
   if (found.length === 0) return new Set()
   const started = yield* dialect.writes.change({

@@ -52,7 +52,10 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   return held.toSorted(inOrder(mode))
 }
 
-/** Claims as the topic is polled: what is known of it from before, and what a first claim says, where that is not so. */
+/**
+ * Claims tasks in the topic's mode. The first claim assumes the mode that earlier polls have seen. If the topic has another mode,
+ * that claim takes nothing and reports the right mode for a second claim.
+ */
 function* claimSome(
   { dialect, owner, now, modes, columns }: Context,
   topic: string,
@@ -65,7 +68,7 @@ function* claimSome(
   const returned = clock === null ? columns : heldColumns(dialect, clock)
   const request: ClaimRequest = { topic, owner, size, now: clock, columns: returned, mayLock }
   const known = modes.get(topic) ?? plainMode
-  // mutants: equivalent nullish:asked.order nullish:asked.condition, a guess that does not hold claims nothing, and is made again
+  // mutants: equivalent nullish:asked.order nullish:asked.condition, a claim with a wrong mode takes nothing and is repeated
   let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {
     const claim = yield* claimAs(request, expected)
@@ -85,7 +88,7 @@ function* claimSome(
   }
 }
 
-/** Nobody gets to see a task after its deadline. */
+/** Filters tasks that were polled after their deadline, so that no handler sees them. */
 function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const { dialect, now } = context
   for (const request of heldRequests(context, topic, tasks)) {

@@ -8,7 +8,7 @@ import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
 
-/** Looks for the next due task by the row of the topic, and so finds at once whether there is such a topic. */
+/** Reads the next due time together with the topic's row, so that the same statement tells whether the topic exists. */
 export function* promoteDue({ dialect, now }: Context, topic: string, options: PromoteDueOptions = {}): Verb<PromotedDue> {
   checkNames(verbOptions.promoteDue, options)
   const { limit = 1000 } = options
@@ -18,7 +18,7 @@ export function* promoteDue({ dialect, now }: Context, topic: string, options: P
   const before = yield* nextDueMs(dialect, topic, clock)
   if (before === undefined) return { promoted: 0 }
   if (before > 0) return { promoted: 0, nextDueMs: before }
-  // The longest overdue first, and what others are releasing is passed over.
+  // The tasks that are longest overdue come first. Tasks that other calls are promoting are skipped.
   const promoted = yield* dialect.writes.change({
     topic,
     which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = ${states.suspended}`,

@@ -8,7 +8,7 @@ import { toNumber } from '../core/task-row.ts'
 import { checkKnown } from './topics.ts'
 import { removeRows, enqueueRechecksOfDeleted } from './recheck.ts'
 
-/** By default neither tasks that are to be done, now or at their time, nor expired ones, which somebody has to look at. */
+/** The default excludes tasks that are still to be done. It also excludes expired tasks, because somebody should look at those. */
 const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
@@ -25,7 +25,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   const found = yield* dialect.locks.tasks(
     {
       topic,
-      // mutants: equivalent property, an index finds by it what the filter asks for too
+      // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
       which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },

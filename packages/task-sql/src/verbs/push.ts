@@ -36,7 +36,10 @@ export function* push(
   return yield* insert(context, topic, checked)
 }
 
-/** Only the last creation of each identifier counts (suite/insertion.ts, 'only the last counts'); then older tasks go. */
+/**
+ * Pushes, and then removes the older tasks of the same identifiers. Of several creations of an identifier only the last counts
+ * (suite/insertion.ts, 'only the last counts').
+ */
 function* pushAndRemove(
   context: Context,
   topic: string,
@@ -49,7 +52,7 @@ function* pushAndRemove(
   const kept = insertion === 'delete' ? creations.filter(counts) : creations
   const marked = kept.map((creation) => (counts(creation) ? creation : { ...creation, plain: false, redundant: true }))
   const tasks = yield* insert(context, topic, marked)
-  // What was there before by its external id replaces nothing, and is not older than itself.
+  // A duplicate replaces no task. Its sequence must not lower `first` either: tasks before `first` count as older.
   const created = tasks.filter(({ outcome }) => outcome !== 'duplicate')
   if (created.length === 0) return tasks
   const identifiers = created.map(({ identifier }) => identifier)
@@ -60,7 +63,7 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
-  // mutants: equivalent condition:false, the other statement inserts the same rows, in more time
+  // mutants: equivalent condition:false, the other statement inserts the same rows more slowly
   if (checked.every(({ plain }) => plain)) {
     const insertion = insertPlain(context, topic, checked, heads)
     const sequences = yield* context.dialect.writes.inserted(insertion, topic, checked.length)
@@ -69,7 +72,7 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
   const inserted = yield* context.dialect.writes.insertNew(anyInsertion(context, topic, checked, heads))
-  // The same, whatever order the rows come back in.
+  // The database may return the rows in any order.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
   return toPushedTasks(topic, checked, rows, duplicates)
@@ -87,7 +90,7 @@ function insertPlain(
   const first = creations[0]!
   if (creations.length > 1 || context.now() !== null) return writePlain(context, topic, creations, heads)
   const { identifier, input } = first
-  // mutants: equivalent string, there is one kind
+  // mutants: equivalent string, these templates have only one kind
   return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
 }
 
@@ -151,7 +154,7 @@ function anyInsertion(
     integer('stage', (creation) => blockingClasses[classOf(creation)]),
     integer('deadline', ({ deadline }) => deadline),
     integer('deadline_delay', ({ deadlineMs }) => deadlineMs),
-    // Pushed suspended, a task waits for somebody, not for its time.
+    // A task that is pushed suspended gets no due time: it waits until a call makes it ready.
     integer('due', ({ suspended, redundant, dueMs }) => (suspended || redundant ? null : dueMs)),
     integer('delay', ({ suspended, redundant, delayMs }) => (suspended || redundant ? null : delayMs)),
     ...headColumn(heads),
@@ -162,7 +165,7 @@ function anyInsertion(
              when ${delay} is not null then ${dialect.expr.plusMs(created, delay)} end`
   return {
     topic,
-    // A task that is due later wakes listeners too: they must not sleep past it.
+    // A delayed task wakes listeners too, so that they do not sleep past its due time.
     wake: creations.some(({ suspended }) => !suspended),
     columns: allColumns,
     values: sql`
@@ -175,16 +178,17 @@ function anyInsertion(
   }
 }
 
-/** By what a creation may be its identifier's head as soon as it is there. */
+/** Flags of a creation: within its push, it is the first of its identifier, or the last. In `lifo` topics the last one is polled first. */
 const headOf = { first: 1, last: 2 } as const
 
 /**
- * Of several creations of an identifier in one push only one can be its head: the first, or where the last comes first the last. The others
- * stand behind it from the start, as if a poll had taken them off the list, and are found when it goes (claim-singular.ts). Not where one
- * may turn out to be there already, by its external id: then nobody knows who is first.
+ * For each creation, the bits of `headOf`; undefined if no identifier occurs twice. Of several creations of an identifier in one
+ * push only one can be its first task: the first creation, or in `lifo` the last. The others stay off the ready list, as if a poll
+ * had found them blocked (claim-singular.ts). If a creation has an external id it may turn out to be a duplicate: then all
+ * creations of its identifier are listed, as nobody knows yet which will be first.
  */
 function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {
-  // Most pushes have each identifier once, and pay for no more than this.
+  // Most pushes have each identifier once. They need only this check.
   if (new Set(creations.map(({ identifier }) => identifier)).size === creations.length) return undefined
   const numbers = creations.map(() => headOf.first | headOf.last)
   const ready = [...creations.keys()].filter((index) => isReady(creations[index]!))
@@ -200,7 +204,7 @@ function headColumn(values: readonly number[] | undefined): RowColumn[] {
   return values ? [{ name: 'head', type: 'integer', values }] : []
 }
 
-/** Whether a row is listed when it is pushed ready. */
+/** Whether a task that is pushed ready goes on the ready list. */
 function listing(dialect: Dialect, values: readonly number[] | undefined): Statement {
   if (!values) return listedAtOnce(dialect)
   const head = `case when p.ordering = ${orderNumber('lifo')} then ${headOf.last} else ${headOf.first} end`
@@ -208,7 +212,7 @@ function listing(dialect: Dialect, values: readonly number[] | undefined): State
   return sql`case when ${listedAtOnce(dialect)} = ${dialect.expr.true} and ${isHead} then ${dialect.expr.true} else ${dialect.expr.false} end`
 }
 
-/** Whether rows of the topic `p` are listed when they come to be ready, but for those that stand behind another from the start. */
+/** Whether the topic `p` puts new ready tasks on the ready list. A push leaves out tasks that another task of the push blocks. */
 export function listedAtOnce({ writes: { mustList } }: Dialect): Statement {
   return mustList ? sql`(p.listing or ${mustList})` : raw('p.listing')
 }
@@ -231,7 +235,11 @@ function classOf({ redundant, suspended }: CheckedCreation): BlockingClass {
   return suspended ? 'suspended' : 'open'
 }
 
-/** Rows that were not inserted: their external id was there before, or stands twice in this push; or the topic is unknown. */
+/**
+ * The tasks that have the external ids of this push, by external id. Earlier pushes made them, or this one.
+ *
+ * @throws TaskError TOPIC_UNKNOWN
+ */
 function* findDuplicates(
   { dialect }: Context,
   topic: string,
@@ -242,7 +250,7 @@ function* findDuplicates(
   const rows =
     externalIds.length === 0
       ? []
-      : // A statement of its own, so that it sees what a rival has committed since the insert began.
+      : // A separate statement sees tasks that another push has committed since the insert began.
         yield sql`
           select t.sequence, t.identifier, t.external_id
             from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
@@ -266,7 +274,7 @@ function toPushedTasks(
       externalId !== null && duplicates !== undefined && !created.delete(externalId) ? duplicates.get(externalId) : undefined
     if (first)
       return { topic, sequence: toNumber(first['sequence']), identifier: String(first['identifier']), outcome: 'duplicate' }
-    // mutants: equivalent optional, there is a row for each that is no duplicate
+    // mutants: equivalent optional, each creation that is no duplicate has a row
     return { topic, sequence: toNumber(inserted[next++]?.['sequence']), identifier, outcome: redundant ? 'redundant' : 'created' }
   })
 }

@@ -1,8 +1,9 @@
 /**
- * What singular conditions are kept with. A topic with a condition has, for each row, a stage: an index finds what stands in the
- * way of an identifier's next task without reading its history. Whatever changes a stage notes the identifier in the table of
- * turns, in the same transaction and without waiting for anybody; polls look into noted identifiers and list their heads
- * (claim-singular.ts).
+ * The bookkeeping of singular conditions. In a topic with a condition every row has a blocking class (column `stage`). By an index
+ * on that column, a poll finds the tasks that block an identifier without reading its history.
+ *
+ * A verb that changes a blocking class writes a recheck of the identifier (table `task_turn`), in the same transaction and without
+ * waiting. The next poll processes the recheck: it puts the first task of the identifier on the ready list (claim-singular.ts).
  */
 import type { Dialect } from '../core/dialect.ts'
 import { blockingClasses, stages } from '../core/states.ts'
@@ -12,13 +13,13 @@ import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 
-/** For the `set` of an update of `task as t`: the row's new stage, where it has stages. */
+/** An assignment for an update of `task as t`: the row's new blocking class, if its topic has a condition. */
 export function setBlockingClass(stage: BlockingClass | Statement): Statement {
   const number = typeof stage === 'string' ? stages[stage] : stage
   return sql`stage = case when t.stage < ${stages.unstaged} then ${number} else t.stage end`
 }
 
-/** Rows that an update returned with `identifier` and `stage`, of one topic: notes whose turn may have come. */
+/** Writes rechecks for changed rows of one topic, of which `identifier` and `stage` are given. Rows without a blocking class need none. */
 export function enqueueRechecks(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
   const staged = rows.filter(({ stage }) => stage !== null && stage !== undefined && Number(stage) < blockingClasses.unstaged)
   return enqueueIdentifiers(
@@ -28,7 +29,7 @@ export function enqueueRechecks(context: Context, topic: string, rows: readonly 
   )
 }
 
-/** The same for rows that were deleted: what had ended before was in nobody's way. */
+/** Writes rechecks for deleted rows. A row that had ended did not block other tasks and needs none. */
 export function enqueueRechecksOfDeleted(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
   return enqueueRechecks(
     context,
@@ -37,13 +38,13 @@ export function enqueueRechecksOfDeleted(context: Context, topic: string, rows: 
   )
 }
 
-/** Deletes rows that were found and locked before. @returns what `noteDeleted` asks for */
+/** Deletes rows that are already locked. @returns their `identifier` and `stage`, for `enqueueRechecksOfDeleted` */
 export function removeRows(dialect: Dialect, topic: string, keys: readonly number[]): Verb<readonly Row[]> {
   return dialect.writes.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
 }
 
 export function* enqueueIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {
-  // mutants: equivalent boundary condition:true, without any nothing is written
+  // mutants: equivalent boundary condition:true, an insert of no rows writes nothing
   if (identifiers.length > 0) yield noteStatement(dialect, topic, [...new Set(identifiers)])
 }
 

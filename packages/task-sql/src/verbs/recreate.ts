@@ -33,7 +33,7 @@ import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
 
-/** What is asked of tasks that are to be revived. */
+/** The columns that a recreation reads of each task. */
 const givenColumns = raw('t.sequence, t.identifier, t.state, t.external_id')
 
 export function* recreate(
@@ -86,7 +86,11 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   return { count: 0 }
 }
 
-/** The given tasks, locked, if each of them has ended. */
+/**
+ * Locks the given tasks.
+ *
+ * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE, TOPIC_UNKNOWN; TASK_STATE unless each of them has ended
+ */
 export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task>): Verb<Row[]> {
   const { dialect } = context
   const given = [...tasks]
@@ -136,7 +140,7 @@ function* lockSelected(context: Context, topic: string, selection: RecreateSelec
   return [...rows]
 }
 
-/** Passes over what others are working on. */
+/** Locks the first tasks that match. Tasks that other transactions have locked are skipped. */
 function lockFirst(
   dialect: Dialect,
   topic: string,
@@ -157,10 +161,13 @@ function lockFirst(
   )
 }
 
-/** Ready again, as if it had only just been pushed to its old place. Its attempts go on: a late completion must not win. */
+/**
+ * Makes tasks ready in their old places, as if they had just been pushed there. Their attempts go on counting, so that a late
+ * completion of a former attempt is refused.
+ */
 function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
   const { dialect } = context
-  // Nothing is noted: what the row was in the way of, it still is; and itself it is listed.
+  // No recheck is needed: the task blocks the same tasks as before, and is itself put on the ready list.
   yield* dialect.writes.change({
     topic,
     sequences,
@@ -181,8 +188,9 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
 }
 
 /**
- * New rows of the old ones, in their order, and the old ones recreated. As in a push, only the last of each identifier counts unless they are
- * appended: the others are redundant from the start.
+ * Inserts a copy of each row, in the same order, and makes the old rows `recreated`. Unless the copies are appended, only the last
+ * of each identifier counts, as in a push: the others are redundant from the start.
+ *
  * @returns the new sequences
  */
 function* copy(

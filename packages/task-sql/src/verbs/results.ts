@@ -59,7 +59,7 @@ function since(dialect: Dialect, column: string, instant: Date): Statement {
   return sql`${raw(column)} >= ${dialect.expr.instant(sql`${instant.getTime()}`)}`
 }
 
-/** At or before an instant: in its millisecond, which is all that is ever told of an instant that is kept more exactly. */
+/** At or before an instant, with all of its millisecond: some databases keep instants more exactly than callers see them. */
 function until(dialect: Dialect, column: string, instant: Date): Statement {
   return sql`${raw(column)} < ${dialect.expr.instant(sql`${instant.getTime() + 1}`)}`
 }

@@ -33,7 +33,7 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   )
   if ((yield* dialect.writes.touched(inserted)) > 0) {
     for (const statement of dialect.topics.open(topic, keyed)) yield statement
-    // What a push in flight left behind when a former topic of this name was destroyed.
+    // A push that ran while a former topic of this name was destroyed may have left tasks behind.
     yield sql`delete from ${task} where topic = ${topic}`
     return true
   }
@@ -71,7 +71,7 @@ export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<
   for (const statement of dialect.session.limitStatements(timeoutMs)) yield statement
 }
 
-/** Asked by a verb that has found nothing: an empty topic is not one that was never there. @throws TaskError TOPIC_UNKNOWN */
+/** For a verb that has found no tasks: an empty topic is no error, but an unknown one is. @throws TaskError TOPIC_UNKNOWN */
 export function* checkKnown({ dialect }: Context, topic: string): Verb<void> {
   const known = yield sql`select 1 as known from ${dialect.tables.topic} where topic = ${topic}`
   if (known.length === 0) throw yield* topicUnknown(dialect, topic)
