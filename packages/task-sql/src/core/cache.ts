@@ -1,7 +1,7 @@
 import { render } from './statement.ts'
 import type { Statement } from './statement.ts'
 
-/** Values that are made once for each key, and kept by whoever has the cache. One that is full begins anew. */
+/** Values that are made once for each key. A cache that has reached its capacity drops all of its values. */
 export class Cache<Key, Value> {
   readonly #values = new Map<Key, Value>()
   readonly #capacity: number
@@ -21,8 +21,8 @@ export class Cache<Key, Value> {
 }
 
 /**
- * A value for each owner, made when it is first asked for, which goes with the owner. For objects of drivers: nothing is written on them, as
- * they may be frozen or a proxy.
+ * A value for each owner. It is made when first asked for, and is collected with its owner. Owners are objects of drivers: the
+ * value is not written on them, because they may be frozen or a proxy.
  */
 export function perOwner<Owner extends object, Value>(make: (owner: Owner) => Value): (owner: Owner) => Value {
   const values = new WeakMap<Owner, Value>()
@@ -33,7 +33,7 @@ export function perOwner<Owner extends object, Value>(make: (owner: Owner) => Va
   }
 }
 
-/** What is made of a statement's texts: of those that are the same every time once, of others each time. */
+/** Makes a value of a statement's texts. For a statement that is `reused` the value is made once and kept. */
 export function perTexts<Made>(make: (texts: readonly string[]) => Made): (statement: Statement) => Made {
   const kept = perOwner(make)
   return ({ texts, reused }) => (reused ? kept(texts) : make(texts))

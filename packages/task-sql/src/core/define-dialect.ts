@@ -1,7 +1,7 @@
 import type { Claims, Dialect, Expressions, Plans, Repairs, SessionStatements, TopicStatements, Writes } from './dialect.ts'
 import { nothing, raw, sql } from './statement.ts'
 
-/** A dialect without what has a default: an engine says what it needs, and no more. */
+/** The parts of a dialect. Members that have a default may be left out. */
 export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'paths' | 'locks' | 'classify'> {
   readonly expr: Optional<Expressions, 'latest' | 'conditionColumn'>
   readonly writes: Optional<Writes, 'insertAndWake'>
@@ -15,8 +15,8 @@ export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'paths
 type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick<Type, Names>>
 
 /**
- * A dialect of its parts. What is left out is what the simplest engine does: nobody is woken, nothing is kept beside the tasks, and the
- * index of active rows is exact.
+ * Makes a dialect of its parts. The defaults suit the simplest engine: it wakes no listeners, keeps no tables beside those of the
+ * tasks, and finds active rows by an index.
  *
  * @example
  * const dialect = defineDialect({ tables, schema, expr, paths, writes, locks, claims, classify: () => undefined })
@@ -46,7 +46,7 @@ function plainInsertion({ tables }: Pick<Dialect, 'tables'>): Writes['insertAndW
 }
 
 function* none(): ReturnType<Claims['tidy']> {
-  // There is nothing to ask the database.
+  // This default sends no statement.
 }
 
 // oxlint-disable-next-line require-yield -- there is nothing to ask the database

@@ -1,7 +1,9 @@
 /**
- * Transactions in which definitions are made. Each definition commits on MariaDB and MySQL: such a transaction need not be whole at its end.
+ * Transactions in which tables are defined. On MariaDB and MySQL each definition commits, so that such a transaction may have ended
+ * before its source ends it.
  *
- * Here and not on the transaction, which is the library's and may be frozen or a proxy. Repository and source have nothing else in common.
+ * The set stands here because repository and transaction source share nothing else. The transaction itself belongs to its library and
+ * may be frozen or a proxy.
  */
 const defining = new WeakSet<object>()
 

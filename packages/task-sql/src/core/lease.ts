@@ -1,19 +1,19 @@
 import type { HeldTask, TaskLease } from '@taskstream/task-api'
 
 /**
- * How a task is held: made active; the same under a condition, where its completion may free another; or only locked by the transaction that
- * polled it.
+ * How a task is held. `active`: its row is active. `staged`: the same in a topic with a condition, where its completion may free
+ * another task. `locked`: its row is only locked, by the transaction that polled it.
  */
 const ways = ['active', 'staged', 'locked'] as const
 
 export type Way = (typeof ways)[number]
 
-/** Room for more ways beside each attempt. */
+/** The factor of the attempt in a lease. It leaves room for a fourth way. */
 const step = 4
 
 /**
- * A lease is the attempt and the way, as one whole number: it costs nothing, however many tasks a worker holds, and outlives JSON. Only this
- * file knows.
+ * A lease is the attempt and the way in one whole number, which takes no memory of its own and survives JSON. Only this file knows
+ * how the number is made.
  */
 export function toLease(attempt: number, way: Way): TaskLease {
   return (attempt * step + ways.indexOf(way)) as unknown as TaskLease
@@ -27,7 +27,7 @@ export function attemptOf({ lease }: Pick<HeldTask, 'lease'>): number {
   return Math.floor(numberOf(lease) / step)
 }
 
-/** Whether it is held in this way. */
+/** Whether the task is held in this way. */
 export function isHeld({ lease }: Pick<HeldTask, 'lease'>, way: Way): boolean {
   return ways[numberOf(lease) % step] === way
 }

@@ -1,10 +1,10 @@
-/** What verbs ask of a dialect, and what it answers. */
+/** The requests that verbs make of a dialect, and its answers. */
 import type { HeldTask } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
 import type { TopicMode } from './topic-mode.ts'
 import type { Row } from './verb.ts'
 
-/** One column of rows that travel as values: `select … from ${dialect.expr.rows(columns)}`. */
+/** One column of rows that are sent as values: `select … from ${dialect.expr.rows(columns)}`. */
 export interface RowColumn {
   readonly name: string
   readonly type: 'text' | 'integer'
@@ -13,9 +13,9 @@ export interface RowColumn {
 
 /** Parts of an update of held rows `t`. */
 export interface HeldValues {
-  /** Assignments that a poll left for the completion, at the end of a list; nothing for active rows. */
+  /** For rows that are only locked: the assignments that would have made them active, to follow others. Empty for active rows. */
   readonly take: Statement
-  /** How often the row was tried, this time included. */
+  /** The number of tries of the row, with the present one. */
   readonly tries: Statement
   /** The value of one of the columns for the row `t`. */
   value(column: string): Statement
@@ -35,13 +35,13 @@ export interface HeldRequest {
 /** Rows of one topic that are to be locked. */
 export interface Selection {
   readonly topic: string
-  /** Only these. */
+  /** Only the rows of these sequences. */
   readonly sequences?: readonly number[]
   /** Table expression and topic predicate to use instead of the defaults. The table's alias is `t`. */
   readonly read?: { readonly from: Statement; readonly topic: Statement }
   /** A condition on rows `t`. */
   readonly which?: Statement
-  /** Only the first of them. */
+  /** Only the first rows in this order. */
   readonly first?: { readonly orderBy: Statement; readonly limit: number }
   /** Whether the statement waits for rows that others have locked, or passes over them. */
   readonly locked: 'wait' | 'skip'
@@ -54,7 +54,10 @@ export interface Change extends Selection {
    * evaluate assignments in order, on the changed row.
    */
   readonly set: Statement
-  /** The columns to return of each row, as it is afterwards. Default: `sequence`. Without an alias, which SQLite does not know there. */
+  /**
+   * The columns to return of each row, with their new values. Default: `sequence`. They have no table alias, because SQLite knows
+   * none in a returning clause.
+   */
   readonly returning?: Statement
 }
 
@@ -75,25 +78,25 @@ export interface TaskInsertion {
   readonly wake: boolean
   /** Names of columns. */
   readonly columns: Statement
-  /** A value for each, of the topic's row `p` and of rows of `from`. */
+  /** A value for each column. Expressions may read the topic's row `p` and the rows of `from`. */
   readonly values: Statement
   readonly from: Statement
   readonly where?: Statement
-  /** The order of the rows of `from`, where the database does not keep it by itself. */
+  /** The order in which rows are inserted; absent if the rows of `from` are in order already. */
   readonly orderBy?: Statement
   /** How many rows `from` has. */
   readonly count: number
 }
 
-/** What a poll asks for. `now` is epoch milliseconds of a test clock, or null for the database's. */
+/** The request of a poll. `now` is epoch milliseconds of a test clock, or null for the database's clock. */
 export interface ClaimRequest {
   readonly topic: string
   readonly owner: string
   readonly size: number
   readonly now: number | null
-  /** What every claimed row is to return. */
+  /** The columns to return of each claimed row. */
   readonly columns: Statement
-  /** Rows are completed in this transaction: to lock them is enough, if that keeps others off them. */
+  /** Whether locking the rows is enough, because the caller completes them in the same transaction. */
   readonly mayLock: boolean
 }
 
@@ -103,7 +106,7 @@ export interface Claim {
   /** The topic's mode; undefined if the topic is unknown. If it is not the expected mode, nothing was taken. */
   readonly mode?: TopicMode
   readonly ownerKnown: boolean
-  /** The rows are locked, and nothing is written yet. */
+  /** Whether the rows are only locked, so that the claim has not written to them. */
   readonly locked?: boolean
 }
 
@@ -111,8 +114,8 @@ export interface Claim {
 export interface LockStripes {
   /** True for an identifier in one of them. */
   holds(identifier: Statement): Statement
-  /** True for a place before which every stripe was locked, by this transaction or by another. */
+  /** True for a place if the stripes of all candidates up to it are locked, by this transaction or by another. */
   reaches(place: Statement): Statement
-  /** Whether every candidate's stripe was locked, by this transaction or by another. */
+  /** Whether the stripes of all candidates are locked, by this transaction or by another. */
   readonly all: boolean
 }

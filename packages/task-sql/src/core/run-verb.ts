@@ -3,13 +3,13 @@ import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
 import type { SqlAdapter, Verb } from './verb.ts'
 
-/** How statements are run, beside the adapter. */
+/** How a repository runs statements through its adapter. */
 export interface Running extends Pick<Dialect, 'classify'> {
-  /** As `execute` is told. */
+  /** The parameter `plan` of `SqlAdapter.execute` for this statement. */
   planOf(statement: Statement): string | undefined
 }
 
-/** Drives a verb's statements through a transaction: at once on a synchronous adapter, awaiting each on an asynchronous one. */
+/** Runs the statements of a verb in a transaction. On an asynchronous adapter each statement is awaited. */
 export function runVerb<Transaction, E extends Execution, Result>(
   adapter: SqlAdapter<Transaction, E>,
   transaction: Transaction,

@@ -1,16 +1,16 @@
-/** What may be bound: every driver takes these as they are. */
+/** The values that statements may have. Every driver takes them without a conversion. */
 export type SqlValue = string | number | null
 
-/** SQL text kept apart from its values until an adapter renders it for one driver: values never become text. */
+/** SQL text and its values. They stay apart, so that a value never becomes SQL; an adapter renders the text for its driver. */
 export interface Statement {
-  /** One more text than there are values; a value stands between each two. */
+  /** Parts of the text, with a value between each two: there is one part more than there are values. */
   readonly texts: readonly string[]
   readonly values: readonly SqlValue[]
-  /** Its plan is good whatever the tables hold. */
+  /** Whether the best plan is the same whatever the tables hold. */
   readonly stablePlan?: boolean
-  /** Its texts are the same array every time: what is made of them may be kept. */
+  /** Whether `texts` is the same array every time, so that a driver may keep the rendered text. */
   readonly reused?: boolean
-  /** At most so many of its rows are wanted, and none beyond may be fetched: to fetch a row is what locks it. */
+  /** How many rows may be fetched at most, because fetching a row locks it. */
   readonly fetch?: number
 }
 
@@ -42,7 +42,7 @@ export function sql(strings: TemplateStringsArray, ...inserts: readonly (SqlValu
   return { texts, values }
 }
 
-/** Text that is SQL already: names and fragments of our own, never anything a caller gave. */
+/** A fragment of SQL without values: names and texts of this package, never a text that a caller gave. */
 export function raw(text: string): Statement {
   return { texts: [text], values: [] }
 }
@@ -50,7 +50,7 @@ export function raw(text: string): Statement {
 /** The empty fragment. */
 export const nothing: Statement = raw('')
 
-/** Several fragments, separated. */
+/** Several fragments, with a separator between each two. */
 export function join(statements: readonly Statement[], separator: string): Statement {
   return statements.reduce((left, right, index) => (index === 0 ? right : sql`${left}${raw(separator)}${right}`), nothing)
 }

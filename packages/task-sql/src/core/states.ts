@@ -1,6 +1,7 @@
 /**
- * Numbers of states, reasons and blocking classes, by their names; task-api says what states and reasons mean. All of them are persisted, and
- * never change. Ranges of states mean something too: those up to `ready` are open, those from `failed` to `succeeded` have a result.
+ * Numbers of states, reasons and blocking classes, by their names. task-api explains the states and reasons. All numbers are stored
+ * and never change. Ranges of states have a meaning too: states up to `ready` are open, and states from `failed` to `succeeded` have
+ * a result.
  */
 import { taskReasons, taskStates } from '@taskstream/task-api'
 import type { TaskReason, TaskState } from '@taskstream/task-api'
@@ -10,27 +11,27 @@ import type { Statement } from './statement.ts'
 type Numbers<Name extends string> = Readonly<Record<Name, number>>
 type Constants<Name extends string> = Readonly<Record<Name, Statement>>
 
-/** What the columns `state` and `descent` hold, for values. */
+/** Numbers in the columns `state` and `descent`, to be sent as values. */
 export const stateNumbers: Numbers<TaskState> = numbersOf(taskStates)
-/** The same for the text of statements: a constant there is part of the plan. */
+/** The same numbers for the text of statements. The planner sees a number in the text, and can use a partial index for it. */
 export const states: Constants<TaskState> = inSql(stateNumbers)
 
-/** What the column `reason` holds, for values. */
+/** Numbers in the column `reason`, to be sent as values. */
 export const reasonNumbers: Numbers<TaskReason> = numbersOf(taskReasons)
-/** The same for the text of statements. */
+/** The same numbers for the text of statements. */
 export const reasons: Constants<TaskReason> = inSql(reasonNumbers)
 
 /**
- * What a task's state means for others of its identifier, for values. A topic that is keyed but has no condition has `unstaged` for all rows;
- * topics that are not keyed have none.
+ * Blocking classes say what a task's state means for other tasks of its identifier. These numbers are sent as values. In a keyed topic
+ * without a condition all rows are `unstaged`; in a topic that is not keyed the column `stage` is null.
  */
 export const blockingClasses = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
-/** The same for the text of statements: what the column `stage` holds. */
+/** The same numbers for the text of statements: the column `stage` has them. */
 export const stages: Constants<keyof typeof blockingClasses> = inSql(blockingClasses)
 
 export type BlockingClass = Exclude<keyof typeof blockingClasses, 'unstaged'>
 
-/** The blocking class of each state. A suspended task with a due time is `open`: it waits to be tried again. */
+/** The blocking class of each state. There is one exception: a suspended task with a due time is `open`, as it becomes ready by itself. */
 export const blockingClassOf: Readonly<Record<TaskState, BlockingClass>> = {
   active: 'active',
   ready: 'open',

@@ -10,12 +10,12 @@ import type { Way } from './lease.ts'
 /** The columns of a claimed row, as `heldColumns` names them. */
 export const heldNames: Statement = raw('sequence, identifier, attempt, tries, input, extras')
 
-/** In the place of a claimed row, where there is none. */
+/** As many columns as a claimed row has, all null. */
 export const noHeld: Statement = raw('null, null, null, null, null, null')
 
 /**
- * Columns of a claimed row. Bare names: SQLite knows no alias in a returning clause. What most tasks have none of is one column, absent for
- * them: every column of every row costs driver and collector.
+ * Columns of a claimed row. They have no alias, because SQLite knows none in a returning clause. Columns that most tasks do not use
+ * are packed into one, `extras`, which is null for most rows: each further column costs time in the driver.
  */
 export function heldColumns(dialect: Dialect, now: number | null): Statement {
   return sql`sequence, identifier, attempt, tries, input,
@@ -26,7 +26,7 @@ export function heldColumns(dialect: Dialect, now: number | null): Statement {
            case when deadline <= ${dialect.expr.now(now)} then 1 end`)} end as extras`
 }
 
-/** The optional columns of a claimed row, by their names in a whole one. */
+/** The columns that `extras` packs, by their names. */
 function extrasOf({ extras }: Row): Row {
   if (extras === null) return none
   const [priority, max_tries, reference, external_id, headers, deadline] = JSON.parse(String(extras)) as unknown[]
@@ -35,7 +35,7 @@ function extrasOf({ extras }: Row): Row {
 
 const none: Row = { priority: 0, max_tries: null, reference: null, external_id: null, headers: null, deadline: null }
 
-/** Whether a claimed row's deadline has passed: the last of its extras. */
+/** Whether a claimed row's deadline has passed. The last of the extras says so. */
 export function isLate({ extras }: Row): boolean {
   return extras !== null && String(extras).endsWith('1]')
 }
@@ -48,7 +48,7 @@ export function infoColumns(dialect: Dialect): Statement {
     ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }
 
-/** A claimed row; one that is locked, as it will be when it is written. */
+/** The task of a claimed row. A row that is only locked still has its old attempt and tries, so one is added to both. */
 export function toHeldTask(topic: string, row: Row, way: Way): HeldTask {
   const taken = way === 'locked' ? 1 : 0
   const extras = extrasOf(row)
@@ -88,7 +88,7 @@ export function toTaskInfo(topic: string, row: Row): TaskInfo {
   }
 }
 
-/** 64-bit integers come as strings, bigints or numbers, depending on the driver and its settings. */
+/** Converts a 64-bit integer. Drivers give strings, bigints or numbers, depending on their settings. @throws TaskError NUMBER_UNSAFE */
 export function toNumber(value: unknown): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number)) {
@@ -114,7 +114,7 @@ function input(row: Row): Pick<HeldTask, 'input'> {
   return row['input'] === null ? {} : { input: String(row['input']) }
 }
 
-/** Most tasks have no more than an input: absent fields stay absent, and nothing is allocated for them. */
+/** The optional fields that the row has. Most tasks have none, and get no object full of undefined fields. */
 function optionalFields(row: Row): OptionalFields {
   const fields: { -readonly [Key in keyof OptionalFields]: OptionalFields[Key] } = {}
   if (row['max_tries'] !== null) fields.maxTries = toNumber(row['max_tries'])

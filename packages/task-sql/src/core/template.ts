@@ -3,15 +3,18 @@ import type { SqlValue, Statement } from './statement.ts'
 
 interface Template<Values> {
   readonly statement: Statement
-  /** By position: what stands there. */
+  /** The name of the value at each position; undefined for a value that never changes. */
   readonly names: readonly (keyof Values | undefined)[]
 }
 
-/** Statements that are written once and filled in, because writing one takes longer than many polls do. */
+/** Statements that are written once and then filled in, because writing a long one takes longer than many polls. */
 export class Templates<Values extends Record<string, SqlValue>> {
   readonly #written = new Cache<string, Template<Values> | 'each time'>()
 
-  /** `write` must write the same text for a kind whatever the values are. Where it makes other values of them it is called each time. */
+  /**
+   * A statement with these values. For one kind `write` must always write the same text. If `write` computes other values from those
+   * given, a template is impossible, and `write` is called each time.
+   */
   fill(kind: string, values: Values, write: (values: Values) => Statement): Statement {
     const template = this.#written.get(kind, () => templateOf(Object.keys(values), write) ?? 'each time')
     if (template === 'each time') return write(values)

@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.ts'
 import { keepsOptions } from './verb-context.ts'
 import { toNumber } from './task-row.ts'
 
-/** How a topic is polled. Fixed for as long as the topic lives: a claim takes nothing where it expected something else. */
+/** How a topic is polled. A mode stays as long as its topic. A claim that expects another mode takes no tasks. */
 export interface TopicMode {
   readonly order: PollOrder
   readonly condition: PollCondition
@@ -27,7 +27,7 @@ export function toTopicMode(ordering: unknown, condition: unknown): TopicMode {
   return { order: pollOrders[toNumber(ordering)] ?? 'fifo', condition: pollConditions[toNumber(condition)] ?? 'none' }
 }
 
-/** True where the topic is polled so and the owner is registered: what a claim asks for before it takes anything. */
+/** True if the topic has this mode and the owner is registered. A claim takes tasks only then. */
 export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, owner: string, mode: TopicMode): Statement {
   return sql`exists (select 1
                        from ${tables.topic} p
@@ -37,7 +37,7 @@ export function mayClaim({ tables }: Pick<Dialect, 'tables'>, topic: string, own
          and exists (select 1 from ${tables.owner} o where o.owner = ${owner})`
 }
 
-/** What a claim that took nothing has to say for itself. */
+/** Why a claim took no tasks: the topic's mode, if the topic is known, and whether the owner is registered. */
 export function* claimStatus(
   { tables, plans }: Pick<Dialect, 'tables' | 'plans'>,
   topic: string,

@@ -5,32 +5,32 @@ import type { Templates } from './template.ts'
 import type { Verb } from './verb.ts'
 import type { TopicMode } from './topic-mode.ts'
 
-/** A task that is no more than that. */
+/** A task with an identifier and an input only. */
 interface SingleTask extends Record<string, SqlValue> {
   readonly topic: string
   readonly identifier: string
   readonly input: string | null
 }
 
-/** What every verb of one repository shares. */
+/** Values that all verbs of one repository share. */
 export interface Context {
   readonly dialect: Dialect
-  /** Name and incarnation. */
+  /** The owner's name and incarnation. */
   readonly owner: string
   readonly ownerName: string
   /** Epoch milliseconds of a test clock, or null for the database's own. */
   readonly now: () => number | null
-  /** What polls have learned of topics; each claim checks that it is still so. */
+  /** The modes of topics, as polls have seen them. Each claim checks that the mode is still right. */
   readonly modes: Map<string, TopicMode>
-  /** Columns of a claimed row, by the database's clock. */
+  /** Columns of a claimed row, for polls by the database's clock. */
   readonly columns: Statement
   /** Columns of a timer's row `t`. */
   readonly timerColumns: Statement
-  /** Pushes of a single task. */
+  /** The statements for pushes of a single task. */
   readonly single: Templates<SingleTask>
 }
 
-/** @throws TaskError PERMISSION_DENIED where the topic's row may be there and is not seen */
+/** @throws TaskError PERMISSION_DENIED if the database hides rows from this user, so that the topic may be known */
 export function* topicUnknown(dialect: Dialect, topic: string): Verb<TaskError> {
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   return new TaskError('TOPIC_UNKNOWN', `Topic "${topic}" was never initialised: call initialize(transaction, "${topic}") once`, {
@@ -46,7 +46,7 @@ export function topicNotKeyed(topic: string, verb: string): TaskError {
   )
 }
 
-/** Of an existing topic, and what can be done where others are wanted. */
+/** Part of an error message: a topic keeps its options, and what a caller can do who wants others. */
 export function keepsOptions(topic: string, wanted: string): string {
   return (
     'keeps the options it was initialised with: ' +

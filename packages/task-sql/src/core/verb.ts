@@ -1,19 +1,20 @@
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
 
-/** A row as drivers give it: by column name, numbers and 64-bit integers in whatever form the driver has. */
+/** A row of a driver, by column name. Integers come in the form that the driver gives: number, bigint or string. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** How one driver's transaction is handed a statement: the single seam to any driver. Structural, so that no driver is imported. */
+/** Runs statements with one driver. This interface is all that the library asks of a driver, and no driver is imported for it. */
 export interface SqlAdapter<Transaction, E extends Execution = Execution> {
   readonly execution: E
   /**
-   * Runs one statement in the transaction and returns its rows, none for a statement without. Throws the driver's own errors.
+   * Runs one statement in the transaction and returns its rows; a statement without rows returns none. Throws the driver's own errors.
    *
-   * @param plan names the circumstances for which a plan of this text may be kept, where driver and connection can; none: it is not worth it
+   * @param plan the size of the table for which a plan is kept: a driver that prepares statements keeps a plan for each. Without it
+   *   no plan should be kept
    */
   execute(transaction: Transaction, statement: Statement, plan?: string): Outcome<E, readonly Row[]>
 }
 
-/** A verb without I/O: yields statements, is given their rows, and returns its result. Whoever runs it decides how to wait. */
+/** A verb does no I/O: it yields statements, is given their rows, and returns its result. `runVerb` decides how to wait. */
 export type Verb<Result> = Generator<Statement, Result, readonly Row[]>

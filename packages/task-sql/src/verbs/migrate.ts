@@ -4,19 +4,19 @@ import { raw, sql } from '../core/statement.ts'
 import type { SqlValue, Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 
-/** The versions a migration began and ended at; equal when there was nothing to do. */
+/** The versions of the tables before and after a migration. They are equal if there was nothing to do. */
 export interface Migration {
   readonly from: number
   readonly to: number
 }
 
-/** What a migration would do. */
+/** The steps that a migration would take. */
 export interface MigrationPlan extends Migration {
-  /** SQL to be read, or run by hand instead; empty when there is nothing to do. */
+  /** SQL to be read, or to be run by hand instead of `migrate`. It is empty if there is nothing to do. */
   readonly text: string
 }
 
-/** How the tables and this release go together. */
+/** Whether this release works on the tables that are there. */
 export interface SchemaStatus {
   /** The version of the tables; 0 where there are none. */
   readonly found: number
@@ -27,11 +27,11 @@ export interface SchemaStatus {
 }
 
 /**
- * Brings the schema up to what this release knows, in one transaction; safe from several processes at once. A later schema that this
- * release works on is left as it is.
+ * Brings the tables to the version of this release, in one transaction. Several processes may migrate at once. Tables of a later
+ * version on which this release works are left as they are.
  */
 export function* migrate(dialect: Dialect): Verb<Migration> {
-  // Where nothing is to be done no lock is taken, and no right to create anything is needed.
+  // If there is nothing to do, the migration takes no lock and needs no right to create tables.
   const before = yield* schemaStatus(dialect)
   if (before.found >= before.known) return unchanged(before)
   for (const statement of dialect.schema.begin) yield statement
@@ -47,7 +47,7 @@ function unchanged({ found, known, works }: SchemaStatus): Migration {
   return { from: found, to: found }
 }
 
-/** The statements of `migrate`, as text. */
+/** The statements that `migrate` would run, as text. */
 export function* plan(dialect: Dialect): Verb<MigrationPlan> {
   const { found, known, works } = yield* schemaStatus(dialect)
   if (found > known && !works) throw newer(found, known)
@@ -60,7 +60,7 @@ export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   const known = dialect.schema.migrations.at(-1)?.version ?? 0
   const there = yield* dialect.schema.find()
   if (there && dialect.session.checkSeen) yield* dialect.session.checkSeen()
-  // Every column: which there are depends on the version.
+  // The table's columns depend on its version, so all of them are selected.
   const rows = !there ? [] : yield sql`select * from ${dialect.tables.migration}`
   const found = Math.max(0, ...rows.map((row) => Number(row['version'])))
   const worksFrom = Math.max(0, ...rows.map((row) => Number(row['works_from'] ?? row['version'])))
@@ -93,13 +93,13 @@ function stepsFrom(dialect: Dialect, from: number): Statement[] {
     .flatMap((step) => [...step.statements, note(dialect, step)])
 }
 
-/** The first step had no word yet on what works with it: with that step, only what knows it. */
+/** Records a step. The table has no column `works_from` at the first step: with those tables only code that knows the step works. */
 function note({ tables, expr, writes }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
   const first = { version, name, applied: expr.text(raw('current_timestamp')) }
   return writes.insertIfAbsent(tables.migration, version === 1 ? first : { ...first, works_from: worksFrom }, 'version')
 }
 
-/** For reading and running by hand. The values are this file's and the dialect's own. */
+/** A statement with its values written into the text. The values come from this file and the dialect, never from a caller. */
 function toText({ texts, values }: Statement): string {
   const literal = (value: SqlValue): string => (typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value))
   return texts

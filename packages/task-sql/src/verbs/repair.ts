@@ -1,6 +1,6 @@
 /**
- * What is derived is what a row says of itself a second time, for indexes to find it by: `listed`, `ranked`, `stage`. Verbs keep it right;
- * rows that come otherwise bring what was right elsewhere, or before.
+ * Correcting derived columns. `listed`, `ranked` and `stage` follow from other columns of a row and of its topic; indexes need them.
+ * Verbs keep them right. Rows that were restored or copied by other means may have values that are wrong here.
  */
 import { checkTopic, taskStates } from '@taskstream/task-api'
 import type { Repair } from '@taskstream/task-api'
@@ -17,7 +17,7 @@ import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { enqueueIdentifiers } from './recheck.ts'
 
-/** Rows that are corrected by one statement. */
+/** How many rows one statement corrects at most. */
 // mutants: equivalent number, one more or less is as good
 const portion = 10_000
 
@@ -38,7 +38,7 @@ export function* repair(context: Context, topic?: string): Verb<Repair> {
     const counts = yield* repairTopic(context, row)
     for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name]
   }
-  // Last: it is not undone where something fails.
+  // The sequence is moved last, because a rollback does not move it back.
   return { topics: topics.length, ...total, sequence: yield* dialect.repair.advanceSequence() }
 }
 
@@ -52,7 +52,7 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const corrected = yield* correct(context, topic, {
     stage: row['stage'] === null ? undefined : conditional ? stageOf : stages.unstaged,
     ranked: mode.order === 'priority' ? dialect.expr.true : dialect.expr.false,
-    // Under a condition polls list what they are told to look at.
+    // Under a condition, polls themselves put tasks on the ready list, after a recheck.
     missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
     conditional,
   })
@@ -63,23 +63,23 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
 const always = raw('1 = 1')
 const never = raw('1 = 0')
 
-/** What a row `t` of a topic should say of itself. */
+/** The derived columns that a row `t` of a topic should have. */
 interface Derived {
-  /** None: the topic has no stages. */
+  /** The blocking class; undefined in a topic that is not keyed. */
   readonly stage: Statement | undefined
   readonly ranked: Statement
-  /** True for a ready row that polls find on the list, or not at all. */
+  /** True for a ready row that polls find only in the ready list. */
   readonly missed: Statement
   readonly conditional: boolean
 }
 
-/** What waits to be tried again is in its identifier's way as if it were ready. */
+/** The blocking class of a row `t`. A delayed task blocks its identifier as a ready one does. */
 const stageOf = sql`case when t.state = ${states.suspended} and t.due is not null then ${stages.open} ${join(
   taskStates.map((state) => sql`when t.state = ${states[state]} then ${stages[blockingClassOf[state]]}`),
   ' ',
 )} end`
 
-/** Passes over rows that others are working on, and asks for these again in the end. */
+/** Corrects the rows of a topic. It skips rows that others have locked, and counts in the end those of them that are still wrong. */
 function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<Counts, 'held'>> {
   const { dialect } = context
   const { stage, ranked, missed } = derived
@@ -114,7 +114,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     counts.listed += found.filter(({ unlisted: was }, index) => Number(was) === 1 && changed.has(sequences[index]!)).length
     passedOver.push(...sequences.filter((sequence) => !changed.has(sequence)))
     if (!derived.conditional) continue
-    // Each once: many rows may be of one identifier.
+    // An identifier needs one recheck, however many of its rows were corrected.
     const identifiers = [...new Set(rows.map(({ identifier }) => String(identifier)))].filter((one) => !noted.has(one))
     yield* enqueueIdentifiers(context, topic, identifiers)
     for (const identifier of identifiers) noted.add(identifier)
@@ -127,8 +127,10 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
 }
 
 /**
- * Notes identifiers whose next task is neither blocked nor listed, and that are not noted: nobody will look for it. One statement says both,
- * as what goes and its note come together. @returns how many there were
+ * Writes rechecks for identifiers that have no recheck yet and whose next task is neither blocked nor listed: no poll would find
+ * that task. One statement reads tasks and rechecks, because a verb that frees a task commits its recheck at the same time.
+ *
+ * @returns how many rechecks were written
  */
 function* noteMissed(context: Context, topic: string, mode: TopicMode): Verb<number> {
   const { dialect } = context

@@ -1,4 +1,4 @@
-/** A timer's row and what it stands for: the only place that knows the columns' names and types. */
+/** Conversion between timers and their rows. Only this file knows the names and types of the columns. */
 import { misfires, overlaps, timerStatuses } from '@taskstream/task-api'
 import type { StoredTimer } from '@taskstream/task-api'
 import type { Dialect } from '../../core/dialect.ts'
@@ -6,12 +6,12 @@ import { join, raw, sql } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Row } from '../../core/verb.ts'
 
-/** How a column stores a value. Words are stored as their numbers in the list, which never change. */
+/** How a column stores a value. A list of words means that a word's position is stored: positions never change. */
 type Kind = 'text' | 'number' | 'json' | 'instant' | readonly string[]
 
 type Kept = Omit<StoredTimer, 'now'>
 
-/** In the order in which they are selected. */
+/** The columns, in the order in which they are selected. */
 const columns: Readonly<Record<keyof Kept, readonly [name: string, kind: Kind]>> = {
   scope: ['scope', 'text'],
   id: ['id', 'text'],
@@ -45,7 +45,7 @@ const columns: Readonly<Record<keyof Kept, readonly [name: string, kind: Kind]>>
   changed: ['changed', 'instant'],
 }
 
-/** Columns of a whole row of `t`, as `toTimer` reads them with the time. */
+/** The columns of a timer's row `t`, as `toTimer` reads them. `toTimer` also needs the column `now`. */
 export function timerColumns({ expr }: Dialect): Statement {
   const selected = Object.values(columns).map(([name, kind]) => {
     const column = raw(`t.${name}`)
@@ -55,7 +55,7 @@ export function timerColumns({ expr }: Dialect): Statement {
   return join(selected, ', ')
 }
 
-/** Values as the columns take them, by their names. */
+/** The values of columns, by the names of the columns. */
 export function stored({ expr }: Dialect, values: Partial<Kept>): Record<string, SqlValue | Statement> {
   const row: Record<string, SqlValue | Statement> = {}
   for (const [property, value] of Object.entries(values)) {
@@ -67,7 +67,7 @@ export function stored({ expr }: Dialect, values: Partial<Kept>): Record<string,
   return row
 }
 
-/** Values as the assignments of an update. */
+/** The assignments of an update. */
 export function assigned(dialect: Dialect, values: Partial<Kept>): Statement {
   return join(
     Object.entries(stored(dialect, values)).map(([name, value]) => sql`${raw(name)} = ${value}`),
@@ -75,7 +75,7 @@ export function assigned(dialect: Dialect, values: Partial<Kept>): Statement {
   )
 }
 
-/** A row as it was read: numbers are numbers, whatever the driver gives. */
+/** The timer of a row that was read. Numbers are converted, as some drivers give them as text. */
 export function toTimer(row: Row): StoredTimer {
   const timer: Record<string, unknown> = { now: Number(row['now']) }
   for (const [property, [name, kind]] of Object.entries(columns)) timer[property] = read(row[name], kind)

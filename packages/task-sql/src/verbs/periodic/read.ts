@@ -1,4 +1,4 @@
-/** Finding timers, locking them, and whether a task of theirs has not ended. */
+/** Finding and locking timers, and finding tasks of a timer that have not ended. */
 import type { NoTimerDue, StoredTimer, TimerFilter, TimerKey, TimerStatus } from '@taskstream/task-api'
 import { stateNumber, timerKey, timerStatuses } from '@taskstream/task-api'
 import type { Selection } from '../../core/requests.ts'
@@ -17,7 +17,7 @@ export function* now({ dialect, now: clock }: Context, topic: string): Verb<numb
   return toNumber(row['now'])
 }
 
-/** Others may be at the first of them. */
+/** How many due timers are read at once: other schedulers may have locked the first ones. */
 const candidates = 16
 
 export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<StoredTimer | NoTimerDue> {
@@ -35,7 +35,7 @@ export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<S
   const due = wanted.filter(({ afterMs }) => afterMs <= 0)
   if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
   for (const key of due) {
-    // What another one has fired meanwhile is not due any more.
+    // The condition is checked again, as another scheduler may have fired the timer meanwhile.
     const [timer] = yield* lockRows(context, sql`${isKey(key)} and t.due is not null and t.due <= ${instant}`, 'skip')
     if (timer) return timer
   }
@@ -78,7 +78,7 @@ function select(context: Context, which: Statement): Statement {
   return sql`select ${columnsOf(context)} from ${context.dialect.tables.periodic} t where ${which}`
 }
 
-/** Of a whole row of `t`, and what time it is. */
+/** The columns of a timer's row `t`, and the current time. */
 function columnsOf({ dialect, now: clock, timerColumns }: Context): Statement {
   return sql`${timerColumns}, ${dialect.expr.epochMs(dialect.expr.now(clock()))} as now`
 }
@@ -87,17 +87,17 @@ function isKey({ scope, id }: TimerKey): Statement {
   return sql`t.scope = ${scope} and t.id = ${id}`
 }
 
-/** Waiting, being worked on, to be taken up again, or suspended: set aside is not done. */
+/** The states of tasks that have not ended. A suspended task counts, because somebody may still revive it. */
 const open = raw((['active', 'ready', 'expired', 'suspended'] as const).map(stateNumber).join(', '))
 
-/** So many of a timer's tasks in a topic are looked at, the latest first: its history may be long, and no index knows what of it is open. */
+/** How many of a timer's latest tasks in a topic are read. A timer's history may be long, and no index has only its open tasks. */
 const latest = 1_000
 
-/** What tasks carry tells, and not what the timer remembers. */
+/** The latest task of a timer that has not ended. It is found by the reference of the tasks, not by what the timer's row remembers. */
 export function* unfinished({ dialect }: Context, topic: string, reference: string): Verb<number | undefined> {
   // mutants: equivalent sql-boundary `external_id >`, no instant is empty
   // mutants: equivalent sql-boundary `external_id <`, no instant is a tilde
-  // The reference tells them from those of a timer whose id goes on where this one's ends.
+  // The range also has the tasks of timers whose ids begin with this one's: the reference excludes them.
   const [task] = yield sql`
     select o.sequence
       from (select t.sequence, t.state, t.reference

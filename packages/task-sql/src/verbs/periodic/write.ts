@@ -23,7 +23,7 @@ export function* remove({ dialect }: Context, { scope, id }: TimerKey, name?: st
   yield sql`delete from ${dialect.tables.periodic} where scope = ${scope} and id = ${id}${named}`
 }
 
-/** Told together with topics, whose nodes look once more for nothing. */
+/** Listeners learn of timers as they do of topics, so nodes may look at their topics once in vain. */
 export function* notify({ dialect }: Context): Verb<void> {
   for (const statement of dialect.topics.notify(timersName)) yield statement
 }
