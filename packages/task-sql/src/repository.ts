@@ -45,17 +45,21 @@ import { resolve, results } from './verbs/results.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './verbs/topics.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
-  /** What the database says: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
+  /** The SQL of the database: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
   readonly dialect: Dialect
-  /** How a transaction is handed a statement: `fromPg`, `fromBetterSqlite3`, `fromMysql2`, `fromOracledb(oracledb)`, `fromKysely(sql)` and others, or your own. */
+  /**
+   * Runs statements in transactions of your driver or library: `fromPg`, `fromBetterSqlite3`, `fromMysql2`, `fromOracledb(oracledb)`,
+   * `fromKysely(sql)` and others, or your own.
+   */
   readonly adapter: SqlAdapter<Transaction, E>
-  /** The owner's name, 1 to 200 characters; its incarnation is added. Default: host and process id. */
+  /** The owner's name, 1 to 200 characters. The repository adds an incarnation. Default: host and process id. */
   readonly owner?: string
   /**
-   * Speaks for the owner of another repository, given as that one's `owner`: for a thread that beats its heart. Not together with `owner`.
+   * The property `owner` of another repository, for which this one acts: a thread uses it to send the heartbeats of that owner. It cannot
+   * be given together with the option `owner`.
    */
   readonly speaksFor?: string
-  /** Replaces the database's clock in every statement. For tests. */
+  /** Replaces the database's clock in every statement, for tests. */
   readonly clock?: () => Date
 }
 
@@ -67,25 +71,26 @@ const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository'
   clock: true,
 })
 
-/** A `TaskRepository` over SQL, with timers beside its tasks and the migration of its tables. */
+/** A `TaskRepository` in a SQL database. It also keeps timers, and migrates its tables. */
 export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TimedTaskRepository<Transaction, E> {
   /**
-   * Brings the tables to this release, in one transaction of `transactions`. Does nothing where nothing is to be done, and may run
-   * in several processes at once.
+   * Brings the tables to the version of this release, in one transaction of `transactions`. It does nothing if they have that version
+   * already, and may run in several processes at once.
    *
-   * @throws TaskError SCHEMA_NEWER if a later release has been here, PERMISSION_DENIED if this user may not change the tables: nothing was written
+   * @throws TaskError SCHEMA_NEWER if this release does not work on tables of a later one; PERMISSION_DENIED if this user may not change
+   *   the tables. In both cases nothing was written
    */
   migrate(transactions: TransactionSource<Transaction>): Promise<Migration>
   /**
-   * What `migrate` would do, as SQL to be read, or run by hand instead. Writes nothing.
+   * The SQL that `migrate` would run, to be read, or to be run by hand instead. Nothing is written.
    *
    * @throws TaskError SCHEMA_NEWER
    */
   plan(transactions: TransactionSource<Transaction>): Promise<MigrationPlan>
-  /** Which version the tables are of, and whether this release works on them. */
+  /** The version of the tables, and whether this release works on them. */
   schemaStatus(transactions: TransactionSource<Transaction>): Promise<SchemaStatus>
   /**
-   * A verb of one's own, over the same tables, adapter and clock.
+   * Makes a function of a verb that you have written. It uses the same tables, adapter and clock as the repository.
    *
    * @example
    * const ownerCount = tasks.verb(function* ({ dialect }) {
@@ -98,12 +103,12 @@ export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> e
   ): (transaction: Transaction, ...args: Arguments) => Outcome<E, Result>
 }
 
-/** What a verb of one's own is given. */
+/** The first argument of a verb that you have written. */
 export interface VerbContext {
   readonly dialect: Dialect
-  /** Epoch milliseconds of a test clock, or null for the database's own: what `dialect.expr.now` takes. */
+  /** The argument for `dialect.expr.now`: epoch milliseconds of a test clock, or null for the database's own clock. */
   now(): number | null
-  /** Pushes, as the repository does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+  /** Pushes tasks, as the repository's `push` does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
   push(
     topic: string,
     creations: string | TaskCreation | readonly (string | TaskCreation)[],
@@ -112,7 +117,7 @@ export interface VerbContext {
 }
 
 /**
- * Ordered topics of tasks in your database.
+ * Makes a repository of tasks in your database.
  *
  * @throws TaskError ARGUMENT_INVALID if the owner's name is empty or too long
  * @example
@@ -131,7 +136,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   const context: Context = {
     dialect,
     ownerName,
-    // The incarnation: a process that starts again under its old name must not be taken for its former self.
+    // With an incarnation, a process that starts again under its old name is not taken for its former self.
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
@@ -139,8 +144,8 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     timerColumns: timerColumns(dialect),
     single: new Templates(),
   }
-  // Only what workers and producers do all the time: other statements are about a dead owner, a range, an old version of the tables, and are
-  // better planned for what they are asked.
+  // Plans are kept only for verbs that workers and producers call all the time. The other verbs are rare, and their best plan depends
+  // on their values: a dead owner, a range of sequences.
   const rare: Running = { classify: dialect.classify, planOf: () => undefined }
   const frequent: Running = {
     classify: dialect.classify,

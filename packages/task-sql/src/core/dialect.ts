@@ -15,8 +15,8 @@ import type { SqlValue, Statement } from './statement.ts'
 import type { Row, Verb } from './verb.ts'
 
 /**
- * What one database says differently, in groups. Answers, never flags: a verb splices in what it is given and does not ask which
- * database it is on. `defineDialect` makes one of what a database needs.
+ * The SQL of one database, in groups. A dialect gives statements and fragments, never flags: a verb uses them and does not ask on
+ * which database it runs. `defineDialect` makes a dialect of its parts.
  */
 export interface Dialect {
   readonly tables: Tables
@@ -30,44 +30,44 @@ export interface Dialect {
   readonly topics: TopicStatements
   readonly plans: Plans
   readonly session: SessionStatements
-  /** The named error for a driver's error, if it is one that callers should tell apart. */
+  /** The `TaskError` for a driver's error; undefined for an error that callers need not tell apart. */
   classify(error: unknown): TaskError | undefined
 }
 
-/** Our tables, as this dialect spells them. */
+/** The names of the tables, as this dialect writes them. */
 export interface Tables {
   readonly task: Statement
   readonly topic: Statement
   readonly owner: Statement
   readonly migration: Statement
-  /** Identifiers to be looked into by the next poll of a topic with a condition. */
+  /** The rechecks of topics with a condition. */
   readonly turn: Statement
-  /** Whether topics are meant to be processed. */
+  /** The activations: whether a topic is to be processed. */
   readonly activation: Statement
-  /** Tasks that are pushed by the clock. */
+  /** The timers of periodic tasks. */
   readonly periodic: Statement
 }
 
-/** One step from one version of the schema to the next; never changed once released. */
+/** One step from a version of the tables to the next. A step that was released is never changed. */
 export interface MigrationStep {
   readonly version: number
   readonly name: string
-  /** The oldest version that code may know and still work on these tables: less than `version` if all that it does is add. */
+  /** The oldest version whose code still works on these tables. It is less than `version` if the step only adds things. */
   readonly worksFrom: number
   readonly statements: readonly Statement[]
 }
 
-/** How tables are made. */
+/** Statements that make and find the tables. */
 interface SchemaStatements {
   readonly migrations: readonly MigrationStep[]
-  /** Statements that make concurrent migrations wait for each other, until the transaction ends, and make the table that notes them. */
+  /** Statements that begin a migration: they make the table of migrations, and concurrent migrations wait until this one's transaction ends. */
   readonly begin: readonly Statement[]
-  /** Statements as one text, to be read or run by hand. */
+  /** One text of these statements, to be read or run by hand. */
   script(statements: readonly string[]): string
   /**
-   * Whether there are tables of ours, of whatever version.
+   * Whether this database has the tables, of any version.
    *
-   * @throws TaskError RUNTIME_UNSUPPORTED if the server speaks the language, and does not do what it says
+   * @throws TaskError RUNTIME_UNSUPPORTED if the server understands the statements but does not do what they say
    */
   find(): Verb<boolean>
 }
@@ -90,29 +90,29 @@ export interface Expressions {
   jsonArray(values: Statement): Statement
   readonly true: Statement
   readonly false: Statement
-  /** Values as a table named `r` with these columns; any number of rows is the same text. */
+  /** Values as a table named `r` with these columns. The text is the same for any number of rows, though one row may have its own. */
   rows(columns: readonly RowColumn[]): Statement
-  /** Ends a select of which so many rows are wanted: the first, where it has an order. */
+  /** Ends a select that returns at most so many rows. */
   limit(count: Statement): Statement
-  /** Ends a select that is to see what was committed last, whatever else its transaction sees. Default: nothing. */
+  /** Ends a select that reads the rows as last committed, even if its transaction otherwise reads an older snapshot. Default: nothing. */
   readonly latest: Statement
-  /** The name of the column `condition` of a topic's row: a reserved word in some databases. Default: `condition`. */
+  /** The name of the column `condition` of a topic's row, quoted where it is a reserved word. Default: `condition`. */
   readonly conditionColumn: string
 }
 
-/** How rows `t` of the task table are found: said so that an index is read, whatever the statistics say. */
+/** How rows `t` of the task table are found. The SQL is written so that an index is used whatever the statistics say. */
 export interface AccessPaths {
-  /** Finds the row of a topic and sequence by its primary key, whatever else the statement asks of it. */
+  /** A condition that finds the row of a topic and sequence by its primary key, whatever other conditions the statement has. */
   byKey(topic: Statement, sequence: Statement): Statement
-  /** The task table, and its rows of these sequences, found one by one: what stands between `from` and the rest of a condition. */
+  /** The task table and a condition on it, to follow `from`: the rows of these sequences, each looked up in an index. */
   byKeys(topic: string, sequences: readonly number[]): Statement
-  /** The rows of these identifiers of a keyed topic, looked up one by one: what stands between `from` and the rest of a condition. */
+  /** The task table and a condition on it, to follow `from`: the rows of these identifiers of a keyed topic, each looked up in an index. */
   byIdentifiers(topic: string, identifiers: readonly string[]): Statement
-  /** The rows of a topic, between two sequences (exclusive), said so that an index is read in its order; goes with `orderBy`. */
+  /** A condition for the rows of a topic between two sequences (exclusive). With `orderBy` an index is read in its order. */
   inTopic(topic: string, after?: number, before?: number): Statement
-  /** Orders rows of one topic as polls do, said so that an index is read in that order. */
+  /** The columns by which rows of one topic are ordered as polls take them. An index is read in that order. */
   orderBy(order: PollOrder): Statement
-  /** True for a ready row, said so that an index of ready rows is read in its order. */
+  /** True for a ready row. It lets the database read an index of ready rows in its order. */
   readonly ready: Statement
   /** The task table, to be read by topic and sequence. */
   readonly inOrder: Statement
@@ -120,43 +120,43 @@ export interface AccessPaths {
   inReadyList(order: PollOrder): Statement
   /** The task table by this name, to be read by topic and identifier, and by stage. */
   identified(name: string): Statement
-  /** Whether a column has one of these values: looked up one by one in an index. */
+  /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement
 }
 
 /** Statements that write. */
 export interface Writes {
-  /** Inserts tasks. The statement goes with `inserted`; it may be kept and filled in. */
+  /** Inserts tasks. `inserted` runs the statement; it may be kept and run again with other values. */
   insertion(insertion: TaskInsertion): Statement
   /** Runs an insertion of so many rows. @returns their sequences, ascending */
   inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>
-  /** Inserts tasks but those whose external id is there. @returns `sequence` and `external_id` of what was inserted */
+  /** Inserts tasks, except those whose external id exists in the topic. @returns `sequence` and `external_id` of the inserted rows */
   insertNew(insertion: TaskInsertion): Verb<readonly Row[]>
-  /** Inserts rows of `from`, with the topic's row `p`, and wakes whoever waits for the topic. Default: a plain insert, as nobody is woken. */
+  /** Inserts rows of `from`, with the topic's row `p`, and wakes listeners of the topic. Default: an insert that wakes nobody. */
   insertAndWake(insertion: WakingInsertion): Statement
-  /** True where a row that is pushed now to the topic `p` would be found through the list only; absent where that never happens. */
+  /** True if polls would find a row that is pushed to the topic `p` now only in the ready list; absent if that never happens. */
   readonly mustList?: Statement
-  /** Changes rows, found by their keys or locked first. @returns what is asked for, of each row that was changed, in no particular order */
+  /** Changes rows that are found by their keys, or locked first. @returns the columns asked for, of each changed row, in no order */
   change(change: Change): Verb<readonly Row[]>
-  /** Changes those of the tasks that are held: that are held, by this owner, since that very poll. @returns their sequences */
+  /** Changes those tasks that this owner still holds, since the poll that returned them. @returns their sequences */
   changeHeld(request: HeldRequest, set: (values: HeldValues) => Statement): Verb<ReadonlySet<number>>
   remove(removal: Removal): Verb<readonly Row[]>
-  /** A row with these columns and values, unless one is there with this key. */
+  /** Inserts a row with these columns and values, unless the table has a row with this key. */
   insertIfAbsent(table: Statement, row: Readonly<Record<string, SqlValue | Statement>>, key: string): Statement
   /** Runs an update, a delete or an insert. @returns how many rows it touched */
   touched(write: Statement): Verb<number>
 }
 
-/** Rows of a table of ours, other than tasks, of which polls of the topic are to know. */
+/** Rows of another table than that of tasks, for which listeners of the topic are to be woken. */
 interface WakingInsertion extends Pick<TaskInsertion, 'topic' | 'columns' | 'values' | 'from'> {
   readonly table: Statement
 }
 
-/** What is locked until the transaction ends. */
+/** Locks that last until the transaction ends. */
 export interface Locks {
-  /** Locks rows `t`. @returns these columns of each, as they are then, in the order asked for or by sequence */
+  /** Locks rows `t`. @returns these columns of each locked row, in the order asked for, or else by sequence */
   tasks(selection: Selection, columns: Statement): Verb<readonly Row[]>
-  /** Locks rows `t` of periodic tasks. @returns these columns of each, as they are then, in order of their keys */
+  /** Locks rows `t` of timers. @returns these columns of each locked row, in the order of their keys */
   periodic(which: Statement, locked: Selection['locked'], columns: Statement): Verb<readonly Row[]>
   /** Locks rows of these identifiers of a keyed topic that meet a condition. @returns their sequences, ascending */
   identified(
@@ -165,84 +165,91 @@ export interface Locks {
     which: Statement,
     locked: Selection['locked'],
   ): Verb<readonly number[]>
-  /** Locks those of the tasks that are held, waiting for whoever has locked them. @returns their sequences */
+  /** Locks those tasks that this owner still holds. It waits for transactions that have locked them. @returns their sequences */
   held(request: HeldRequest): Verb<ReadonlySet<number>>
   /**
-   * Locks the stripes of the first candidates (`identifier`, and `place` to order them by), passing over those that others have locked: at
-   * most so many stripes. Returns nothing if there was none to lock.
+   * Locks the lock stripes of the first candidates: at most `limit` stripes, without those that others have locked. A candidate has
+   * an `identifier`, and a `place` that gives the order.
+   *
+   * @returns the stripes; undefined if none was locked
    */
   stripes(topic: string, candidates: Statement, limit: number): Verb<LockStripes | undefined>
-  /** Makes transactions that junction the same identifiers wait for each other, until they end. */
+  /** Makes transactions that call `junction` for the same identifiers wait for each other. */
   junction(topic: string, identifiers: readonly string[]): Verb<void>
   /**
-   * Asked before tasks are only locked, and not made active; absent where nothing is in the way.
+   * Called before a poll only locks tasks, instead of making them active. Absent if the database always allows that.
    *
-   * @throws TaskError RUNTIME_UNSUPPORTED where what one server has locked another may take
+   * @throws TaskError RUNTIME_UNSUPPORTED if another server of a cluster may take the tasks that this one has locked
    */
   check?(): Verb<void>
 }
 
-/** How tasks are taken, and how those that are taken are found again. */
+/** Statements that take tasks, and that find the tasks which owners hold. */
 export interface Claims {
   /**
-   * Takes the first ready tasks of a topic in order of sequence, passing over what others are taking, if the topic is polled so.
-   * The strategy is the dialect's own.
+   * Takes the first ready tasks of a plain topic in the order of their sequences, and skips tasks that others are taking. It takes
+   * none if the topic has another mode. Each dialect has its own strategy.
    */
   plain(request: ClaimRequest): Verb<Claim>
-  /** Selects topic and sequence of tasks that are held by owners who meet a condition, without reading history. May lock them. */
+  /** Selects topic and sequence of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows. */
   claimedBy(condition: (owner: Statement) => Statement, limit: number): Statement
-  /** How many tasks of the topic `p` are ready, active or delayed, counted up to a limit and without reading history. */
+  /** How many tasks of the topic `p` are ready, active or delayed. It counts up to a limit, and reads no ended tasks. */
   countOpen(state: 'ready' | 'active' | 'delayed', limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
-  /** Notes which rows of a topic this owner has taken, where the claim itself does not, for `heldBy` to find. Default: nothing. */
+  /** Records which rows of a topic this owner has taken, so that `claimedBy` finds them. `plain` records its own rows. Default: nothing. */
   record(topic: string, owner: string, sequences: readonly number[]): Verb<void>
-  /** Tidies what claims left for `heldBy` to find. Runs after every expiry. Default: nothing. */
+  /** Deletes records that `claimedBy` no longer needs. Every expiry calls it. Default: nothing. */
   tidy(): Verb<void>
 }
 
-/** What `repair` mends beside tasks. */
+/** Repairs of things other than the derived columns of tasks. */
 export interface Repairs {
-  /** Makes what a topic lacks; has processes forget what they remember of it, and `heldBy` find what it would have missed. Default: 0. @returns how many */
+  /**
+   * Makes what else the topic needs beside its row, makes processes forget what they know of the topic, and records active tasks that
+   * `claimedBy` would have missed. Default: nothing.
+   *
+   * @returns how many active tasks were recorded
+   */
   renewTopic(topic: string, keyed: boolean): Verb<number>
-  /** True for a row `t` that polls of a plain topic find only where it is listed. Goes with `renewTopic`, which comes first. Default: no row. */
+  /** True for a row `t` of a plain topic that polls find only in the ready list. `renewTopic` runs first. Default: no row. */
   passed(topic: string): Statement
-  /** Sees to it that new tasks are numbered after those that are there. Default: they always are. @throws TaskError PERMISSION_DENIED */
+  /** Makes sure that new tasks get greater sequences than existing ones. Default: they always do. @throws TaskError PERMISSION_DENIED */
   advanceSequence(): Verb<Repair['sequence']>
 }
 
-/** What is kept of topics beside their rows. Default: nothing. */
+/** Statements for a topic beside those for its row. Default: none. */
 export interface TopicStatements {
-  /** Makes room for a new topic. */
+  /** Makes a new topic's partition, lock stripes and the like. */
   open(topic: string, keyed: boolean): readonly Statement[]
-  /** Deletes what only this dialect keeps of a topic. */
+  /** Deletes the rows of a topic in tables that only this dialect has. */
   close(topic: string): readonly Statement[]
-  /** Tells listeners, at commit, that what is kept under this name has changed: whether a topic is to be processed, or timers. */
+  /** Notifies listeners, at commit, that the activation of the topic of this name has changed, or that timers have (`timersName`). */
   notify(name: string): readonly Statement[]
 }
 
-/** For which size of the table a statement's plan is kept. Default: statements name their indexes, and any plan serves. */
+/** For which size of the task table a statement's plan is kept. Default: the size does not matter, as statements name their indexes. */
 export interface Plans {
   /**
-   * Names how much the task table holds, in steps, for all that is known: a plan that was made for little is bad for much. None where no
+   * The size class of the task table, as last learned: a plan that was made for a small table is bad for a large one. Undefined if no
    * plan should be kept.
    */
   sizeClass(): string | undefined
-  /** Bytes that the task table takes; for `learn`, which `sizeClass` goes by. */
+  /** The size of the task table in bytes, as an expression. Claims read it and pass it to `learn`. */
   readonly tableBytes: Statement
   learn(bytes: number): void
 }
 
-/** What is said to the server. Default: nothing. */
+/** Statements for the server and the session. Default: none. */
 export interface SessionStatements {
   /** Renews the planner's statistics. */
   readonly analyze: readonly Statement[]
-  /** Makes the server end what takes longer, until the transaction ends; nothing where it cannot be said for a transaction. */
+  /** Limits the time of each further statement in the transaction. Empty if the server has no such limit for a transaction. */
   limitStatements(timeoutMs: number): readonly Statement[]
   /**
-   * Asked at every start and expiry, and before a topic is said to be unknown; absent where a database hides no rows.
+   * Called at every start and expiry, and before a topic is reported as unknown. Absent if the database hides no rows.
    *
-   * @throws TaskError PERMISSION_DENIED where it hides rows of ours from this user, who would pass over tasks for ever
+   * @throws TaskError PERMISSION_DENIED if the database hides rows of the tables from this user, whose polls would never see those tasks
    */
   checkSeen?(): Verb<void>
 }

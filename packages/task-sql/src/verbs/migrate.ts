@@ -93,7 +93,7 @@ function stepsFrom(dialect: Dialect, from: number): Statement[] {
     .flatMap((step) => [...step.statements, note(dialect, step)])
 }
 
-/** Records a step. The table has no column `works_from` at the first step: with those tables only code that knows the step works. */
+/** Records a step. At the first step the table has no column `works_from` yet: only code that knows this step works on such tables. */
 function note({ tables, expr, writes }: Dialect, { version, name, worksFrom }: MigrationStep): Statement {
   const first = { version, name, applied: expr.text(raw('current_timestamp')) }
   return writes.insertIfAbsent(tables.migration, version === 1 ? first : { ...first, works_from: worksFrom }, 'version')

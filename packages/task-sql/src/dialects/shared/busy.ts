@@ -10,7 +10,7 @@ const words: Readonly<Record<Shortage, string>> = {
   time: 'The statement was cancelled, or took longer than it may',
 }
 
-/** DATABASE_BUSY, in the same words for every database. */
+/** The error DATABASE_BUSY, which has the same words for every database. */
 export function busy(shortOf: Shortage, cause: Error, data: Readonly<Record<string, unknown>> = {}): TaskError {
   return new TaskError(
     'DATABASE_BUSY',

@@ -8,7 +8,7 @@ import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { anyPlan } from '../../core/define-dialect.ts'
 
-/** Locks the first ready rows `t` that meet a condition, passing over what others have locked. @returns these columns of each, in order */
+/** Locks the first ready rows `t` that meet a condition, and skips rows that others have locked. @returns these columns of each, in order */
 export type LockFirst = (request: Pick<ClaimRequest, 'topic' | 'size' | 'columns'>, which: Statement) => Verb<readonly Row[]>
 
 interface Parts extends Pick<Dialect, 'tables'> {
@@ -17,7 +17,7 @@ interface Parts extends Pick<Dialect, 'tables'> {
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
-/** Locks rows, and takes them by their keys. */
+/** A claim of two statements: the first locks rows, and the second makes them active by their keys. */
 export function claimByKey({ tables, lockFirst, update, now: instant }: Parts): Claims['plain'] {
   return function* (request: ClaimRequest): Verb<Claim> {
     const { topic, owner, now } = request

@@ -1,6 +1,6 @@
 /**
- * Stripes as rows of a table. Whoever has locked a stripe counts it: where a transaction's plain reads may be older than its locks, the count tells
- * that others have been there since.
+ * Lock stripes as rows of a table. A transaction that locks a stripe also increases the stripe's count. Where plain reads may be older
+ * than locks, the count shows that another transaction has had the stripe since.
  */
 import type { Locks } from '../../core/dialect.ts'
 import type { Selection } from '../../core/requests.ts'
@@ -9,18 +9,18 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 
-/** A power of two. Identifiers that share a stripe delay each other for as long as a poll's transaction lasts, and no more. */
+/** The number of stripes, a power of two. Identifiers that share a stripe delay each other, but only while a poll's transaction lasts. */
 export const stripeCount = 1024
 
-/** For polls, and as many again for junctions. */
+/** The first half of the stripes is for polls, the second half for junctions. */
 export const allStripes: readonly number[] = Array.from({ length: 2 * stripeCount }, (_, lane) => lane)
 
 interface Parts {
-  /** The stripe of an identifier, below `laneCount`. */
+  /** The stripe of an identifier, below `stripeCount`. */
   stripeOf(identifier: Statement): Statement
   /** Texts as the column `wanted` of a table `w`. */
   textsOf(texts: readonly string[]): Statement
-  /** Locks stripes one after the other, in the order given and at most so many, and counts them. @returns which */
+  /** Locks stripes one after the other, in the order given, until `limit` are locked, and increases their counts. @returns the locked ones */
   lock(topic: string, stripes: readonly number[], locked: Selection['locked'], limit?: number): Verb<readonly number[]>
 }
 
@@ -38,13 +38,14 @@ export function countedStripes({ stripeOf, textsOf, lock }: Parts): Pick<Locks, 
       if (stripes.length === 0) return undefined
       const last = Math.max(...stripes.map((lane) => Number(placeOf.get(lane))))
       return {
-        // A character for each stripe: looked up at once, where a list would be read for every row.
+        // The text has one character for each stripe. A character is found directly; a list would be searched for every row.
         holds: (identifier) => sql`substr(${charactersOf(stripes)}, ${stripeOf(identifier)} + 1, 1) = '1'`,
         reaches: (place) => (stripes.length < limit ? raw('1 = 1') : sql`${place} <= ${last}`),
         all: stripes.length < limit,
       }
     },
-    // Stripes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
+    // Junctions have their own stripes: a junction may wait for another one, but polls and junctions never wait for each other. All
+    // junctions lock stripes in the same order, so that they cannot deadlock.
     junction: function* (topic, identifiers) {
       const hashes = yield sql`select distinct ${stripeOf(raw('w.wanted'))} as lane from ${textsOf(identifiers)}`
       const stripes = hashes.map((row) => stripeCount + toStripe(row)).toSorted((left, right) => left - right)
@@ -53,7 +54,7 @@ export function countedStripes({ stripeOf, textsOf, lock }: Parts): Pick<Locks, 
   }
 }
 
-/** Stripes that are there are not written to: whoever polls has locked some. */
+/** Makes the missing stripes of a topic. Existing stripes are not written to, because polls may have locked some of them. */
 export function* openMissing(stripes: Statement, topic: string, open: readonly Statement[]): Verb<number> {
   const [row] = yield sql`select count(*) as count from ${stripes} l where l.topic = ${topic}`
   if (toNumber(row?.['count']) < allStripes.length) for (const statement of open) yield statement

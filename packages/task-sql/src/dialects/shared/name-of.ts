@@ -1,9 +1,10 @@
 import { TaskError } from '@taskstream/task-api'
 
 /**
- * The name of an error, or else of what caused it: a library may have wrapped the driver's error. An error may be its own cause.
+ * The `TaskError` for an error, or else for one of its causes, because a library may have wrapped the driver's error. An error may be
+ * its own cause.
  *
- * @param classify names an error of the driver
+ * @param classify gives the `TaskError` for an error of the driver
  */
 export function nameOf(error: unknown, classify: (error: Error) => TaskError | undefined): TaskError | undefined {
   const seen = new Set<Error>()

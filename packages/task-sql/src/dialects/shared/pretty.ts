@@ -3,8 +3,8 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
 /**
- * The view TASK_PRETTY, for people with a SQL prompt: states and reasons by name, instants as they are read. A recreated row shows the
- * state it was recreated from, and says so in a column of its own.
+ * The view TASK_PRETTY, for people with a SQL prompt: it shows states and reasons by name, and instants as text. A recreated row shows
+ * its previous state, and has `yes` in the column `recreated`.
  */
 export function prettyView(
   view: Statement,

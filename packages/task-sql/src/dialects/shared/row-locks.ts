@@ -1,4 +1,4 @@
-/** Locking where a select may be limited and locks what it returns, as that is then: one statement does. */
+/** For databases where a select with a limit may lock its rows: one statement locks them and returns their latest values. */
 import type { AccessPaths, Dialect, Locks } from '../../core/dialect.ts'
 import type { Selection } from '../../core/requests.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
@@ -9,7 +9,7 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'byKeys'> {
   lock(table: string, mode: Selection['locked']): Statement
 }
 
-/** Ends a select of which so many rows are wanted. */
+/** Ends a select that returns at most so many rows. */
 export const limit = (count: Statement): Statement => sql`limit ${count}`
 
 export function rowLocks({ tables, byKeys, lock }: Parts): Pick<Locks, 'periodic' | 'tasks'> {

@@ -1,4 +1,4 @@
-/** Statements to be run by hand, in one transaction where definitions are part of it. */
+/** A script to be run by hand. It is one transaction, for databases whose transactions include definitions. */
 export function transactionScript(statements: readonly string[]): string {
   return ['begin;', ...statements.map((statement) => `${statement};`), 'commit;', ''].join('\n\n')
 }

@@ -1,6 +1,6 @@
 import { TaskError } from '@taskstream/task-api'
 
-/** A task, or a note, was given a number that another has already. */
+/** The error for a task or a recheck whose number another row has already. */
 export function sequenceBehind(cause?: Error): TaskError {
   return new TaskError(
     'SEQUENCE_BEHIND',

@@ -6,9 +6,9 @@ import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 
 interface Parts extends Pick<Expressions, 'latest'> {
-  /** Rows `t` of a table, the task table if none is named, looked up one by one: what stands between `from` and the rest of a condition. */
+  /** A table (default: that of tasks) and a condition, to follow `from`: the rows `t` of these keys, each looked up in an index. */
   at(topic: string, keys: readonly number[], table?: Statement, key?: string): Statement
-  /** Locks the rows that are to be changed, and looks at them as they are then. @returns their sequences */
+  /** Locks the rows that are to be changed, and checks the condition on their latest values. @returns their sequences */
   lockRows(selection: Selection): Verb<readonly number[]>
   update(topic: string, keys: readonly number[], set: Statement): Statement
   remove(topic: string, keys: readonly number[], table: Statement, key: string): Statement
@@ -24,7 +24,7 @@ export function writesByKey({ at, lockRows, update, remove, latest }: Parts): Pi
       return told ? yield sql`select ${told} from ${at(topic, found)}` : found.map((sequence) => ({ sequence }))
     },
     remove: function* ({ table, key, topic, keys, returning: told }) {
-      // As they are, and not as an older view has them.
+      // The rows are read as last committed, as the transaction's snapshot may be older.
       const found = told ? yield sql`select ${told} from ${at(topic, keys, table, key)} ${latest}` : []
       yield remove(topic, keys, table, key)
       return found

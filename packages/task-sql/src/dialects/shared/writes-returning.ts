@@ -12,16 +12,16 @@ export interface HeldRows extends HeldValues {
   readonly updateFrom: Statement
   /** Follows `from task t`. */
   readonly selectFrom: Statement
-  /** The fence: the row is held, by this owner, since that very poll. */
+  /** The fence: this owner holds the row, since the poll that returned the task. */
   readonly where: Statement
 }
 
 interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'byKey'> {
-  /** Begins a statement that inserts rows, and wakes whoever waits for the topic where it is told to; nothing by default. */
+  /** Begins a statement that inserts rows, and wakes listeners of the topic if `wake` is true. Default: nothing. */
   begin?(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
   /** Ends a select whose rows are to be locked until the transaction ends. */
   lock(table: string, mode: Selection['locked']): Statement
-  /** Found one by one by their keys, whatever the statistics say. */
+  /** The held rows of a request. Each is found by its key, whatever the statistics say. */
   held(request: HeldRequest): HeldRows
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
   affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
@@ -114,7 +114,7 @@ type Insertion = Omit<TaskInsertion, 'count'>
 
 const plain = (): ReturnType<NonNullable<Parts['begin']>> => ({ with: nothing, from: nothing })
 
-/** With the topic, as the indexes have it: a topic is asked for by a range of rows. */
+/** The order begins with the topic, as the indexes do, because the condition on the topic is a range. */
 export function orderByTopic(order: PollOrder): Statement {
   return ordersByTopic[order]
 }

@@ -29,8 +29,8 @@ const tables: Tables = {
 const returning = writesReturning({ tables, among, byKey, lock, held, affected })
 
 /**
- * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order and a small index of
- * ready and active rows is all that polling needs.
+ * SQLite 3.45 and later. One transaction writes at a time, so sequences are committed in order. Polls need no more than a small
+ * index of ready and active rows.
  *
  * @example
  * const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
@@ -41,7 +41,7 @@ export function sqlite(): Dialect {
     tables,
     schema: {
       migrations: sqliteMigrations,
-      // The transaction is immediate: it has the only write lock already.
+      // The transaction is immediate, so it already has the only write lock.
       begin: [migrationTable(tables.migration)],
       script: transactionScript,
       find: function* () {
@@ -69,9 +69,9 @@ export function sqlite(): Dialect {
       inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
         sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       orderBy: orderByTopic,
-      // Without the condition of the index of all open rows, word for word: only listed ones are asked for by this.
+      // Without `state <= 1`, the condition of the index `task_open`: this is for the ready list, which has indexes of its own.
       ready: sql`t.state = ${states.ready}`,
-      // With statistics SQLite would rather walk all topics by sequence, until it has found enough.
+      // The index is named, because with statistics SQLite would read all topics by sequence until it has found enough rows.
       inOrder: raw('task t indexed by task_topic_sequence'),
       inReadyList: () => raw('task t'),
       identified: (name) => raw(`task ${name}`),
@@ -96,13 +96,13 @@ export function sqlite(): Dialect {
            and ${which}`
         return sequencesOf(rows)
       },
-      // One transaction writes at a time: whoever polls has every stripe.
+      // One transaction writes at a time, so a poll has every stripe.
       // oxlint-disable-next-line require-yield -- there is nothing to ask the database
       stripes: function* () {
         return { holds: () => raw('true'), reaches: () => raw('true'), all: true }
       },
       junction: function* () {
-        // Nor can two transactions complete a group at the same time.
+        // One transaction writes at a time, so two transactions cannot complete a group at once.
       },
     },
     claims: {
@@ -135,7 +135,7 @@ function among(column: Statement, values: readonly (string | number)[]): Stateme
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`
 }
 
-/** The plus keeps SQLite from walking a whole topic once for each row: it is to seek each sequence. */
+/** Because of the plus, SQLite looks up each sequence, instead of reading a whole topic for each row. */
 function byKey(topic: Statement, sequence: Statement): Statement {
   return sql`t.sequence = ${sequence} and +t.topic = ${topic}`
 }
@@ -147,7 +147,7 @@ function rows(columns: readonly RowColumn[]): Statement {
   return sql`(select ${raw(list)} from json_each(${JSON.stringify(values)})) as r`
 }
 
-/** Their columns have names of their own: a returning clause must be able to say `sequence`. */
+/** Held rows. Their keys are named `held_…`, so that `sequence` in a returning clause can only mean the task's column. */
 function held({ topic, owner, tasks, columns }: HeldRequest): HeldRows {
   const values = rows([
     { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },

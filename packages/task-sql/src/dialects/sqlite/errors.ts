@@ -17,15 +17,18 @@ const codes: Readonly<Record<string, number>> = {
   SQLITE_NOTADB: 26,
 }
 
-/** SQLite's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+/** The `TaskError` for an error of SQLite that callers should tell apart. The error may be the cause of another one that a library throws. */
 export function classifySqliteError(error: unknown): TaskError | undefined {
   return nameOf(error, classify)
 }
 
-/** The same while a file is opened for the first time: later it is the disk, or the number of open files, that keeps it from being opened. */
+/**
+ * The same for an error of opening a file for the first time: then the path is probably wrong. If opening fails later, the reason is
+ * the disk, or the number of open files.
+ */
 export function classifyOpening(error: unknown): TaskError | undefined {
   if (!(error instanceof Error) || error instanceof TaskError) return undefined
-  // better-sqlite3 looks for the folder itself.
+  // better-sqlite3 checks whether the folder exists, and throws an error without a code.
   const folderMissing = error.message.startsWith('Cannot open database because the directory does not exist')
   if (!folderMissing && codeOf(error) !== codes['SQLITE_CANTOPEN']) return classifySqliteError(error)
   return new TaskError(
@@ -41,7 +44,7 @@ function classify(error: Error): TaskError | undefined {
   switch (codeOf(error)) {
     case codes['SQLITE_BUSY']:
     case codes['SQLITE_LOCKED']:
-    // So many processes at once that one did not come to its turn.
+    // Many processes wanted the same lock at once, and this one never got it.
     case codes['SQLITE_PROTOCOL']:
       return busy('lock', error)
     case codes['SQLITE_NOMEM']:
@@ -85,7 +88,7 @@ function classify(error: Error): TaskError | undefined {
   return undefined
 }
 
-/** better-sqlite3 gives the name of the result code, with what extends it; node:sqlite its number. */
+/** The primary result code. better-sqlite3 gives the name of the extended code, and node:sqlite its number. */
 function codeOf(error: Error): number | undefined {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff

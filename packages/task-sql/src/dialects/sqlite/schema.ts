@@ -2,7 +2,7 @@ import type { MigrationStep } from '../../core/dialect.ts'
 import { raw } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 
-/** Steps are kept for ever and never changed. Instants are epoch milliseconds, UTC. */
+/** The steps of migrations. A step is never removed or changed. Instants are epoch milliseconds, UTC. */
 export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 1,
@@ -34,7 +34,8 @@ export const sqliteMigrations: readonly MigrationStep[] = [
           input text,
           output text
         ) strict`),
-      // Ready and active rows only: polls read the ready ones in order, expiry the active ones, and history is in neither's way.
+      // The index has ready and active rows only: polls read the ready ones in order, expiry reads the active ones, and ended tasks
+      // slow down neither.
       raw('create index task_open on task (topic, state, sequence) where state <= 1'),
       raw('create index task_topic_sequence on task (topic, sequence)'),
       raw('create index task_due on task (topic, due) where due is not null'),
@@ -48,7 +49,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 2,
     name: 'orders, conditions, keys',
-    // Code that knows no conditions would push into such topics, and break them.
+    // Older code does not know conditions. It would break them when it pushes into a topic that has one.
     worksFrom: 2,
     statements: [
       raw('alter table task_migration add column works_from integer'),
@@ -72,7 +73,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
   {
     version: 3,
     name: 'activation',
-    // Code that does not know it goes on processing what it is given.
+    // Older code ignores activations, and goes on processing its topics.
     worksFrom: 2,
     statements: [
       raw(
