@@ -6,7 +6,7 @@ import { inTopic } from './topic.ts'
 import type { Verb } from '../../core/verb.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** A holding row stands for 2^13 sequences: an owner writes one for every 8192 tasks it passes, not one for each task. */
+/** A row of the claim ledger stands for a chunk of 2^13 sequences: an owner writes one row for 8192 tasks, not one for each. */
 export const chunkBits = 13
 
 /** The chunk in which a sequence lies. */
@@ -14,20 +14,20 @@ export function chunkOf(sequence: number): number {
   return Math.floor(sequence / 2 ** chunkBits)
 }
 
-/** The sequence before the first of a chunk; and, of the next one, before which the last lies. */
+/** A bound (exclusive) for the sequences of a chunk. For `chunk` it is the sequence before its first, for `chunk + 1` that chunk's first. */
 const firstOf = (chunk: string): Statement =>
   raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
 
-/** Chunks looked through in one tidying; each is at most 8192 rows of the primary key. */
+/** How many chunks one `tidy` reads at most. A chunk is at most 8192 rows of the primary key. */
 const tidySize = 64
 
 /**
- * Finding what an owner holds, without an index on owner or state: through the chunks that its polls noted, and among the
- * listed rows.
+ * Finds the tasks that an owner holds without an index on owner or state: in the chunks that the owner's polls have recorded, and among
+ * the listed rows.
  */
 export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 'record' | 'tidy'> {
   return {
-    // A topic whose rows are listed from the start has all that is held in the ledger; elsewhere listed rows are few.
+    // In a topic that lists its rows from the start, the ledger has all held rows. In other topics few rows are listed.
     claimedBy: (condition, limit) => sql`
       select topic, sequence
         from (select t.topic, t.sequence
@@ -65,9 +65,9 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
 }
 
 /**
- * Chunks that lie below the persisted low watermark can never be polled from again, other than through the list: rows there that are
- * still held are put on the list, and their chunks are forgotten. A chunk with a row that is being completed at this moment
- * still reads as held, and is left for the next time.
+ * Deletes the records of chunks below the persisted low watermark: polls take tasks from such chunks only through the ready list.
+ * Their rows that are still held are listed first. A row that is being completed at this moment still reads as held; its chunk is
+ * left for the next time.
  */
 function* tidyPassed(tables: PostgresTables): Verb<void> {
   const chunks = yield sql`
@@ -97,8 +97,8 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
 }
 
 /**
- * Notes that are there already are locked until the transaction ends, so that nobody tidies them away while rows that need them
- * are not committed yet. One that is being tidied away at this moment is written anew.
+ * Records the chunks of these sequences. Existing records are locked until the transaction ends, so that `tidy` does not delete them
+ * before the rows that need them are committed. A record that is being deleted at this moment is written again.
  */
 function* recordClaims(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
   const chunks = new Set(sequences.map(chunkOf))
@@ -117,8 +117,9 @@ function* recordClaims(tables: PostgresTables, topic: string, owner: string, seq
 }
 
 /**
- * Where rows are listed from the start any chunk may be polled from again. First its notes are locked, and only a statement that
- * begins then, and sees what polls before it have taken, says whether they are still needed. In an older snapshot none would.
+ * Deletes records of topics that list their rows from the start, where polls may take tasks from any chunk again. The records are
+ * locked first. Only a statement that begins afterwards sees all that polls have taken, and knows which records are still needed. An
+ * older snapshot would not show those tasks.
  */
 function* tidyListing(tables: PostgresTables): Verb<void> {
   const locked = yield sql`

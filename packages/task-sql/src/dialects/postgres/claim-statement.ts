@@ -12,7 +12,7 @@ import { chunkBits } from './claim-ledger.ts'
 import { leafOf } from './partitions.ts'
 import { inTopic, ready } from './topic.ts'
 
-/** What a claim is given, but for its columns and the time. */
+/** The values of a claim's statement, without its columns and the time. */
 interface Known extends Record<string, SqlValue> {
   readonly topic: SqlValue
   readonly owner: SqlValue
@@ -22,15 +22,15 @@ interface Known extends Record<string, SqlValue> {
   readonly floor: SqlValue
   readonly mark: SqlValue
   readonly bound: SqlValue
-  /** The last sequence that is known to have been drawn: where the last one is before it, somebody has set the sequence back. */
+  /** The last sequence that is known to have been drawn. If the sequence is behind it, somebody has set the sequence back. */
   readonly drawn: SqlValue
 }
 
 /**
- * Under another history than is known nothing is taken.
+ * Statements of claims. A statement takes tasks only if the history is the known one.
  *
- * `merge`: looks for listed rows too, and at so many rows more than are asked for, as others may have locked the first. Most polls find no
- * listed rows to be there, and are spared that.
+ * With `merge`, a claim also takes listed rows. `merge` is the number of extra rows that it reads, because others may have locked the
+ * first ones. Most topics have no listed rows, so most polls do without.
  */
 export function claimStatements(
   tables: PostgresTables,
@@ -44,32 +44,32 @@ export function claimStatements(
     const { horizon: mark = null, high: bound = null } = pending ?? {}
     const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
     const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
-    // What time it is in a test is part of the text's values.
-    // mutants: equivalent condition:false, it is written anew each time, which takes longer
+    // A test's clock adds values of its own, so no template fits.
+    // mutants: equivalent condition:false, a statement that is written each time only takes longer
     return now === null ? filled.fill(`${mayLock} ${merge}`, values, write) : write(values)
   }
 }
 
-/** What a claim says beside the rows that it took. */
+/** The report of a claim, beside the rows that it took. */
 export interface ClaimReport extends WatermarkReport {
   readonly ownerKnown: boolean
   readonly ordering: string
   readonly condition: string
   /** The topic's low watermark as it is stored. */
   readonly persisted: number
-  /** Nothing was written in this transaction before, and it sees what is committed. */
+  /** Whether the transaction has written nothing before, and is at READ COMMITTED. */
   readonly clean: boolean
   /** Whether there are listed rows. */
   readonly relisted: boolean
-  /** Fewer were taken than asked for, and there are more than were looked at. */
+  /** Whether the claim took fewer rows than asked for although there are more ready rows than it read. */
   readonly crowded: boolean
-  /** How many rows it has locked. Those that come back are fewer, where some were written to meanwhile. */
+  /** How many rows the claim has locked. Fewer come back if others have written to some of them meanwhile. */
   readonly taken: number
   /** The size of the task table, in bytes. */
   readonly extent: number
 }
 
-/** Reads the status of a claim, in the order in which its statement writes it. */
+/** Reads the status of a claim. The words stand in the order in which `claimStatement` writes them. */
 export function toReport(status: string): ClaimReport {
   const [
     ownerKnown,
@@ -106,8 +106,8 @@ export function toReport(status: string): ClaimReport {
 }
 
 /**
- * What is asked of the planner is the same whatever the values are: they are handed on from one part to the next. A plan that looks
- * better for them is made anew each time, and planning takes longer than most claims (docs/decisions/plans.md).
+ * The parts of the statement hand values on to each other, so that the planner cannot see them. Otherwise PostgreSQL might make a new
+ * plan for the values of each claim, and planning takes longer than most claims (docs/decisions/plans.md).
  */
 function claimStatement(
   tables: PostgresTables,
@@ -120,8 +120,8 @@ function claimStatement(
   const { topic, owner, size } = known
   const { task } = tables
   const own = topicOf(tables, topic)
-  // What a poll before this one in the same transaction has only locked is ready still, and its lock is no other transaction's, which would be
-  // passed over. Whoever has locked something is not clean.
+  // Rows that an earlier poll of this transaction has only locked are still ready, and `skip locked` does not skip a transaction's own
+  // locks. A transaction that has locked rows is not clean.
   const free = sql`${ready} and ((select clean from start) or not ${lockedHere})`
   const places = mayLock ? columns : raw('t.ctid as place')
   const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
@@ -170,8 +170,9 @@ function claimStatement(
 }
 
 /**
- * What a topic's memory is of, for its row `p`: its generation; the storage of its rows and of their sequence, which is another in another
- * database, and once they are truncated or restarted, or the sequence is altered; and the run of the server.
+ * The history for which knowledge about the topic `p` is valid: the topic's generation, the storage of the rows and of their sequence,
+ * and the run of the server. The storage changes with the database, and when the table is truncated or the sequence is restarted or
+ * altered.
  */
 export function historyOf({ partitioned, schema, taskClass, sequenceClass }: PostgresTables, run: Statement): Statement {
   const leaf = sql`pg_catalog.to_regclass(pg_catalog.format('${raw(schema)}.%I', ${raw(leafOf('p.topic'))}))`
@@ -183,27 +184,27 @@ function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
   return sql`(select case when is_called then last_value else last_value - 1 end from ${sequence})`
 }
 
-/** The server's part of a history. */
+/** The part of a history that is about the server's run. */
 function runOf(history: string): string | null {
   return history.split(':')[3] ?? null
 }
 
-/** As the session keeps it: what it says is so for as long as there is a session. */
+/** The server's run, as a setting of the session. It cannot change while the session lasts. */
 export const sessionsRun: string = "pg_catalog.current_setting('taskstream.run', true)"
 
-/** The server's start, and the reset of its statistics by a crash. */
+/** The server's run: when it started, and when its statistics were last reset, as a crash does. */
 const run = raw(
   `pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()))`,
 )
 
-/** The topic, where its value is no part of the plan: a partition is only found by a value. */
+/** The topic, hidden from the planner. In a partitioned table it is a plain value, because only a value finds the partition. */
 export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {
   return partitioned ? topic : raw('(select topic from start)')
 }
 
 /**
- * The first ready rows that nobody has locked. There are no listed ones, and it is not asked again: a row that is handed back while this goes on
- * would be locked, found to be listed, and passed over.
+ * The first ready rows that nobody has locked. At the start of the statement there were no listed rows, and rows are not checked again
+ * for being listed: a row that is handed back meanwhile would be locked and then dropped.
  */
 function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
   return sql`
@@ -216,8 +217,8 @@ function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: St
 }
 
 /**
- * The same of listed and fresh rows, in one order. Each is locked when its turn comes, as what stands in a lateral subquery is: whoever locked
- * a listed row of some batch and then a fresh one could pass over a listed one between them.
+ * The first listed and fresh ready rows that nobody has locked, in one order. The lateral subquery locks each row when it is reached. If
+ * all listed rows were locked before the fresh ones, a claim could skip a listed row that lies between those that it takes.
  */
 function mergedRows(
   tables: PostgresTables,
@@ -237,7 +238,7 @@ function mergedRows(
        limit (select size from room)`
 }
 
-/** Fewer rows were taken than asked for, and there are more than were looked at. */
+/** True if fewer rows were taken than asked for although there are more ready rows than were read. */
 function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: number): Statement {
   const beyond = raw(`(select size + ${spare} + 1 from room)`)
   return sql`case when (select count(*) from taken) < (select size from room)
@@ -245,7 +246,7 @@ function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: num
                           else false end`
 }
 
-/** Sequences of the first listed ready rows, and of as many fresh ones. */
+/** The sequences of the first listed ready rows, and of the first fresh ones. The limit counts for each kind. */
 function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: Statement): Statement {
   return sql`
               (select t.sequence
@@ -261,7 +262,7 @@ function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: S
                 limit ${limit})`
 }
 
-/** Makes active what is locked, and notes where that is (claim-ledger.ts). */
+/** Makes the locked rows active, and records their chunks (claim-ledger.ts). */
 function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known): Statement {
   const { holding } = tables
   const own = topicOf(tables, topic)
@@ -278,7 +279,7 @@ function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic
        where not exists (select from ${holding} h where h.topic = ${own} and h.owner = ${owner} and h.chunk = passed.chunk))`
 }
 
-/** Makes rows `t` active that are locked. */
+/** The beginning of an update that makes locked rows `t` active. */
 export function activate({ task }: PostgresTables, owner: SqlValue, now: number | null): Statement {
   return sql`
       update ${task} t

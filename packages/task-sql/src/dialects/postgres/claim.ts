@@ -13,44 +13,45 @@ import { toNumber } from '../../core/task-row.ts'
 import { advanceByLocks } from './xid-horizon.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** The persisted low watermark may lag so far behind; a cold poll reads at most so many finished rows. */
+/** How far the persisted low watermark may lag behind. The first poll of a process reads at most so many finished rows. */
 // mutants: equivalent number, one more or less is as good
 const persistEvery = 8192
 
-/** Ready rows that are looked at beyond those asked for, where listed ones are merged in; where others have locked so many, more. */
+/** Extra ready rows that a claim reads when it merges listed rows. If others have locked that many, it reads `moreRows` times as many. */
 // mutants: equivalent number, one more or less is as good
 const spareRows = 1_000
 // mutants: equivalent number, one more or less is as good
 const moreRows = 16
 
-/** A database may be replaced while it is polled, but not each time. */
+/** How often one claim may find another history. A database may be replaced while it is polled, but not at every statement. */
 // mutants: equivalent number, one more or less is as good
 const manyHistories = 5
 
 /**
  * Takes ready tasks without an index on the state, so that neither taking nor completing a task touches an index.
  *
- * Two kinds of ready rows are merged by sequence. Rows that are `listed` became ready again after their push (handed back,
- * released, expired) and are found through a small partial index. All others are fresh: they lie above the topic's low watermark, a
- * sequence at or below which no fresh row is ready or ever will be, and are read in order from there.
+ * A claim merges two kinds of ready rows by sequence. Listed rows became ready again after their push (handed back, promoted,
+ * expired), and a small partial index finds them. All other ready rows are fresh. They lie above the topic's low watermark: at or
+ * below it, no fresh row is ready or ever will be. Claims read fresh rows in order from there.
  *
- * The low watermark rides on the polls themselves. Each poll that took something remembers the last sequence drawn so far (high watermark) and
- * its own transaction id (horizon), drawn afterwards. A pusher draws its transaction id before its sequences; so once a later
- * snapshot's xmin has reached the horizon, every transaction with a sequence up to the high watermark has ended and is visible, and the
- * low watermark may rise to just below the first row up to the high watermark that is still ready there. Rows that others have taken but not
- * committed still read as ready, and hold it. Only a transaction that had written nothing before may do this: it would not
- * see its own earlier claims as ready, and might yet roll them back. And only at READ COMMITTED, where the snapshot is not older
- * than what was learned before it.
+ * Polls themselves raise the low watermark. A poll that took tasks remembers the last sequence drawn so far (the high watermark), and
+ * then its own transaction id (the xid horizon). A push draws its transaction id before its sequences. So once the xmin of a later
+ * snapshot has reached the horizon, every transaction with a sequence up to the high watermark has ended and is visible. The low
+ * watermark may then rise to just below the first row that is still ready, or to the high watermark if there is none. Rows that others
+ * have taken without a commit still read as ready, so the low watermark stays below them.
  *
- * What a process has learned holds for one history: a topic's generation, the storage of its rows, the database, and the server's starts. A
- * crash may take commits back that were not yet on disk (synchronous_commit = off), and a failover those that were not yet on the standby;
- * their tasks are ready again, below a low watermark that is remembered. The persisted low watermark goes back with them. A database that was restored
- * or cloned, and tables that were reloaded, have another storage. What cannot change as long as a session lasts is asked once and
- * kept in it (`taskstream.run`), and asked again where sessions disagree.
+ * Only a transaction that has written nothing yet may raise the low watermark: it would not see its own earlier claims as ready, and
+ * might still roll them back. It must also be at READ COMMITTED, where a snapshot is never older than what the process learned before.
  *
- * No sequence is drawn below the low watermark, unless somebody has set the sequence back. Then a claim forgets what is remembered, and a push lists what
- * lies below the persisted low watermark. Each sequence is drawn when its task is pushed, unless sessions draw them in advance: then nothing is taken. To
- * look for that once in each history is enough: what alters a sequence gives it another storage.
+ * The knowledge of a process is valid for one history: a topic's generation, the storage of its rows, the database, and the server's
+ * starts. A crash may undo commits that were not yet on disk (synchronous_commit = off), and a failover commits that were not yet on
+ * the standby. Their tasks are then ready again below the remembered low watermark, but the persisted one goes back with them. A
+ * database that was restored or cloned, and tables that were reloaded, have another storage. The part of a history that cannot change
+ * during a session is computed once and kept in a setting of the session (`taskstream.run`). It is computed again if sessions disagree.
+ *
+ * No sequence is drawn below the low watermark, unless somebody has set the sequence back. In that case a claim forgets what it knows,
+ * and a push lists its tasks below the persisted low watermark. If sessions draw sequences in advance, tasks may appear below the low
+ * watermark: claims then refuse to take any. One check in each history is enough, because altering a sequence changes its storage.
  */
 export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['plain'] {
   const watermarks = new Map<string, TopicWatermarks>()
@@ -99,15 +100,15 @@ export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['pla
     const now = learn(watermarks, request.topic, known, report)
     if (relisted) relisting.add(request.topic)
     else relisting.delete(request.topic)
-    // It took nothing: there are rows that it was not looking for.
+    // This claim took no tasks, because there are listed rows and it did not merge them: the next one does.
     if (relisted && !merge) return yield* claimAndLearn(request)
-    // What this transaction has pushed itself could not be told from what it has locked: it is made active.
+    // The transaction has written before, so rows cannot only be locked: its own pushes would look like rows that it has locked.
     if (request.mayLock && !clean) return yield* claimAndLearn({ ...request, mayLock: false })
     const taken = rows.filter((row: Row) => row['status'] === null)
     const last = request.mayLock ? undefined : taken.at(-1)?.['sequence']
     fastPath.learn(request, report, last === undefined ? undefined : toNumber(last))
     if (clean && now.low - report.persisted > persistEvery) yield persistLowWatermark(tables, request.topic, now)
-    // What is only locked cannot be told apart from what a second claim in this transaction makes active.
+    // After a claim that only locks rows there is no second one: its active rows could not be told apart from the locked ones.
     const more = report.crowded || report.taken > taken.length
     if (more && !(request.mayLock && taken.length > 0)) return yield* claimMore(request, taken, spare * moreRows)
     return {
@@ -119,7 +120,7 @@ export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['pla
   }
 }
 
-/** @throws TaskError RUNTIME_UNSUPPORTED where sessions draw sequences in advance */
+/** @throws TaskError RUNTIME_UNSUPPORTED if sessions draw sequences in advance */
 function* checkSequence({ sequenceName, sequenceClass }: PostgresTables): Verb<void> {
   const [row] = yield sql`select cache_size::int8 as cache from pg_catalog.pg_sequence_parameters(${sequenceClass})`
   const cache = toNumber(row!['cache'])
@@ -138,7 +139,7 @@ function unsteady(): TaskError {
   )
 }
 
-/** Whoever is persisting the same topic's low watermark at this moment does it for us too. */
+/** Persists a topic's low watermark. If another transaction has locked the topic's row, that one is persisting a watermark already. */
 function persistLowWatermark(tables: PostgresTables, topic: string, { history, low: floor }: TopicWatermarks): Statement {
   return sql`
     update ${tables.topic} p

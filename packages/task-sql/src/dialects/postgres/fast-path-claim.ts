@@ -11,7 +11,7 @@ import { chunkBits, chunkOf } from './claim-ledger.ts'
 import { inTopic, ready } from './topic.ts'
 import { Templates } from '../../core/template.ts'
 
-/** So many polls and tasks until a claim learns again: what was done since is what the next one passes over. */
+/** How many polls and tasks may follow until a claim learns again. Each poll reads past the tasks that were done since then. */
 const budget = 32
 
 interface Known extends Record<string, SqlValue> {
@@ -24,15 +24,16 @@ interface Known extends Record<string, SqlValue> {
 }
 
 /**
- * Claims that learn nothing and note nothing, which is half the work. Between two of the others a quiet topic is polled so: its low watermark is
- * known, and every row that may yet be taken lies in the chunk in which this owner is noted already.
+ * Claims that neither learn nor record anything, which saves half the work. A quiet topic is polled in this way between two ordinary
+ * claims: its low watermark is known, and every row that may be taken lies in a chunk that the ledger already has for this owner.
  *
- * Nothing is taken on trust. The statement itself looks whether all that is supposed is so: the history of the database and of the topic
- * (and so its order), the owner, the note, that no sequence beyond the chunk was drawn, that no row is listed, and that its transaction has
- * written nothing, which could be locks of its own. Otherwise it takes nothing, and returns no row at all.
+ * The statement checks all of its assumptions itself: the history of the database and of the topic (and therefore its order), the owner,
+ * and the record in the ledger. No sequence beyond the chunk may have been drawn, and no row may be listed. The transaction must have
+ * written nothing, because it would not skip rows that it has locked itself. If an assumption is wrong, the statement takes no tasks
+ * and returns no row at all.
  *
- * Why no row outside the noted chunk can be taken: the statement takes rows above the low watermark only. The chunk of the first such sequence is
- * compared before it is sent, and the chunk of the last sequence drawn within it.
+ * No row outside the recorded chunk can be taken, because the statement takes only rows above the low watermark. The process compares
+ * the chunk of the first such sequence before it sends the statement. The statement compares the chunk of the last drawn sequence.
  */
 export class FastPathClaims {
   readonly #known = new Map<string, { readonly chunk: number; left: number }>()
@@ -43,7 +44,7 @@ export class FastPathClaims {
     this.#tables = tables
   }
 
-  /** The statement, where there is hope that it will do. */
+  /** The statement of a fast-path claim; undefined if it would probably take no tasks. */
   statement(request: ClaimRequest, { history, low: floor, pending }: TopicWatermarks): Statement | undefined {
     const { topic, owner, size, mayLock, now } = request
     const known = this.#known.get(keyOf(request))
@@ -51,8 +52,8 @@ export class FastPathClaims {
     if (chunkOf(floor + 1) !== known.chunk) return undefined
     const values = { topic, owner, size, history, floor, chunk: known.chunk }
     const write = (places: Known): Statement => fastPathStatement(this.#tables, request, places)
-    // mutants: equivalent string `''`, there is one kind
-    // mutants: equivalent condition:false, it is written anew each time, which takes longer
+    // mutants: equivalent string `''`, these templates have only one kind
+    // mutants: equivalent condition:false, a statement that is written each time only takes longer
     return now === null ? this.#filled.fill('', values, write) : write(values)
   }
 
@@ -66,8 +67,8 @@ export class FastPathClaims {
   }
 
   /**
-   * Takes up what another claim reported: `last` is a row that it took, and noted. One that takes nothing learns nothing that would make
-   * those after it pass over less.
+   * Learns from the report of an ordinary claim. `last` is the sequence of a row that the claim took and recorded. A claim that took no
+   * tasks reports no new xid horizon, so later claims would read past as many rows as before.
    */
   learn(request: ClaimRequest, { high: bound }: ClaimReport, last: number | undefined): void {
     if (last === undefined) return
@@ -77,12 +78,15 @@ export class FastPathClaims {
   }
 }
 
-/** Owners share a dialect where one process has several. */
+/** The key has the owner too, because several owners of one process may share a dialect. */
 function keyOf({ owner, topic }: ClaimRequest): string {
   return `${owner} ${topic}`
 }
 
-/** One row more says that all was as supposed, and how many rows were locked: those that were written to meanwhile are not among the others. */
+/**
+ * The rows that were taken, and one more if all assumptions were right. That one has the number of locked rows: a locked row to which
+ * another transaction has written meanwhile is not taken.
+ */
 function fastPathStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
   const { task, topic, owner, holding, partitioned } = tables
   const own = topicOf(tables, known.topic)
@@ -113,7 +117,7 @@ function fastPathStatement(tables: PostgresTables, { columns, now }: ClaimReques
     select null, null, (select count(*)::int from fresh), null, null, null from start`
 }
 
-/** What a fast-path claim took, and whether that was all that there was to take. */
+/** The rows that a fast-path claim took. `isWhole` says whether its assumptions were right and it took every row that it locked. */
 export function toFastPathClaim(rows: readonly Row[]): { readonly rows: readonly Row[]; readonly isWhole: boolean } {
   const taken = rows.filter(({ sequence }) => sequence !== null)
   const locked = rows.find(({ sequence }) => sequence === null)?.['attempt']

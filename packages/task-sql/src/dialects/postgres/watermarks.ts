@@ -1,26 +1,26 @@
-/** What this process knows of a topic's low watermark. Every value in it was true when it was learned, and stays true. */
+/** The knowledge of this process about a topic's low watermark. Each value was true when it was learned, and stays true in its history. */
 export interface TopicWatermarks {
-  /** Tells apart the databases, initialisations of the topic and starts of the server: what was learned in one is void in another. */
+  /** Names the database, the initialisation of the topic and the start of the server. Knowledge of one history is void in another. */
   readonly history: string
-  /** No fresh row at or below it is ready, or ever will be. */
+  /** The low watermark: no fresh row at or below this sequence is ready, or ever will be. */
   readonly low: number
-  /** When every transaction older than `horizon` has ended, everything up to `high` is visible. */
+  /** The pair that is waited for now: once every transaction older than `horizon` has ended, all rows up to `high` are visible. */
   readonly pending: PendingAdvance | undefined
-  /** The latest such pair, waited for next. */
+  /** The latest pair, which is waited for next. */
   readonly next: PendingAdvance | undefined
 }
 
-/** Waits until the low watermark may advance. */
+/** A pair of xid horizon and high watermark, for which the low watermark waits. */
 export interface PendingAdvance {
   readonly horizon: string
   readonly high: number
   /** When the waiting began, by this process's clock. */
   readonly since: number
-  /** Transactions that may have pushed up to the high watermark, where that has been looked into. */
+  /** The transactions that may have pushed up to the high watermark; absent until `advanceByLocks` has read the locks. */
   readonly holders?: readonly string[]
 }
 
-/** What one poll reports. */
+/** The report of one poll. */
 export interface WatermarkReport {
   readonly history: string
   readonly low: number
@@ -41,7 +41,7 @@ export function lastDrawn({ low: floor, pending, next }: TopicWatermarks): numbe
   return Math.max(floor, pending?.high ?? 0, next?.high ?? 0)
 }
 
-/** Takes up what a poll reported, whatever other polls have reported since it was sent. */
+/** Learns from the report of a poll. Other polls may have reported since that poll was sent. */
 export function learn(
   watermarks: Map<string, TopicWatermarks>,
   topic: string,
@@ -55,7 +55,7 @@ export function learn(
   const latest =
     report.horizon === undefined ? known.next : { horizon: report.horizon, high: report.high, since: performance.now() }
   const low = Math.max(known.low, report.low, report.advanced ?? 0)
-  // Two pairs are enough: one that is waited for, and the latest, which takes its place.
+  // Two pairs are enough: the one that is waited for, and the latest, which replaces it.
   const pending = advanced || known.pending === undefined ? latest : known.pending
   const learned = { history: report.history, low, pending, next: pending === latest ? undefined : latest }
   watermarks.set(topic, learned)

@@ -4,17 +4,17 @@ import type { Verb } from '../../core/verb.ts'
 import type { PendingAdvance } from './watermarks.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** A pair that has not settled for so long is looked into, and again after as long. Costs two reads of the lock table. */
+/** After so long, the locks are read for a pending pair, and again after as long. It costs two reads of the lock table. */
 const patienceMs = 100
 
 /**
- * Settles a pair that some long transaction keeps from settling by its id, if that transaction has nothing to do with tasks:
- * a report that writes for an hour must not make polls read all that was done in that hour.
+ * Lets the low watermark advance past a long transaction that has nothing to do with tasks. A report that writes for an hour must not
+ * make polls read all tasks that were done in that hour.
  *
- * Whoever has pushed and not ended holds a lock on the table, taken before the first sequence was drawn. So when everybody who
- * held one after the high watermark was drawn has ended, everything up to the high watermark is visible: to the next statement, not to this one,
- * whose snapshot may be older than their commits. The transaction that asks is no exception: what it has pushed itself others do not see yet,
- * and they share what is learned here.
+ * A transaction that has pushed holds a lock on the task table, which it took before it drew its first sequence. Suppose that all
+ * transactions which held such a lock after the high watermark was drawn have ended. Then every row up to the high watermark is visible
+ * to the next statement; the snapshot of this one may be older than their commits. The asking transaction counts too: other polls of
+ * this process share the knowledge, and do not see its pushes yet.
  */
 export function* advanceByLocks(
   tables: PostgresTables,
@@ -33,7 +33,7 @@ export function* advanceByLocks(
                and l.mode = 'RowExclusiveLock') as holders
       from ${tables.topic} p
      where p.topic = ${topic}`
-  // Another database, or server, says nothing of this one.
+  // Under another history the locks belong to another database or server.
   if (Number(row?.['same']) !== 1) return pending
   const holders = new Set(
     String(row?.['holders'] ?? '')
@@ -41,6 +41,6 @@ export function* advanceByLocks(
       .filter(Boolean),
   )
   const remaining = pending.holders?.filter((holder) => holders.has(holder)) ?? [...holders]
-  // Every snapshot's xmin is beyond transaction 0: the pair counts as settled from the next statement on.
+  // Every snapshot's xmin is beyond transaction 0, so the low watermark advances with the next statement.
   return remaining.length === 0 ? { ...pending, horizon: '0' } : { ...pending, holders: remaining, since: performance.now() }
 }
