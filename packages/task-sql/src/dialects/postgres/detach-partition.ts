@@ -12,9 +12,11 @@ interface Client {
 }
 
 /**
- * Takes the partition of a destroyed topic out of the table and drops it. Without this it stays, empty, for the topic's return. Not in
- * a transaction, and on a connection of its own that goes straight to the server: it waits for the transactions that are
- * running, of every topic, while they go on unhindered. What was interrupted half way, by whatever, is finished by calling it again.
+ * Detaches the partition of a destroyed topic and drops it. Otherwise the empty partition stays, for the case that the topic is
+ * initialised again.
+ *
+ * The call needs a connection of its own that goes straight to the server, outside any transaction. It waits for the running
+ * transactions of all topics, and does not block them. If a call was interrupted, call it again to finish the work.
  *
  * @returns whether there was a partition
  * @throws TaskError TOPIC_IN_USE if the topic is initialised: destroy it first
@@ -43,14 +45,14 @@ export async function detachPartition(client: Client, topic: string, options: De
         topic,
       })
     if (!there) return false
-    // Letters and digits: the name is a hash.
+    // The name is a hash, so it has only letters and digits.
     const table = `${schema}."${String(leaf)}"`
     if (pending !== null)
       await client.query(`alter table ${schema}.task detach partition ${table} ${pending ? 'finalize' : 'concurrently'}`)
     await client.query(`drop table ${table}`)
     return true
   } finally {
-    // If the connection is gone, so is the lock.
+    // If the connection is gone, the server has released the lock.
     await client.query(`select pg_advisory_unlock(${lock})`, [topic]).catch(() => {})
   }
 }

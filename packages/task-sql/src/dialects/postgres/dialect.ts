@@ -27,16 +27,17 @@ import type { HeldRows } from '../shared/writes-returning.ts'
 import { claimLedger } from './claim-ledger.ts'
 
 export interface PostgresOptions {
-  /** Where our tables live; created by `migrate`. Default `taskstream`. */
+  /** The schema of the tables, 1 to 40 letters, digits and underscores. `migrate` creates it. Default: `taskstream`. */
   readonly schema?: string
   /**
-   * Each topic has a partition of its own, so that deleting one topic's history is no burden for another. Counts when `migrate` makes the
-   * tables, and stays. Default false: one table, which suits a few thousand topics and needs no locks for each.
+   * Whether each topic has a partition of its own, so that deleting one topic's history does not slow down other topics. The option
+   * counts when `migrate` makes the tables, and cannot be changed later. Default: false. One table suits a few thousand topics, and
+   * needs no locks for each of them.
    */
   readonly partitioned?: boolean
   /**
-   * Every push notifies listeners at commit, and so does a topic's activation. Default true. It costs pushes of many concurrent producers up to half their rate,
-   * and forbids PREPARE TRANSACTION; without it poll loops find new tasks by polling.
+   * Whether pushes and activations notify listeners at commit. Default: true. Notifying costs many concurrent producers up to half their
+   * rate, and forbids PREPARE TRANSACTION. Without it, poll loops find new tasks only by polling.
    */
   readonly notify?: boolean
 }
@@ -57,8 +58,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const channel = postgresChannel(schema)
   const plans = planSize(tables)
   const begin = (topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement } => ({
-    // The transaction has its id before its sequences: the low watermark of a poll relies on it (claim.ts). Materialised, as a column that
-    // nobody reads is left out of any other subquery, and the id is such a one.
+    // The transaction draws its id before its sequences, because low watermarks rely on that order (claim.ts). The subquery is
+    // materialised, because PostgreSQL would not compute the unused column of another one.
     with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
@@ -68,12 +69,12 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     schema: {
       migrations: postgresMigrations(tables),
       begin: [
-        // What another role has put in the way of a name of PostgreSQL's own is not called by whoever may make everything.
+        // The user who migrates may have many rights, so it must not call functions that another role has given names of PostgreSQL's own.
         raw('set local search_path = pg_catalog, pg_temp'),
         sql`select from pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${`taskstream.migrate.${schema}`}, 0))`,
-        // Now and then a backend that has waited for the lock ends with a duplicate key in pg_namespace, in spite of `if not exists`: it
-        // takes the schema to be missing that was committed meanwhile. It is there then.
-        // A schema that is there is not made: to make one takes a right that whoever was given it may not have.
+        // A backend that has waited for the lock sometimes fails with a duplicate key in pg_namespace, in spite of `if not exists`: it
+        // does not see the schema that was committed meanwhile. The schema exists then, so the error is ignored.
+        // An existing schema is not created again, because a user to whom it was granted may lack the right to create schemas.
         raw(`do $$ begin
                if pg_catalog.to_regnamespace('${quote(schema)}') is null then
                  create schema if not exists ${quote(schema)};
@@ -119,14 +120,14 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     writes: {
       ...writes,
       inserted: (insertion, _topic, count) => inserted(insertion, count),
-      // Somebody has set the sequence back: polls read what is fresh from the low watermark on.
+      // True if somebody has set the sequence back. Polls would not see the new rows, as they read fresh rows above the low watermark.
       mustList: raw('started.drawn < p.floor'),
     },
     locks: {
       ...locks,
       ...rowLocks({ tables, ...paths, lock }),
       identified: function* (topic, identifiers, which, locked) {
-        // One by one: a subquery with an offset is not taken apart, and so none is found by reading the whole topic.
+        // Because of the offset, the planner keeps the subquery: it looks up each identifier, instead of reading the whole topic.
         const rows = yield sql`
           select t.sequence
             from pg_catalog.unnest(${arrayLiteral(identifiers)}::text[]) r (identifier),
@@ -166,7 +167,7 @@ export function postgresChannel(schema: string): string {
   return `taskstream.${schema}`
 }
 
-/** The channel on which it is told whether topics are to be processed, beside that of their pushes. */
+/** The channel on which changes of activations and timers notify. `channel` is the channel of pushes. */
 export function activationChannel(channel: string): string {
   return `${channel}.activation`
 }
@@ -187,9 +188,9 @@ const statementTimestamp = raw('pg_catalog.statement_timestamp()')
 const scalarTypes = { text: 'text', integer: 'int8' }
 const arrayTypes = { text: 'text[]', integer: 'int8[]' }
 
-/** Arrays travel as text in PostgreSQL's own notation, which every driver passes on unchanged. */
+/** Rows as a table `r`. Arrays are sent as text in PostgreSQL's notation, because every driver passes texts on unchanged. */
 function unnest(columns: readonly RowColumn[]): Statement {
-  // One row needs no arrays to be taken apart.
+  // A single row needs no arrays.
   if (columns.every(({ values }) => values.length === 1)) {
     const texts = columns.map(({ name, type }) => `::${scalarTypes[type]} as ${name}`)
     return between(
@@ -201,7 +202,7 @@ function unnest(columns: readonly RowColumn[]): Statement {
   }
   const texts = columns.map(({ type }) => `::${arrayTypes[type]}`)
   const names = columns.map(({ name }) => name).join(', ')
-  // Of several arrays, PostgreSQL takes no other name, and means its own.
+  // With several arrays only the plain name `unnest` is allowed, and it always means PostgreSQL's own function.
   const unnested = columns.length === 1 ? 'pg_catalog.unnest(' : 'unnest('
   return between(
     unnested,
@@ -211,7 +212,7 @@ function unnest(columns: readonly RowColumn[]): Statement {
   )
 }
 
-/** A list of values, each with the text that follows it. */
+/** A statement of values, each with the text that follows it. */
 function between(before: string, texts: readonly string[], after: string, values: readonly SqlValue[]): Statement {
   return { texts: [before, ...texts.slice(0, -1).map((text) => `${text}, `), `${texts.at(-1)}${after}`], values }
 }
@@ -220,8 +221,8 @@ const triesSoFar = raw('t.tries')
 const triesWithThis = raw('(t.tries + 1)')
 
 /**
- * No join: on a table that was never analysed the planner would rather read a whole topic than look up a thousand keys. What
- * all tasks have in common is one value, and what differs is looked up in an object by sequence.
+ * Held rows. There is no join, because on a table that was never analysed the planner would read a whole topic instead of looking up a
+ * thousand keys. A value that all tasks have in common is sent once. Other values are looked up by sequence in a JSON object.
  */
 function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
   const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
@@ -254,8 +255,8 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
 }
 
 /**
- * An array in PostgreSQL's text notation. It is that of JSON but for the brackets, and for what JSON escapes by a letter; most values have
- * none of that, and native code writes JSON several times faster.
+ * An array in PostgreSQL's text notation. The notation differs from JSON in the brackets, and in characters that JSON escapes with a
+ * letter. Few values have such characters, and `JSON.stringify` is several times faster than our own code.
  */
 function arrayLiteral(values: readonly (string | number | null)[]): string {
   const json = JSON.stringify(values)
@@ -267,10 +268,10 @@ function toElement(value: string | number | null): string {
   return typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : String(value)
 }
 
-/** From so many on, one row comes back instead of one for each. */
+/** From so many rows on, an insert returns one row with all sequences instead of one row for each. */
 const manyRows = 20
 
-/** Sequences that follow each other, as they do unless somebody else pushes at the same moment, are told by the first and the last. */
+/** Runs an insert. The sequences follow each other unless somebody else pushes at the same moment: then the first and the last suffice. */
 function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
   if (count < manyRows) return sequencesOf(yield insert)
   const [row] = yield {
@@ -286,7 +287,7 @@ function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
   return Array.from({ length: Number(row?.['count']) }, (_, index) => toNumber(low + index))
 }
 
-/** One row comes back instead of one per task: which they were matters only when some are missing. */
+/** Runs an update that returns one row instead of one for each task. The sequences are returned only if some tasks are missing. */
 function* affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>> {
   const rows = yield sql`
     with touched as (${update})

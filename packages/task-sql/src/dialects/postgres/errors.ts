@@ -5,7 +5,7 @@ import { nameOf } from '../shared/name-of.ts'
 import { permissionDenied } from './rights.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
-/** There never was a connection. */
+/** Errors of connections that were never made. */
 const unreachableCodes = new Set([
   '57P03', // cannot connect now
   'ECONNREFUSED',
@@ -33,8 +33,8 @@ const connectionCodes = new Set([
 ])
 
 /**
- * What the server is short of, by SQLSTATE. Not 53400, a limit that the configuration sets to one statement (temp_file_limit): it will be as
- * long the next time.
+ * The shortage of the server, by SQLSTATE. 53400 is left out: it is a configured limit for one statement (temp_file_limit), which will be
+ * the same at the next attempt.
  */
 const shortages: ReadonlyMap<string, Shortage> = new Map([
   ['53000', 'resources'], // too many open files, say
@@ -48,21 +48,21 @@ const shortages: ReadonlyMap<string, Shortage> = new Map([
   ['58030', 'resources'], // input or output
 ])
 
-/** No client of the pool came free, by the words of pg-pool and Knex. */
+/** The messages of pg-pool and Knex when no client of the pool became free in time. */
 const exhausted = /^timeout exceeded when trying to connect|Timeout acquiring a connection/
 
-/** What a text holds has no like in the database's encoding, or is not of it. */
+/** Errors of texts with a character that the database's encoding does not have, or with invalid bytes. */
 const encodingCodes = new Set(['22P05', '22021'])
 
-/** There is no such prepared statement, or there is one of that name already: somebody else has been at this connection. */
+/** A prepared statement is missing, or its name is taken: another client has used the same server connection. */
 export const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
 
-/** The pool or client was ended before, by the words of pg and Kysely: nothing was sent. */
+/** The messages of pg and Kysely when the pool or client had ended before, so that nothing was sent. */
 const ended = /^Client was closed|^Client has already been|^Cannot use a pool after|^driver has already been destroyed/
 
 /**
- * PostgreSQL's errors that callers should tell apart, by SQLSTATE where there is one, and by the driver's words where not. A
- * library may have wrapped the driver's error: it is then the cause of what it throws.
+ * The `TaskError` for an error of PostgreSQL that callers should tell apart. It is found by the SQLSTATE, or else by the driver's message.
+ * The error may be the cause of another one that a library throws.
  */
 export function classifyPostgresError(error: unknown, schema?: string): TaskError | undefined {
   return nameOf(error, (one) => classify(one, schema))
@@ -102,7 +102,7 @@ function classify(error: Error, schema?: string): TaskError | undefined {
       { cause: error },
     )
   }
-  // Class 28 is invalid authorization. pg says by no code that it was given no password, and one was asked for.
+  // Class 28 is invalid authorization. If the server asks for a password and none was given, pg throws an error without a code.
   if (code.startsWith('28') || error.message.startsWith('SASL: ')) {
     return new TaskError(
       'AUTHENTICATION_FAILED',
@@ -138,7 +138,7 @@ function classify(error: Error, schema?: string): TaskError | undefined {
       { cause: error },
     )
   }
-  // Not translated: the name of the key, also that of a topic's partition.
+  // The name of the key is the same in every language. A topic's partition has a key of its own.
   if (code === '23505' && /\btask(_p_[0-9a-f]{32}|_turn)?_pkey\b/.test(error.message)) return sequenceBehind(error)
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
@@ -157,7 +157,7 @@ function classify(error: Error, schema?: string): TaskError | undefined {
   if (
     connectionCodes.has(code) ||
     code.startsWith('08') ||
-    // The last is a statement that was not answered in pg's query_timeout.
+    // "Query read timeout" means that a statement was not answered within pg's query_timeout.
     /^Connection terminated|not queryable|timeout expired|^Query read timeout/.test(error.message)
   ) {
     return new TaskError(

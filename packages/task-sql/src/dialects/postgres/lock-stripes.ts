@@ -4,14 +4,14 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** A power of two. Identifiers that share a stripe delay each other for as long as a poll's transaction lasts, and no more. */
+/** The number of stripes, a power of two. Identifiers that share a stripe delay each other, but only while a poll's transaction lasts. */
 const stripeCount = 1024
 
-/** Stripes as rows of a table: locks on rows take no room in the server's memory, however many there are. */
+/** Lock stripes as rows of a table, because row locks take no room in the server's lock table. */
 export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'stripes' | 'junction'> {
   return {
     stripes: function* (topic, candidates, limit) {
-      // One by one, in order, and no more than are asked for: what is locked in a lateral subquery is locked when it is reached.
+      // The lateral subquery locks each stripe when it is reached: stripes are locked in order, and no more than `limit`.
       const rows = yield sql`
         select wanted.lane, wanted.place, pg_catalog.current_setting('transaction_isolation') as isolation
           from (select ${stripeOf(raw('c.identifier'))} as lane, min(c.place) as place
@@ -33,7 +33,8 @@ export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'str
         all: rows.length < limit,
       }
     },
-    // Stripes of their own: a junction may wait for another, but not for polls, nor polls for it. In one order, against deadlocks.
+    // Junctions have their own stripes: a junction may wait for another one, but polls and junctions never wait for each other. All
+    // junctions lock stripes in the same order, so that they cannot deadlock.
     junction: function* (topic, identifiers) {
       const rows = yield sql`
         select l.lane, pg_catalog.current_setting('transaction_isolation') as isolation
@@ -49,13 +50,13 @@ export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'str
   }
 }
 
-/** What a topic is to have beside its row: its partition, where there are any, and its stripes. */
+/** Makes a topic's partition, if the table is partitioned, and its lock stripes, if the topic is keyed. */
 export function openTopic({ attach, lane: stripes }: PostgresTables, topic: string, keyed: boolean): readonly Statement[] {
   const partition = sql`select from ${attach}(${topic})`
   if (!keyed) return [partition]
   return [
     partition,
-    // For polls, and as many again for junctions.
+    // The first half of the stripes is for polls, the second half for junctions.
     sql`
       insert into ${stripes} (topic, lane)
       select ${topic}, lane

@@ -7,9 +7,9 @@ import { inTopic, ready } from './topic.ts'
 import { chunkBits } from './claim-ledger.ts'
 
 /**
- * What is open in the topic `p`, without reading what has ended: fresh rows above the persisted low watermark, listed rows, and under a
- * condition, where rows are taken off the list, the index of open rows. A topic has either fresh rows or listed ones from the
- * start, so that the other branches are never run.
+ * Counts open tasks of the topic `p` without reading ended ones. A plain topic has fresh rows above the persisted low watermark, and
+ * listed rows; other orders have listed rows only. Under a condition blocked rows are not listed, so an index finds all open rows.
+ * PostgreSQL does not run the branches that the topic's row rules out.
  */
 export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpen' | 'oldestReady'> {
   const { task, holding } = tables
@@ -18,7 +18,7 @@ export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpe
   const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = ${stages.open}, false) and ${ready}`
   const first = (where: Statement): Statement =>
     sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
-  // The limit is what makes the planner read in order, and stop.
+  // Because of the limit, the planner reads an index in order and stops early.
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
   const rows = (state: 'ready' | 'active' | 'delayed', limit: number): Statement => {

@@ -2,13 +2,13 @@ import { raw } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** Three versions of a row fit its page, and vacuum comes early (docs/decisions/hot-path.md). */
+/** The page of a row has room for three versions of it, and vacuum runs early (docs/decisions/hot-path.md). */
 export const leafStorage = 'fillfactor = 28, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05'
 
 /** The name of a topic's partition, as an expression over the topic. */
 export const leafOf = (topic: string): string => `'task_p_' || pg_catalog.md5(${topic})`
 
-/** Whoever detaches a topic's partition holds this lock exclusively, and whoever initialises the topic shares it. */
+/** The key of an advisory lock. A call that detaches a topic's partition holds it exclusively; a call that initialises the topic shares it. */
 export const detachLock = (schema: string, topic: string): string =>
   `pg_catalog.hashtextextended('taskstream.detach.${schema.replaceAll('"', '')}.' || ${topic}, 0)`
 
@@ -19,9 +19,9 @@ export function attachFunction(tables: PostgresTables): Statement {
 }
 
 /**
- * The same, run with the rights of its owner, who has migrated: a new topic needs a partition, and only the owner of the table may attach one.
- * Whoever may execute it may make partitions, so nobody may unless it is granted. Its search path is its own, because a function that runs
- * as its owner must not call what its caller put in the way.
+ * The same function with the rights of its owner, the user who has migrated: only the owner of the table may attach a partition for a
+ * new topic. Users who may execute the function may make partitions, so that right must be granted explicitly. The function sets its
+ * search path, so that it does not call functions of its caller with the owner's rights.
  */
 export function attachAsOwner(tables: PostgresTables): readonly Statement[] {
   const name = `${tables.attach.texts.join('')}(text)`
@@ -34,9 +34,9 @@ export function attachAsOwner(tables: PostgresTables): readonly Statement[] {
 }
 
 /**
- * A function, because DDL takes no parameters: it quotes the topic on the server. Where the table is not partitioned it does nothing.
- * A partition is made apart and then attached: that blocks no push, poll or completion of any topic, and `create … partition of`
- * would. One that is there from before is taken as it is.
+ * A function that makes a topic's partition. DDL takes no parameters, so the function quotes the topic on the server. It does nothing
+ * if the table is not partitioned, and keeps an existing partition. A partition is created first and then attached. That blocks no
+ * push, poll or completion of any topic; `create … partition of` would.
  */
 function attachBody({ schema, attach }: PostgresTables, how: string): string {
   return `${attach.texts.join('')}(topic text) returns void ${how} as $$

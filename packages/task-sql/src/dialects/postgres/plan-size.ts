@@ -2,12 +2,12 @@ import type { Plans } from '../../core/dialect.ts'
 import { sql } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** What a poll has seen is taken to be so for as many statements. */
+/** For how many statements the size that a poll has seen is trusted. */
 const knownFor = 100
 
 /**
- * How large the task table is, as polls see it. A plan that was made for an empty table reads all of it, and PostgreSQL keeps such a plan
- * until the table is analysed, which may be a million tasks later.
+ * The size class of the task table, as polls see it. A plan that was made for an empty table reads the whole table. PostgreSQL keeps such
+ * a plan until the table is analysed, which may be a million tasks later.
  */
 export function planSize(tables: PostgresTables): Plans {
   let scale = ''
@@ -18,14 +18,14 @@ export function planSize(tables: PostgresTables): Plans {
       scale = `scale ${stepOf(bytes)}`
       left = knownFor
     },
-    // Without its topic a plan reads, and locks, every topic's partition.
+    // In a partitioned table a kept plan does not know the topic, and would read and lock the partitions of all topics.
     sizeClass: () => (tables.partitioned || left-- <= 0 ? undefined : scale),
   }
 }
 
 /**
- * A table that has grown by less is read in the same way. From 128 kB on by two, as there a plan may read all of it; from 1 MB on, where
- * none does, by four.
+ * The number of the size class. From 128 kB on each class is twice the one before, because plans may still read the whole table. From
+ * 1 MB on no plan does, and each class is four times the one before.
  */
 function stepOf(bytes: number): number {
   const doubled = Math.log2((bytes + 1) / 131_072)

@@ -11,15 +11,15 @@ import { chunkBits } from './claim-ledger.ts'
 import { inTopic } from './topic.ts'
 
 /**
- * The sequence is moved so far beyond the last row: more than one push draws. One that draws between the moment when the sequence is read and
- * that when it is moved would otherwise have its numbers drawn again.
+ * How far beyond the last row the sequence is moved: farther than one push draws. A push may draw between the moment when the sequence
+ * is read and the moment when it is moved; its numbers must not be drawn again.
  */
 const leap = 2 ** 17
 
 export function postgresRepair(tables: PostgresTables): Repairs {
   const { task, topic: topics, holding } = tables
   return {
-    // The row is locked from here on: whoever would persist a low watermark passes it over.
+    // The update locks the topic's row, so that no poll persists a low watermark meanwhile.
     renewTopic: function* (topic) {
       yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`
@@ -44,7 +44,10 @@ export function postgresRepair(tables: PostgresTables): Repairs {
   }
 }
 
-/** What is pushed below a low watermark meanwhile is listed: it is found, whether or not the transaction that moves the sequence is committed. */
+/**
+ * Moves the sequences if they are behind. Tasks that are pushed below a low watermark meanwhile are listed, so polls find them whether or
+ * not this transaction commits.
+ */
 function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
   const { sequence, turnSequence } = tables
   const is = (condition: Statement): Statement => sql`case when ${condition} then 1 else 0 end`
@@ -58,12 +61,12 @@ function* advance(tables: PostgresTables): Verb<Repair['sequence']> {
   return 'moved'
 }
 
-/** The last number that was drawn; 0 if none was. */
+/** The last number that was drawn; 0 if none was drawn yet. */
 function drawn(sequence: Statement): Statement {
   return sql`(select case when s.is_called then s.last_value else s.last_value - 1 end from ${sequence} s)`
 }
 
-/** The largest number among the rows of known topics, or of their low watermarks; none if there is no topic. */
+/** The largest number among the rows of known topics and their low watermarks; null if there is no topic. */
 function last({ task, topic, turn }: PostgresTables, table: 'task' | 'turn'): Statement {
   const [rows, key, floor] = table === 'task' ? [task, raw('sequence'), raw('p.floor')] : [turn, raw('turn'), raw('0')]
   return sql`
@@ -71,7 +74,10 @@ function last({ task, topic, turn }: PostgresTables, table: 'task' | 'turn'): St
        from ${topic} p)`
 }
 
-/** One at a time: another that has read the sequence before would move it back. Whoever comes while it is being moved need not. */
+/**
+ * Moves the sequences. Only one transaction does so at a time, because another one that has read a sequence before would move it back. A
+ * transaction that finds the lock taken does nothing.
+ */
 function* move(tables: PostgresTables): Verb<void> {
   const { schema, sequence, turnSequence } = tables
   const one = (name: Statement, table: 'task' | 'turn'): Statement => sql`

@@ -1,4 +1,4 @@
-/** What a user may do with our tables on PostgreSQL, and how it is told what it may not. */
+/** The rights of users on PostgreSQL, and errors that say which right is missing. */
 import { TaskError } from '@taskstream/task-api'
 import type { SessionStatements } from '../../core/dialect.ts'
 import type { PostgresTables } from './tables.ts'
@@ -7,7 +7,7 @@ import type { Statement } from '../../core/statement.ts'
 
 const rows = 'select, insert, update, delete on'
 
-/** What docs/guides/grants.md grants to a user who works, by the name that PostgreSQL says. */
+/** The rights that docs/guides/grants.md grants to a working user, by the object's name in messages of PostgreSQL. */
 const needs: Readonly<Record<string, string>> = {
   task: rows,
   task_topic: rows,
@@ -24,13 +24,14 @@ const needs: Readonly<Record<string, string>> = {
   task_attach: 'execute on function',
 }
 
-/** The functions of the server that say so: unlike its messages they are in no language. */
+/** The server's functions that report a refusal by a row security policy. Messages are translated, but these names are not. */
 const refusedByPolicy = new Set(['ExecWithCheckOptions', 'check_enable_rls'])
 
 /**
- * The server tells which object it is about, and not which right is missing: what is told is all that whoever works has on it.
+ * The error for a missing right. The server names the object but not the right, so the error names all rights that a working user has on
+ * the object.
  *
- * @param schema of our tables, where that is known
+ * @param schema the schema of the tables, if it is known
  */
 export function permissionDenied(error: Error, schema = 'taskstream'): TaskError {
   const because = { cause: error }
@@ -38,7 +39,7 @@ export function permissionDenied(error: Error, schema = 'taskstream'): TaskError
   const said = new Set(error.message.match(/\w+/g))
   const object = Object.keys(needs).find((name) => said.has(name))
   if (object !== undefined && refusedByPolicy.has(String(routine))) return hidden([`${schema}.${object}`], because)
-  // What only an owner may is no right that could be granted.
+  // An action that only the owner may do cannot be granted.
   if (object !== undefined && !/must be owner/.test(error.message)) {
     const needed = `${needs[object]} ${schema}.${object}${object === 'task_attach' ? '(text)' : ''}`
     return new TaskError(
@@ -86,8 +87,8 @@ function hidden(tables: readonly string[], because: ErrorOptions = {}): TaskErro
 }
 
 /**
- * A policy that shows and takes every row hides nothing. Of a user who may not write it is enough that it shows them. What a narrower one
- * would show this user does not help: polls that pass over rows let others pass over them too.
+ * Checks that row security hides no rows. A policy that shows and accepts every row hides nothing. For a user who may not write, a policy
+ * that shows every row is enough. A narrower policy is refused: if a poll does not see some rows, polls of other users may skip them too.
  */
 export function postgresRights(tables: PostgresTables): Pick<SessionStatements, 'checkSeen' | 'analyze'> {
   const { schema, taskName } = tables
@@ -117,7 +118,7 @@ export function postgresRights(tables: PostgresTables): Pick<SessionStatements, 
       if (found.length > 0) throw hidden(found.map((row) => `${name}.${String(row['name'])}`))
     },
     analyze: [
-      // PostgreSQL itself would warn, which nobody hears, and do nothing.
+      // Without the right, PostgreSQL itself would do nothing and only warn, and drivers do not show warnings.
       raw(`
         do $$
         declare

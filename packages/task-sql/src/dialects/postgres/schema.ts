@@ -5,12 +5,13 @@ import { attachAsOwner, attachFunction, leafStorage } from './partitions.ts'
 import { prettyView } from '../shared/pretty.ts'
 
 /**
- * Steps are kept for ever and never changed. Fixed-width columns come first, so that no space is lost to alignment. No index
- * mentions the state, so that polling and completing are HOT updates; three versions of a row fit its page (docs/decisions/hot-path.md).
+ * The steps of migrations. A step is never removed or changed. Fixed-width columns come first, so that no space is lost to alignment. No
+ * index has the state, so that polls and completions are HOT updates, and a page has room for three versions of a row
+ * (docs/decisions/hot-path.md).
  */
 export function postgresMigrations(tables: PostgresTables): readonly MigrationStep[] {
   const { task, partitioned } = tables
-  // A partitioned table has no storage of its own; its leaves have it.
+  // A partitioned table has no storage itself: its partitions have.
   const storage = partitioned ? raw('partition by list (topic)') : raw(`with (${leafStorage})`)
   return [
     {
@@ -72,7 +73,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 2,
       name: 'orders, conditions, keys',
-      // Code that knows no conditions would push into such topics, and break them.
+      // Older code does not know conditions. It would break them when it pushes into a topic that has one.
       worksFrom: 2,
       statements: [
         sql`alter table ${tables.migration} add column works_from integer`,
@@ -89,7 +90,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             add column stage smallint`,
         sql`create index task_ranked on ${task} (topic, priority desc, sequence) where listed and ranked`,
         sql`create index task_identifier on ${task} (topic, identifier, stage, sequence) where stage is not null`,
-        // Said so that no search for one identifier's open rows takes this for the better index.
+        // Because of `coalesce`, a search for the open rows of one identifier does not use this index.
         sql`create index task_open on ${task} (topic, sequence) where coalesce(stage = 1, false)`,
         sql`create index task_created on ${task} using brin (created) with (autosummarize = on)`,
         sql`
@@ -113,7 +114,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 3,
       name: 'activation',
-      // Code that does not know it goes on processing what it is given.
+      // Older code ignores activations, and goes on processing its topics.
       worksFrom: 2,
       statements: [
         sql`
@@ -170,7 +171,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     {
       version: 5,
       name: 'partitions by the owner',
-      // Code that does not know it calls the same function.
+      // Older code calls the same function.
       worksFrom: 2,
       statements: attachAsOwner(tables),
     },

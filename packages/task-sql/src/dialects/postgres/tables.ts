@@ -3,12 +3,12 @@ import type { Tables } from '../../core/dialect.ts'
 import { raw } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
-/** The tables of PostgreSQL, with those that only its claim strategy needs. */
+/** The tables of PostgreSQL. Some of them only its claims need. */
 export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
   readonly lane: Statement
-  /** Makes sure that a topic has its partition, where tables have any. */
+  /** The function that makes a topic's partition, if the table is partitioned. */
   readonly attach: Statement
   /** Whether each topic has a partition of its own. */
   readonly partitioned: boolean
@@ -16,13 +16,13 @@ export interface PostgresTables extends Tables {
   readonly schema: string
   readonly pretty: Statement
   readonly turnSequence: Statement
-  /** The task table's name as a value, for the catalogue. */
+  /** The task table's name as a text, for queries of the catalogue. */
   readonly taskName: string
-  /** The name of the sequence of tasks, the same way. */
+  /** The name of the sequence of tasks, as a text. */
   readonly sequenceName: string
-  /** The task table, for the catalogue's functions: looked up once in each plan, where a parameter is at each use. */
+  /** The task table as a constant for the catalogue's functions. It is looked up once in each plan; a parameter would be at each use. */
   readonly taskClass: Statement
-  /** The sequence of tasks, the same way. */
+  /** The sequence of tasks as a constant. */
   readonly sequenceClass: Statement
 }
 
@@ -54,7 +54,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
   }
 }
 
-/** A name that was checked to be letters, digits and underscores. */
+/** Quotes a name. It must have been checked: it has only letters, digits and underscores. */
 export function quote(name: string): string {
   return `"${name}"`
 }

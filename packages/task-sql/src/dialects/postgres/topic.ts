@@ -4,15 +4,15 @@ import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 
 /**
- * Ready, said so that the planner takes half of all rows to be: it then reads the index in order, and stops when it has enough.
- * Told the truth, that hardly any row is, it would rather collect and sort a whole backlog.
+ * True for a ready row. Because of `coalesce`, the planner assumes that half of all rows are ready: it reads the index in order, and stops
+ * when it has enough rows. If it knew that few rows are ready, it would collect and sort the whole backlog.
  */
 export const ready: Statement = sql`coalesce(t.state = ${states.ready}, false)`
 
 /**
- * The rows `t` of a topic, from a sequence on (exclusive), said so that the planner takes them to be many even if the table was never
- * analysed: by equality it guesses at a two-hundredth of the table, and rather collects and sorts that than read the index in order.
- * Goes with `order by t.topic, …`. A partition is only found by equality.
+ * A condition for the rows `t` of a topic between two sequences (exclusive); use it with `order by t.topic, …`. The topic is compared as a
+ * range, because the planner then expects many rows even if the table was never analysed. By equality it would expect a two-hundredth of
+ * the table, and sort those rows instead of reading the index in order. A partitioned table needs equality to find the partition.
  */
 export function inTopic(
   { partitioned }: PostgresTables,
