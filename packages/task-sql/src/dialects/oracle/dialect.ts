@@ -16,11 +16,11 @@ import { advanceOracleSequence } from './repair.ts'
 import { oracleWrites } from './writes.ts'
 
 export interface OracleOptions {
-  /** The schema that our tables live in, which must exist. Default: that of the connection. */
+  /** The schema of the tables, 1 to 30 letters, digits and underscores. It must exist. Default: the connection's schema. */
   readonly schema?: string
   /**
-   * Each topic has a partition of its own, which Oracle makes with its first task. Counts when `migrate` makes the tables, and stays. Default
-   * false. Needs Enterprise Edition with the Partitioning option.
+   * Whether each topic has a partition of its own, which Oracle makes with the topic's first task. The option counts when `migrate` makes
+   * the tables, and cannot be changed later. Default: false. It needs Enterprise Edition with the Partitioning option.
    */
   readonly partitioned?: boolean
 }
@@ -44,9 +44,9 @@ export function oracle(options: OracleOptions = {}): Dialect {
     tables,
     schema: {
       migrations: oracleMigrations(tables, partitioned),
-      // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+      // Each definition commits, and may be run again, so concurrent migrations need not wait for each other.
       begin: [oracleMigrationTable(tables)],
-      // A slash runs what stands before it, whether it is a statement or a block.
+      // A slash runs the statement or block before it.
       script: (statements) => [...statements, 'commit'].map((statement) => `${statement}\n/\n`).join('\n'),
       find: () => findTables(schema === undefined ? raw(`sys_context('userenv', 'current_schema')`) : sql`upper(${schema})`),
     },
@@ -73,7 +73,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
       inOrder: sql`${tables.task} t`,
       inReadyList: () => sql`${tables.task} t`,
       identified: (name) => sql`${tables.task} ${raw(name)}`,
-      // A list of more than a thousand is refused (ORA-01795).
+      // Oracle refuses a list of more than a thousand values (ORA-01795).
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     },
     writes,
@@ -104,7 +104,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
           where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           fetch first 1 rows only)`,
-      // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+      // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
         select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
           from ${tables.topic} p
@@ -120,14 +120,17 @@ export function oracle(options: OracleOptions = {}): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
-    // No statistics are renewed: DBMS_STATS would commit the caller's transaction, and Oracle gathers them by itself.
+    // `refresh` does nothing: DBMS_STATS would commit the caller's transaction, and Oracle gathers statistics by itself.
     classify: classifyOracleError,
   })
 }
 
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
 
-/** Text of other than Unicode's characters would come back as question marks, and under a linguistic comparison two topics could be one. */
+/**
+ * Finds the tables, and checks the database's settings. Unless its character set is Unicode's, some texts would come back as question
+ * marks. Under a linguistic comparison two topics could be equal.
+ */
 function* findTables(owner: Statement): Verb<boolean> {
   const [row] = yield sql`
     select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
@@ -149,7 +152,7 @@ function unsupported(message: string, found: unknown, needed: string): TaskError
   return new TaskError('RUNTIME_UNSUPPORTED', message, { found, needed })
 }
 
-/** A condition on ROWNUM ends the count. */
+/** Counts open tasks. The condition on ROWNUM stops the count at the limit. */
 function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
   return sql`(select count(*) from ${task} t where t.topic = p.topic and ${open[state]} and rownum <= ${limit})`
 }

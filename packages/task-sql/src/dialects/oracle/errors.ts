@@ -4,7 +4,7 @@ import { busy } from '../shared/busy.ts'
 import { nameOf } from '../shared/name-of.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
-/** There never was a connection. */
+/** Errors of connections that were never made. */
 const unreachableCodes = new Set([
   'ORA-01033', // initialization or shutdown in progress
   'ORA-01034', // not available
@@ -62,7 +62,7 @@ const conflictCodes = new Set([
   'ORA-24761', // transaction rolled back
 ])
 
-/** What the server, its listener or the pool is short of. https://docs.oracle.com/en/error-help/db/ */
+/** The shortage of the server, its listener or the pool. https://docs.oracle.com/en/error-help/db/ */
 const shortages: ReadonlyMap<string, Shortage> = new Map([
   ['ORA-00054', 'lock'], // resource busy: NOWAIT, or a definition that others are in the way of
   ['ORA-00051', 'lock'], // timeout while waiting for a resource
@@ -114,7 +114,7 @@ const authenticationCodes = new Set([
   'ORA-28001', // password expired
 ])
 
-/** What a statement of ours says where a value is not one that its column takes. */
+/** Errors of statements with a value that its column does not take. */
 const valueCodes = new Set([
   'ORA-01400', // null
   'ORA-01438', // number too large
@@ -122,7 +122,7 @@ const valueCodes = new Set([
   'ORA-40478', // text in JSON too large
 ])
 
-/** Oracle's and oracledb's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+/** The `TaskError` for an error of Oracle or oracledb that callers should tell apart. It may be the cause of another error of a library. */
 export function classifyOracleError(error: unknown): TaskError | undefined {
   return nameOf(error, classify)
 }
@@ -166,7 +166,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
-  // A table or view does not exist, a sequence does not exist. 19c does not say which.
+  // A table, view or sequence does not exist. 19c does not name it.
   if (code === 'ORA-00942' || code === 'ORA-02289') {
     return new TaskError(
       'SCHEMA_MISSING',

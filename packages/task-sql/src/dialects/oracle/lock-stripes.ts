@@ -6,13 +6,13 @@ import { allStripes, countedStripes, stripeCount, toStripe } from '../shared/loc
 import { lockOf } from './row-locks.ts'
 import { keysOf, textsOf } from './values.ts'
 
-/** Digits of a place among stripes. */
+/** How many digits the place of a stripe has. */
 const digits = 3
 const noPlace = '-'.repeat(digits)
 
 /**
- * At READ COMMITTED each statement sees what was committed before it. At SERIALIZABLE it does not, and a stripe that was counted since the
- * transaction began cannot be locked (ORA-08177).
+ * Lock stripes on Oracle. At READ COMMITTED each statement sees everything that was committed before it. At SERIALIZABLE it does not, but a
+ * stripe whose count has changed since the transaction began cannot be locked (ORA-08177).
  */
 export function lockStripes({ lane: stripes }: OracleTables): Pick<Locks, 'stripes' | 'junction'> {
   return countedStripes({
@@ -20,7 +20,7 @@ export function lockStripes({ lane: stripes }: OracleTables): Pick<Locks, 'strip
     textsOf,
     lock: function* (topic, keys, mode, limit) {
       const half = (keys[0] ?? 0) < stripeCount ? 0 : stripeCount
-      // A stripe's place among those that are asked for, three digits for each stripe: what a list of them would say, with their order.
+      // One text has the places of all stripes, three digits for each. It says which stripes are asked for, and in which order.
       const place = sql`substr(${placesOf(keys, half)}, (l.lane - ${half}) * ${raw(String(digits))} + 1, ${raw(String(digits))})`
       const cursor = sql`
         select /*+ index(l) */ l.lane

@@ -6,15 +6,15 @@ import { sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 
-/** Numbers that are drawn by one statement, and altogether. */
+/** How many numbers one statement draws at most, and one repair altogether. */
 const portion = 100_000
 const most = 10_000_000
 
 /**
- * A sequence is moved by a definition, which would commit the caller's transaction; so its numbers are drawn, until it is ahead. Notes are
- * numbered by their table, which takes no numbers from elsewhere.
+ * Draws numbers of the sequence until it is ahead of the tasks. A definition could move the sequence, but would commit the caller's
+ * transaction. Rechecks need no repair: their table generates the numbers, and takes none from elsewhere.
  *
- * @throws TaskError SEQUENCE_BEHIND if it is farther behind than can be drawn
+ * @throws TaskError SEQUENCE_BEHIND if the sequence is more than 10 million behind
  */
 export function* advanceOracleSequence({ task, topic, sequence }: OracleTables): Verb<Repair['sequence']> {
   const [row] = yield sql`
@@ -29,7 +29,7 @@ export function* advanceOracleSequence({ task, topic, sequence }: OracleTables):
   return 'moved'
 }
 
-/** @returns the largest */
+/** Draws so many numbers. @returns the largest */
 function* draw(sequence: Statement, count: number): Verb<number> {
   const rows = yield sql`select ${sequence}.nextval as sequence from dual connect by level <= ${count}`
   return rows.reduce((largest, row) => Math.max(largest, toNumber(row['sequence'])), 0)

@@ -1,7 +1,9 @@
 /**
- * Locks as Oracle takes them: as rows are fetched where others are passed over, and so no more may be fetched than are wanted, as a select that locks
- * cannot be limited (ORA-02014). Nowhere is it said whether a row that was changed and let go of since the statement began is looked at again
- * before it is locked. So whatever was locked is read again by its key, in a statement of its own, which at READ COMMITTED sees it as it is.
+ * Row locks on Oracle. With `skip locked` Oracle locks rows as they are fetched. A select that locks cannot be limited (ORA-02014), so no
+ * more rows may be fetched than are wanted.
+ *
+ * Another transaction may change and release a row after the statement began. Oracle's documentation does not say whether the statement
+ * then checks the row again. So a second statement reads the locked rows by their keys: at READ COMMITTED it sees their latest values.
  */
 import type { Locks } from '../../core/dialect.ts'
 import type { Selection } from '../../core/requests.ts'
@@ -13,13 +15,13 @@ import type { Row, Verb } from '../../core/verb.ts'
 import { keysOf } from './values.ts'
 
 interface OracleLocks extends Pick<Locks, 'periodic' | 'tasks'> {
-  /** Rows `t` looked up one by one: what stands between `from` and the rest of a condition. */
+  /** A table and a condition, to follow `from`: the rows `t` of these keys, each looked up in an index. */
   at(topic: string, keys: readonly number[], table?: Statement, key?: string): Statement
-  /** The same as a condition, for statements that lock and change: they take a table, and no join. */
+  /** The same as a condition only, for statements that lock or change rows: these take a table, and no join. */
   keyed(topic: string, keys: readonly number[], key?: string): Statement
 }
 
-/** Few keys are expected, whatever JSON_TABLE is taken for: each is looked up by the primary key. */
+/** Hints for few keys, however many rows Oracle expects of JSON_TABLE: each key is looked up in the primary key. */
 export const byKeyHint = 'leading(w@keys t) use_nl(t) index(t)'
 
 export function oracleLocks({ task, periodic }: OracleTables): OracleLocks {

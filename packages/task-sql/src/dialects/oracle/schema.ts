@@ -8,7 +8,7 @@ export interface OracleTables extends Tables {
   readonly lane: Statement
   readonly pretty: Statement
   readonly sequence: Statement
-  /** The present instant, as its only row `k` has it in `ms`. */
+  /** A table `k` of one row, whose column `ms` is the current instant in epoch milliseconds. */
   readonly clock: Statement
 }
 
@@ -34,7 +34,7 @@ export function oracleTables(schema?: string): OracleTables {
   }
 }
 
-/** Makes something unless there is something of that name: definitions commit, and 19c has no `if not exists`. */
+/** Runs a definition unless its name exists already. A migration may run it twice, as definitions commit, and 19c has no `if not exists`. */
 function unlessThere(definition: Statement): Statement {
   const text = (definition.texts[0] ?? '').trim().replaceAll("'", "''")
   // ORA-00955: name is already used by an existing object.
@@ -49,15 +49,17 @@ end;`)
 }
 
 /**
- * Steps are kept for ever and never changed. A definition is committed by itself, and so each of them can be made again: where a migration
- * broke off, the next one goes on. Instants are epoch milliseconds, UTC. Oracle indexes a row unless the whole key is null, and so history
- * is in every index, but behind the columns that polls ask for, where they never come.
+ * The steps of migrations. A step is never removed or changed. Each definition commits, and may be run again: if a migration breaks off,
+ * the next one goes on. Instants are epoch milliseconds, UTC.
+ *
+ * Oracle indexes a row unless its whole key is null, so every index has ended tasks too. But the first columns of the keys keep them away
+ * from the part that polls read.
  */
 export function oracleMigrations(tables: OracleTables, partitioned: boolean): readonly MigrationStep[] {
   const { task } = tables
-  // An index with the table's partitions: its key must contain what the table is partitioned by.
+  // A local index is partitioned as its table is. The key of a unique one must contain the topic, by which the table is partitioned.
   const local = raw(partitioned ? ' local' : '')
-  // Oracle makes a partition for each topic that has tasks, in a transaction of its own. It wants a first one, of whatever topic.
+  // Oracle makes the partition of each topic that has tasks, in a transaction of its own. It requires a first partition, of any topic.
   const storage = raw(partitioned ? `partition by list (topic) automatic (partition task_first values ('taskstream'))` : '')
   const index = (name: string, columns: string, prefix: number): Statement =>
     unlessThere(sql`create index ${indexName(task, name)} on ${task} (${raw(columns)}) compress ${raw(String(prefix))}${local}`)
@@ -67,7 +69,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
       name: 'tables',
       worksFrom: 1,
       statements: [
-        // In order also where several instances share a database: numbers of one producer ascend.
+        // With `order`, the numbers of one producer ascend even if several instances share the database.
         unlessThere(sql`create sequence ${tables.sequence} minvalue 1 maxvalue 9007199254740991 cache 1000 order`),
         unlessThere(sql`
           create table ${task} (
@@ -103,7 +105,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
         index('task_ranked', 'topic, ranked, listed, state, urgency, sequence', 4),
         index('task_identifier', 'topic, identifier, stage, sequence', 1),
         index('task_due', 'topic, due', 1),
-        // Two keys of which a part is null and the rest is equal are equal to Oracle: only a key that is null altogether is not indexed.
+        // To Oracle two keys are equal if their other parts are equal and the same part is null. It leaves out only keys that are all null.
         unlessThere(sql`
           create unique index ${indexName(task, 'task_external_id')}
               on ${task} (external_id, case when external_id is not null then topic end)`),
@@ -198,7 +200,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
   ]
 }
 
-/** The table that notes which steps were made. */
+/** The table of the steps that were made. */
 export function oracleMigrationTable({ migration }: OracleTables): Statement {
   return unlessThere(sql`
     create table ${migration} (
@@ -210,7 +212,7 @@ export function oracleMigrationTable({ migration }: OracleTables): Statement {
     )`)
 }
 
-/** In the schema of its table. */
+/** The name of an index, in the schema of its table. */
 function indexName(task: Statement, name: string): Statement {
   return raw((task.texts[0] ?? '').replace(/task$/, name))
 }

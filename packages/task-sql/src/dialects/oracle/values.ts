@@ -1,12 +1,12 @@
-/** Values that travel as one text of JSON, as Oracle takes them apart. An error is one: by itself JSON_TABLE says null instead. */
+/** Values that are sent as one JSON text, which Oracle reads with JSON_TABLE. `error on error` is needed, as the default would be null. */
 import type { RowColumn } from '../../core/requests.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 
-/** VARCHAR2 holds no more, unless a server was set up otherwise for good; nor does a bind variable that is not a CLOB. */
+/** The most bytes of a VARCHAR2, unless the server was set up for longer ones, and of a bind variable that is not a CLOB. */
 const varcharBytes = 4000
 
-/** Rows as a table of this name. What counts them is `nth`. */
+/** Rows as a table of this name. The column `nth` numbers them from 1. */
 export function table(alias: string, columns: readonly RowColumn[]): Statement {
   const count = columns[0]?.values.length ?? 0
   const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index] ?? null))
@@ -14,7 +14,7 @@ export function table(alias: string, columns: readonly RowColumn[]): Statement {
   return sql`json_table(${JSON.stringify(values)}, '$[*]' error on error columns (nth for ordinality, ${raw(list)})) ${raw(alias)}`
 }
 
-/** Keys as the column `wanted` of a table `w`; what counts them is `nth`. */
+/** Keys as the column `wanted` of a table `w`. The column `nth` numbers them from 1. */
 export function keysOf(keys: readonly number[]): Statement {
   return sql`json_table(${JSON.stringify(keys)}, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w`
 }
@@ -26,11 +26,11 @@ export function textsOf(texts: readonly string[]): Statement {
 
 /** Whether a text is too long for a VARCHAR2. */
 export function isLong(text: string): boolean {
-  // No character of UTF-16 takes more than three bytes.
+  // A unit of UTF-16 takes at most three bytes in UTF-8, so most texts need not be measured.
   return text.length * 3 > varcharBytes && Buffer.byteLength(text) > varcharBytes
 }
 
-/** A CLOB cannot be compared: what is compared is never so long. */
+/** The type of a column. A CLOB cannot be compared, but columns that are compared never hold such long texts. */
 function typeOf({ type, values }: RowColumn): string {
   if (type === 'integer') return 'number'
   return values.some((value) => typeof value === 'string' && isLong(value)) ? 'clob' : `varchar2(${varcharBytes} byte)`

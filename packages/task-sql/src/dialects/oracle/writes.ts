@@ -29,7 +29,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
     at,
     lockRows: function* (selection) {
       const { sequences, which } = selection
-      // Nothing is asked of them that may have changed: the update waits for whoever has locked them.
+      // Without a condition there is nothing to check, so the rows are not locked first. The update waits for locks of others.
       if (sequences && !which) return sequences
       return (yield* lockTasks(selection, raw('t.sequence'))).map(({ sequence }) => toNumber(sequence))
     },
@@ -41,7 +41,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
   const ofIdentifiers = (identifiers: readonly string[]): Statement =>
     sql`t.stage is not null and t.identifier in (select w.wanted from ${textsOf(identifiers)})`
 
-  /** Statements tell what they have inserted only of one row: numbers are drawn first, and given to the rows by their places. */
+  /** Inserts rows with sequences that were drawn before: Oracle returns inserted values only for a single row. `nth` pairs the two. */
   const insert = ({ columns, values, topic, from, where }: TaskInsertion, hint: Statement): Statement => sql`
     insert ${hint} into ${task} (sequence, ${columns})
     with n as (select w.nth, w.wanted from ${keysOf([])})
@@ -51,13 +51,13 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
   function* drawn(count: number): Verb<number[]> {
     return sequencesOf(yield sql`select ${tables.sequence}.nextval as sequence from dual connect by level <= ${count}`)
   }
-  /** The numbers are the first of its values. */
+  /** Fills the drawn numbers into an insertion. They are the first of its values. */
   const given = (insertion: Statement, numbers: readonly number[]): Statement => ({
     ...insertion,
     values: [JSON.stringify(numbers), ...insertion.values.slice(1)],
   })
 
-  /** Ends a select of rows that are held, by this owner, since that very poll. */
+  /** Ends a select of the rows that this owner still holds, since the polls that returned their tasks. */
   const areHeld = ({ topic, owner, tasks }: HeldRequest): Statement => sql`
          t.topic = ${topic} and t.state = ${states.active} and t.owner = ${owner}
      and (t.sequence, t.attempt) in (
@@ -82,7 +82,7 @@ export function oracleWrites(tables: OracleTables): OracleStatements {
       if (count === 0) return []
       return yield sql`select t.sequence, t.external_id from ${at(insertion.topic, numbers)}`
     },
-    // A merge does not look again at what it was asked for when another was ahead of it: it goes by rows that are locked.
+    // The rows are locked first, because a merge does not check its condition again if another transaction has changed a row before it.
     // https://blog.sqlora.com/en/merge-and-ora-30926-part-2-or-differences-in-write-consistency-between-update-and-merge/
     changeHeld: function* (request, set) {
       const { topic, owner, tasks, columns } = request
