@@ -118,7 +118,7 @@ export interface AccessPaths {
   readonly inOrder: Statement
   /** The task table, to be read by topic and `listed`, in that order. */
   inReadyList(order: PollOrder): Statement
-  /** The task table by this name, to be read by topic and identifier, and by stage. */
+  /** The task table with this alias, to be read by topic, identifier and blocking class. */
   identified(name: string): Statement
   /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement

@@ -43,7 +43,7 @@ export interface Selection {
   readonly which?: Statement
   /** Only the first rows in this order. */
   readonly first?: { readonly orderBy: Statement; readonly limit: number }
-  /** Whether the statement waits for rows that others have locked, or passes over them. */
+  /** Whether the statement waits for rows that others have locked, or skips them. */
   readonly locked: 'wait' | 'skip'
 }
 

@@ -67,7 +67,7 @@ export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
   return { found, known, works: found >= known && worksFrom <= known }
 }
 
-/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the schema that is there; PERMISSION_DENIED where rows are hidden */
+/** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the tables; PERMISSION_DENIED if rows are hidden */
 export function* checkSchema(dialect: Dialect): Verb<void> {
   const { found, known, works } = yield* schemaStatus(dialect)
   if (found === 0)

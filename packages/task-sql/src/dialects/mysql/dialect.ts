@@ -20,7 +20,7 @@ import type { MysqlVariant } from './variants.ts'
 import { mysqlWrites } from './writes.ts'
 
 export interface MysqlOptions {
-  /** The database that our tables live in, which must exist. Default: that of the connection. */
+  /** The database of the tables, 1 to 40 letters, digits and underscores. It must exist. Default: the connection's database. */
   readonly database?: string
 }
 
@@ -61,7 +61,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
     tables,
     schema: {
       migrations: mysqlMigrations(tables, variant.definitions),
-      // Definitions commit by themselves, and each can be made again: concurrent migrations need not wait for each other.
+      // Each definition commits, and may be run again, so concurrent migrations need not wait for each other.
       begin: [
         sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
       ],
@@ -89,11 +89,12 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       ready: sql`t.state = ${states.ready}`,
       inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
         sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
-      // Without the topic, which is one: with it MariaDB sorts, and a sort locks whatever it may return.
+      // The order leaves out the topic, which is the same in all rows. With the topic MariaDB would sort, and a sort locks all rows that it
+      // may return.
       orderBy: (order) => orders[order],
       inOrder: sql`${tables.task} t force index (primary)`,
       inReadyList: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
-      // Without its name MariaDB reads the whole topic by the primary key, for each row that is asked about.
+      // The index is named, because MariaDB would otherwise read the whole topic by the primary key for each identifier.
       identified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     },
@@ -112,7 +113,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
           where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           limit 1)`,
-      // Locks nothing: topics would be locked with it. What is found is looked at again when it is changed.
+      // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
         select t.topic, t.sequence
           from ${tables.topic} p
@@ -128,7 +129,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
-    // No statistics are renewed: it would end the caller's transaction, and InnoDB keeps them by itself.
+    // `refresh` does nothing: it would end the caller's transaction, and InnoDB renews statistics by itself.
     classify: classifyMysqlError,
   })
 }
@@ -149,7 +150,7 @@ function* findTables(schema: Statement): Verb<boolean> {
       { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
     )
   }
-  // A user sees the tables that it has a right on. Of ours this one is made first.
+  // A user sees only tables on which it has a right. The table of migrations is made first: if only others are seen, a right is missing.
   if (Number(row?.['found']) === 0 && Number(row?.['others']) > 0) {
     throw new TaskError(
       'PERMISSION_DENIED',
@@ -163,8 +164,8 @@ function* findTables(schema: Statement): Verb<boolean> {
 const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
 
 /**
- * A derived table cannot ask for the topic of the row outside it, and so cannot be limited. By its due time a row is found by a constant topic only:
- * for others, its index is read with all that is not due. Suspended rows are looked at instead.
+ * Counts open tasks. A derived table cannot refer to the topic of the outer row, so its rows cannot be limited directly. The index on due times
+ * serves only for a constant topic; for an outer row's topic it would be read with all rows that have none. So suspended rows are read instead.
  */
 function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
   const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and ${open[state]}`

@@ -32,10 +32,10 @@ const connectionNumbers = new Set([
 /** ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE */
 const readOnlyNumbers = new Set([1792, 1836])
 
-/** ER_OPTION_PREVENTS_STATEMENT: it is about other options than `read_only` too. */
+/** ER_OPTION_PREVENTS_STATEMENT. It occurs for options other than `read_only` too. */
 const optionPrevents = 1290
 
-/** What the server is short of. https://mariadb.com/kb/en/mariadb-error-code-reference/ */
+/** The shortage of the server. https://mariadb.com/kb/en/mariadb-error-code-reference/ */
 const shortages: ReadonlyMap<number, Shortage> = new Map([
   [1021, 'disk'],
   [1114, 'disk'], // a table, or a temporary one, is full
@@ -55,11 +55,11 @@ const shortages: ReadonlyMap<number, Shortage> = new Map([
   [3024, 'time'], // MySQL's max_execution_time
 ])
 
-/** ER_GET_ERRNO, ER_ERROR_ON_WRITE and EE_WRITE say in their words that there is no space: ENOSPC. */
+/** ER_GET_ERRNO, ER_ERROR_ON_WRITE and EE_WRITE. Their messages say whether the disk is full (ENOSPC). */
 const writeNumbers = new Set([3, 1026, 1030])
 const noSpace = /error 28\b|errcode: 28\b|errno: 28\b|no space left/i
 
-/** No connection of the pool came free, by the words of mysql2 and Knex. */
+/** The messages of mysql2 and Knex when no connection of the pool became free in time. */
 const exhausted = /^No connections available|^Queue limit reached|Timeout acquiring a connection/
 
 /** A text that its column's character set cannot hold: ER_INVALID_CHARACTER_STRING, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_IMPOSSIBLE_STRING_CONVERSION. */
@@ -74,12 +74,12 @@ const authenticationNumbers = new Set([1045, 1698, 1130])
 /** ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR */
 const permissionNumbers = new Set([1044, 1142, 1143, 1227, 1370])
 
-/** Whether a duplicate entry is one of a primary key: its numbers are drawn. */
+/** Whether a duplicate entry is one of a primary key, which has a drawn number. */
 export function isTaken(message: string): boolean {
   return /^Duplicate entry .* for key '(?:task\.)?PRIMARY'$/s.test(message)
 }
 
-/** MariaDB's and MySQL's errors that callers should tell apart. A library may have wrapped the driver's error: it is then the cause of what it throws. */
+/** The `TaskError` for an error of MariaDB or MySQL that callers should tell apart. It may be the cause of another error of a library. */
 export function classifyMysqlError(error: unknown): TaskError | undefined {
   return nameOf(error, classify)
 }
@@ -87,7 +87,7 @@ export function classifyMysqlError(error: unknown): TaskError | undefined {
 function classify(error: Error): TaskError | undefined {
   const { code = '', errno = 0 } = error as { code?: string; errno?: number }
   const because = { cause: error }
-  // A deadlock; a snapshot that another transaction has overtaken (innodb_snapshot_isolation).
+  // 1213 is a deadlock. 1020 says that another transaction has changed a row since the snapshot (innodb_snapshot_isolation).
   if (errno === 1213 || errno === 1020) {
     return new TaskError(
       'TRANSACTION_CONFLICT',
@@ -97,7 +97,7 @@ function classify(error: Error): TaskError | undefined {
     )
   }
   const shortOf = exhausted.test(error.message) ? 'connections' : (shortages.get(errno) ?? fullDisk(errno, error.message))
-  // A pool that could not make any has none to come free.
+  // A pool without connections could not make any: the database cannot be reached, so it is not merely busy.
   const none = shortOf === 'connections' && error.message.includes('active=0 idle=0')
   if (shortOf && !none) return busy(shortOf, error, errno > 0 ? { errno } : {})
   if (encodingNumbers.has(errno)) {
@@ -137,7 +137,7 @@ function classify(error: Error): TaskError | undefined {
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
-  // ER_DUP_ENTRY: of a key that is drawn from the sequence.
+  // ER_DUP_ENTRY, for a number that was drawn from the sequence.
   if (errno === 1062 && isTaken(error.message)) return sequenceBehind(error)
   if (errno === 1153) {
     return new TaskError(
@@ -150,7 +150,7 @@ function classify(error: Error): TaskError | undefined {
   if (/closed state|Pool is closed|Connection is closed|driver has already been destroyed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, because)
   }
-  // https://mariadb.com/kb/en/wsrep_reject_queries/: also what a node says that has lost the majority of its cluster.
+  // A node of a cluster says this if it has lost the majority, or by https://mariadb.com/kb/en/wsrep_reject_queries/.
   if (errno === 1047 && error.message.includes('WSREP')) {
     return new TaskError(
       'DATABASE_UNAVAILABLE',

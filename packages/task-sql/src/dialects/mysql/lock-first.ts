@@ -1,6 +1,7 @@
 /**
- * The first ready rows, found without a lock and locked by their keys. A read that locks by another index takes the entry first and then the row:
- * where another has the row, it passes over it and keeps the entry. Nobody else could poll that task then, and whoever changes it would wait.
+ * Finds the first ready rows without locks, and then locks them by their keys. A locking read through another index locks the index entry
+ * before the row. If another transaction has locked the row, the read skips it but keeps the lock on the entry. Then no other poll could
+ * take that task, and a transaction that changes it would have to wait.
  */
 import type { MysqlTables } from './schema.ts'
 import { states } from '../../core/states.ts'
@@ -9,7 +10,7 @@ import type { LockFirst } from '../shared/claim-by-key.ts'
 import { noSequence } from './values.ts'
 import type { MysqlVariant } from './variants.ts'
 
-/** Looks at so many more rows than are asked for, as others may be working on the first; and at more, if they are. */
+/** How many extra rows a poll reads, because other polls may be working on the first ones. If all were locked, it reads the second number. */
 const spares = [100, 10_000]
 
 export function lockFirst({ task }: MysqlTables, variant: MysqlVariant): LockFirst {
@@ -29,7 +30,7 @@ export function lockFirst({ task }: MysqlTables, variant: MysqlVariant): LockFir
          ${lock}`
       if (found.length > 0) return found
     }
-    // At REPEATABLE READ there may be rows that the transaction does not see, and only a lock finds them.
+    // At REPEATABLE READ there may be rows that the transaction's plain reads do not see. Only a locking read finds them.
     return yield sql`
       select ${columns}
         from ${open}

@@ -9,8 +9,8 @@ import { keysOf, textsOf } from './values.ts'
 import type { MysqlVariant } from './variants.ts'
 
 /**
- * At REPEATABLE READ, the default of this server, a transaction's plain reads may be older than its locks, and the count that it reads then is not
- * the one that it has locked.
+ * Lock stripes on MariaDB and MySQL. At REPEATABLE READ, the default of these servers, plain reads may be older than locks. A plain read of
+ * a stripe then gives another count than the locking read, and the call is refused.
  */
 export function lockStripes({ lane: stripes }: MysqlTables, variant: MysqlVariant): Pick<Locks, 'stripes' | 'junction'> {
   const at = (topic: string, keys: readonly number[]): Statement =>

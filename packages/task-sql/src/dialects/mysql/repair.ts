@@ -14,9 +14,10 @@ export function* advanceMariadbSequence({ task, topic, sequence }: MysqlTables):
                      limit 1) as sequence
               from ${topic} p) l`
   if (row?.['sequence'] == null) return 'ahead'
-  // It must stand in the text; it is a number.
+  // The value must stand in the text of `setval`. That is safe, because it is a number.
   const last = raw(String(toNumber(row['sequence'])))
-  // Never moved back, whoever draws from it meanwhile: no value means that it is farther already. At first the last row's is to come next.
+  // `setval` never moves a sequence back, and returns null if the sequence is farther already. The first call makes the last row's number
+  // the next one: only if that works is the sequence behind, and the second call moves it past that number.
   const [moved] = yield sql`select setval(${sequence}, ${last}, 0) as sequence`
   if (moved?.['sequence'] == null) return 'ahead'
   yield sql`select setval(${sequence}, ${last}) as sequence`

@@ -1,4 +1,4 @@
-/** What a user may not do on MariaDB or MySQL, told with what to grant. */
+/** Errors for missing rights on MariaDB and MySQL, which say what to grant. */
 import { TaskError } from '@taskstream/task-api'
 
 /** "SELECT, INSERT command denied to user 'shop'@'10.0.0.1' for table `app`.`task`"; MySQL leaves the database out, and says 'task'. */
@@ -7,7 +7,7 @@ const denied = /^(.+) command denied to user (\S+) for (?:table|column '[^']*' i
 /** "Access denied for user 'shop'@'%' to database 'app'" */
 const deniedDatabase = /^Access denied for user (\S+) to database '(.+)'$/
 
-/** The server names what is missing, unless its messages are in another language: then they are repeated as they are. */
+/** The error for a missing right. The server's message names the right. A message in another language is repeated as it is. */
 export function permissionDenied(error: Error, errno: number): TaskError {
   const [, privilege, , table] = denied.exec(error.message) ?? []
   const [, , database] = deniedDatabase.exec(error.message) ?? []

@@ -4,13 +4,13 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 
-/** What MariaDB and MySQL say differently in the definition of tables. */
+/** The differences between the tables of MariaDB and of MySQL. */
 export interface MysqlDefinitions {
-  /** Binary, and no two texts are equal that differ in spaces at their end. */
+  /** A binary collation, under which texts that differ in trailing spaces are not equal. */
   readonly collation: string
-  /** Makes the sequence that numbers tasks, where the table does not number them itself. */
+  /** Makes the sequence that numbers tasks; empty if the table numbers them itself. */
   sequence(name: Statement): readonly Statement[]
-  /** How the table numbers its rows, and the key that it wants for that. */
+  /** The column's option by which the table numbers its rows, and the key which that option requires; both may be empty. */
   readonly number: Statement
   readonly key: Statement
 }
@@ -43,9 +43,11 @@ export function mysqlTables(database?: string): MysqlTables {
 }
 
 /**
- * Steps are kept for ever and never changed. A definition is committed by itself, and so each of them can be made again: where a migration
- * broke off, the next one goes on. Instants are epoch milliseconds, UTC. Without partial indexes history is in every index, but behind the
- * columns that polls ask for, where they never come.
+ * The steps of migrations. A step is never removed or changed. Each definition commits, and may be run again: if a migration breaks off,
+ * the next one goes on. Instants are epoch milliseconds, UTC.
+ *
+ * These servers have no partial indexes, so every index has ended tasks too. But the first columns of the keys keep them away from the part
+ * that polls read.
  */
 export function mysqlMigrations(
   tables: MysqlTables,

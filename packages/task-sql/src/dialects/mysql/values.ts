@@ -1,4 +1,4 @@
-/** Values that travel as one text of JSON, as MariaDB and MySQL read it. */
+/** Values that are sent as one JSON text, which MariaDB and MySQL read with JSON_TABLE. */
 import type { RowColumn } from '../../core/requests.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -6,12 +6,12 @@ import type { Statement } from '../../core/statement.ts'
 const types = { text: 'longtext character set utf8mb4', integer: 'bigint' }
 
 /**
- * No row has it. A row that was looked up and is not wanted is let go of when the next one is looked up: without one more the last would stay
- * locked, and with it whoever holds the task would have to wait for us.
+ * A key that no row has, which is looked up last. If a row that was looked up does not meet the condition, its lock is released when the next
+ * key is looked up. Without one more key the last such row would stay locked, and the owner of its task would have to wait.
  */
 export const noSequence = 0
 
-/** Rows to be inserted, as a table `r`: of one there is nothing to take apart. */
+/** Rows to be inserted, as a table `r`. A single row needs no JSON. */
 export function rows(columns: readonly RowColumn[]): Statement {
   if (columns[0]?.values.length !== 1) return table('r', columns)
   const list = columns.map(({ name, values }) => sql`${values[0] ?? null} as ${raw(name)}`)
@@ -19,8 +19,8 @@ export function rows(columns: readonly RowColumn[]): Statement {
 }
 
 /**
- * Rows as a table of this name. One is as many: a single constant row makes the task that it names a constant too, which is locked before it is
- * known whether it is wanted, and stays locked.
+ * Rows as a table of this name. A single row is sent as JSON too. As a constant row it would make the task that it names a constant of the
+ * plan: that task would be locked before its condition is checked, and stay locked.
  */
 export function table(alias: string, columns: readonly RowColumn[]): Statement {
   const count = columns[0]?.values.length ?? 0

@@ -1,4 +1,4 @@
-/** What MariaDB and MySQL say and do differently: chosen once, and asked by name everywhere else. */
+/** The differences between MariaDB and MySQL. A dialect chooses one variant; the other files use its members by name. */
 import { TaskError } from '@taskstream/task-api'
 import type { Repair } from '@taskstream/task-api'
 import type { RowColumn, Selection } from '../../core/requests.ts'
@@ -18,17 +18,17 @@ export interface MysqlVariant {
   rows(columns: readonly RowColumn[]): Statement
   /** Ends a select that locks rows of the table with this alias. */
   lock(alias: string, mode: Selection['locked']): Statement
-  /** Ends a select that sees what was committed last: a locking read is a current one. */
+  /** Ends a select that reads rows as last committed, as a locking read does. */
   readonly latest: Statement
-  /** A column by which the rows of an insertion are found again, and its value. */
+  /** A column that an insertion fills, and its value: by it the inserted rows are numbered, or found again. */
   numbering(tables: MysqlTables): readonly [column: Statement, value: Statement]
-  /** Ends an insertion that tells these columns of its rows. */
+  /** Ends an insertion that returns these columns of its rows; empty if the server cannot. */
   returning(columns: string): Statement
-  /** What an insertion has inserted, by what it has told. */
+  /** The rows that an insertion has inserted. `told` is the result of its statement. */
   insertedRows(tables: MysqlTables, told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]>
-  /** Checks why an insertion has left out rows. @throws TaskError SEQUENCE_BEHIND */
+  /** Checks that an insertion has left out rows only because of their external ids. @throws TaskError SEQUENCE_BEHIND */
   checkLeftOut(): Verb<void>
-  /** Makes `locks.check` of a dialect, where one is needed. */
+  /** Makes `locks.check` of a dialect; absent if the check is not needed. */
   readonly locksChecked?: () => () => Verb<void>
   advanceSequence(tables: MysqlTables): Verb<Repair['sequence']>
 }
@@ -36,23 +36,23 @@ export interface MysqlVariant {
 export const mariadbVariant: MysqlVariant = {
   definitions: {
     collation: 'utf8mb4_nopad_bin',
-    // By what a cluster says, which is 1 where there is none: Galera refuses any other sequence that is not written at every use.
+    // With `increment by 0` a cluster sets the increment; it is 1 without a cluster. Galera refuses other sequences that are cached.
     sequence: (name) => [sql`create sequence if not exists ${name} minvalue 1 maxvalue 9007199254740991 increment by 0`],
     number: nothing,
     key: nothing,
   },
   rows,
-  // It locks tables only, and cannot be told which.
+  // MariaDB locks only tables, and knows no `of`.
   lock: (_alias, mode) => raw(`for update${skipping(mode)}`),
   latest: raw('lock in share mode'),
-  // Numbers are drawn in the statement: as a column's default they crash the server when a prepared insert is run again.
+  // The statement draws the numbers: as a column's default, they crash the server when a prepared insert runs again.
   numbering: ({ sequence }) => [raw('sequence'), sql`next value for ${sequence}`],
   returning: (columns) => raw(`returning ${columns}`),
-  // oxlint-disable-next-line require-yield -- the insertion has told all
+  // oxlint-disable-next-line require-yield -- the insertion has returned its rows
   insertedRows: function* (_tables, told) {
     return told
   },
-  // Rows whose external id is there are left out, and rows whose number is there too.
+  // `insert ignore` leaves out rows with a taken external id, but also rows with a taken number.
   checkLeftOut: function* () {
     const warnings = yield raw('show warnings')
     if (warnings.some(({ Message }) => isTaken(String(Message)))) throw sequenceBehind()
@@ -62,19 +62,19 @@ export const mariadbVariant: MysqlVariant = {
 }
 
 export const mysqlVariant: MysqlVariant = {
-  // A table that numbers its rows wants an index that begins with the column.
+  // MySQL has no sequences. For `auto_increment` it requires an index that begins with the column.
   definitions: {
     collation: 'utf8mb4_0900_bin',
     sequence: () => [],
     number: raw('auto_increment'),
     key: raw('key task_sequence (sequence),'),
   },
-  // It cuts a value that stands for itself to 64 kB.
+  // MySQL cuts a value that is a column by itself to 64 kB, so even a single row is sent as JSON.
   rows: (columns) => table('r', columns),
-  // It would lock what is not a table too, and refuses.
+  // MySQL must be told the table, because it would also lock JSON_TABLE, and refuses to.
   lock: (alias, mode) => raw(`for update of ${alias}${skipping(mode)}`),
   latest: raw('for share of t'),
-  // It numbers rows itself, and does not tell: its rows bear the connection that has inserted them.
+  // MySQL numbers rows itself and does not return the numbers. So rows have the id of the connection that inserted them in `mark`.
   numbering: () => [raw('mark'), raw('connection_id()')],
   returning: () => nothing,
   insertedRows: function* ({ task }, told, topic, columns) {
@@ -88,9 +88,9 @@ export const mysqlVariant: MysqlVariant = {
        limit ${Number(affectedRows)}`
   },
   checkLeftOut: function* () {
-    // A column that numbers rows by itself is never behind them.
+    // MySQL's column numbers the rows itself, so a number is never taken.
   },
-  // oxlint-disable-next-line require-yield -- the same
+  // oxlint-disable-next-line require-yield -- MySQL's column is never behind its rows
   advanceSequence: function* () {
     return 'ahead'
   },
@@ -100,7 +100,7 @@ function skipping(mode: Selection['locked']): string {
   return mode === 'skip' ? ' skip locked' : ''
 }
 
-/** Nodes of a Galera cluster see each other's writes as they commit, and no locks. */
+/** Refuses row locks on a Galera cluster: a node sees the writes of other nodes when they commit, but not their locks. */
 function checkGalera(): () => Verb<void> {
   let galera: boolean | undefined
   return function* () {

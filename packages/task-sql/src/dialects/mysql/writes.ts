@@ -21,16 +21,16 @@ interface MysqlStatements {
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
-/** Looks at so many more rows than are asked for: others may be working on the first. */
+/** Extra rows that are read, because other transactions may be working on the first ones. */
 const spareRows = 1_000
 
-/** Names which statement has written a row, where it must be told apart from what others have written. */
+/** The limit (exclusive) of random marks. An update marks its rows, so that they can be told apart from rows that others have written. */
 const markBelow = 2 ** 47
 
 export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlStatements {
   const { task } = tables
   const { lock, latest, returning } = variant
-  /** The rows are looked up one by one, whatever the statistics say: what a scan passes it would lock. */
+  /** The rows of these keys. Each is looked up, whatever the statistics say, because a scan would lock every row that it passes. */
   const rowsOf = (topic: string, keys: readonly number[], from = task, key = 'sequence'): Statement =>
     sql`${keysOf(keys)} straight_join ${from} t force index (primary) on t.topic = ${topic} and t.${raw(key)} = w.wanted`
   const byKey: typeof rowsOf = (topic, keys, from, key) => rowsOf(topic, [...keys, noSequence], from, key)
@@ -47,15 +47,15 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
   })
   const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
   const [numbered, number] = variant.numbering(tables)
-  // Read one after the other as they stand there, and so in order: sorted, rows would be numbered before they are.
+  // The join reads the rows in their order, without a sort: with a sort, rows would be numbered before they are sorted.
   const insert = ({ columns, values: given, topic, from, where }: TaskInsertion, ignore: Statement): Statement => sql`
     insert ${ignore} into ${task} (${numbered}, ${columns})
     select straight_join ${number}, ${given}
       from ${tables.topic} p, ${from}
      where p.topic = ${topic}${where ? sql` and ${where}` : nothing}`
   /**
-   * Locks rows that were found by a plain read before, in the order given: a read that locks would lock what it passes too, and one that reads
-   * backwards the row beyond.
+   * Locks rows that a plain read has found, in the order given. A locking read would also lock the rows that it passes. If it reads backwards,
+   * it would lock the row beyond the last one too.
    */
   function* lockByKey(
     topic: string,
@@ -68,7 +68,7 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     const rows = yield sql`select t.sequence from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
     return rows.map(toSequence)
   }
-  // They are locked, and wanted.
+  // The rows are locked already and all of them are changed, so `noSequence` is not needed.
   const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
     sql`update ${rowsOf(topic, keys)} set ${set}`
   const at = (topic: string, keys: readonly number[], from?: Statement, key?: string): Statement =>
@@ -96,7 +96,8 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       const rows = yield* variant.insertedRows(tables, yield insertion, topic, 'sequence')
       return sequencesOf(rows)
     },
-    // What it ignores besides is checked before, nothing is too long, and nothing is missing; or said afterwards.
+    // `insert ignore` also hides errors other than a taken external id. Values are checked before, so that none is too long or missing. A
+    // taken number is found by `checkLeftOut`.
     insertNew: function* (insertion) {
       const told = yield sql`${insert(insertion, raw('ignore'))} ${returning('sequence, external_id')}`
       if (told.length < insertion.count) yield* variant.checkLeftOut()

@@ -18,7 +18,7 @@ const unreachableCodes = new Set([
   'NJS-510', // timed out
   'NJS-511', // refused
   'NJS-518', // the service is not registered with the listener
-  'NJS-519', // nor the SID
+  'NJS-519', // the SID is not registered with the listener
 ])
 
 const connectionCodes = new Set([
@@ -55,7 +55,7 @@ const connectionCodes = new Set([
 ])
 
 const conflictCodes = new Set([
-  'ORA-00060', // deadlock: only the statement is undone, what it was about is not
+  'ORA-00060', // deadlock: the server undoes the statement, but not the transaction
   'ORA-04020', // deadlock on an object
   'ORA-08176', // consistent read failure
   'ORA-08177', // cannot serialize access
@@ -64,7 +64,7 @@ const conflictCodes = new Set([
 
 /** The shortage of the server, its listener or the pool. https://docs.oracle.com/en/error-help/db/ */
 const shortages: ReadonlyMap<string, Shortage> = new Map([
-  ['ORA-00054', 'lock'], // resource busy: NOWAIT, or a definition that others are in the way of
+  ['ORA-00054', 'lock'], // resource busy: NOWAIT, or a definition that other transactions block
   ['ORA-00051', 'lock'], // timeout while waiting for a resource
   ['ORA-02049', 'lock'], // distributed transaction waiting for lock
   ['ORA-04021', 'lock'], // timeout while waiting to lock an object

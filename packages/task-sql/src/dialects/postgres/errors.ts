@@ -17,13 +17,13 @@ const unreachableCodes = new Set([
 ])
 
 const connectionCodes = new Set([
-  '25P03', // idle in transaction for longer than it may
-  '25P04', // a transaction that took longer than it may
+  '25P03', // the transaction was idle for too long
+  '25P04', // the transaction took too long
   '40003', // the outcome of a statement is unknown
   '57P01', // admin shutdown
   '57P02', // crash shutdown
   '57P04', // the database was dropped
-  '57P05', // idle for longer than it may
+  '57P05', // the session was idle for too long
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
