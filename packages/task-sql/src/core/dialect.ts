@@ -78,7 +78,7 @@ export interface Expressions {
   now(clock: number | null): Statement
   /** An instant given as epoch milliseconds, as the time columns store it. */
   instant(epochMs: Statement): Statement
-  /** `instant` moved by so many milliseconds. */
+  /** `instant` moved by `ms` milliseconds. */
   plusMs(instant: Statement, ms: Statement): Statement
   /** A time column as whole epoch milliseconds. */
   epochMs(column: Statement): Statement
@@ -92,7 +92,7 @@ export interface Expressions {
   readonly false: Statement
   /** Values as a table named `r` with these columns. The text is the same for any number of rows, though one row may have its own. */
   rows(columns: readonly RowColumn[]): Statement
-  /** Ends a select that returns at most so many rows. */
+  /** Ends a select that returns at most `count` rows. */
   limit(count: Statement): Statement
   /** Ends a select that reads the rows as last committed, even if its transaction otherwise reads an older snapshot. Default: nothing. */
   readonly latest: Statement
@@ -116,7 +116,7 @@ export interface AccessPaths {
   readonly ready: Statement
   /** The task table, to be read by topic and sequence. */
   readonly inOrder: Statement
-  /** The task table, to be read by topic and `listed`, in that order. */
+  /** The task table, to be read by the index of the ready list. */
   inReadyList(order: PollOrder): Statement
   /** The task table with this alias, to be read by topic, identifier and blocking class. */
   identified(name: string): Statement
@@ -124,11 +124,10 @@ export interface AccessPaths {
   among(column: Statement, values: readonly number[]): Statement
 }
 
-/** Statements that write. */
 export interface Writes {
   /** Inserts tasks. `inserted` runs the statement; it may be kept and run again with other values. */
   insertion(insertion: TaskInsertion): Statement
-  /** Runs an insertion of so many rows. @returns their sequences, ascending */
+  /** Runs an insertion of `count` rows. @returns their sequences, ascending */
   inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>
   /** Inserts tasks, except those whose external id exists in the topic. @returns `sequence` and `external_id` of the inserted rows */
   insertNew(insertion: TaskInsertion): Verb<readonly Row[]>
@@ -206,8 +205,8 @@ export interface Claims {
 /** Repairs of things other than the derived columns of tasks. */
 export interface Repairs {
   /**
-   * Makes what else the topic needs beside its row, makes processes forget what they know of the topic, and records active tasks that
-   * `claimedBy` would have missed. Default: nothing.
+   * Makes missing lock stripes, where a dialect needs that, and records active tasks that `claimedBy` would have missed. Processes then
+   * forget their knowledge of the topic. Default: nothing.
    *
    * @returns how many active tasks were recorded
    */

@@ -76,7 +76,6 @@ export interface TaskInsertion {
   readonly topic: string
   /** Whether the insert notifies listeners of the topic at commit, where the database can. */
   readonly wake: boolean
-  /** Names of columns. */
   readonly columns: Statement
   /** A value for each column. Expressions may read the topic's row `p` and the rows of `from`. */
   readonly values: Statement

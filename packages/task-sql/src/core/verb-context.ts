@@ -46,7 +46,7 @@ export function topicNotKeyed(topic: string, verb: string): TaskError {
   )
 }
 
-/** Part of an error message: a topic keeps its options, and what a caller can do who wants others. */
+/** The part of an error message that says that a topic keeps its options, and how to get a topic with others. */
 export function keepsOptions(topic: string, wanted: string): string {
   return (
     'keeps the options it was initialised with: ' +

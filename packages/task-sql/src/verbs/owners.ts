@@ -11,7 +11,7 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
   checkNames(verbOptions.register, options)
   yield* checkSchema(dialect)
   if (options.exclusive) {
-    // An owner without a row counts as dead: what it holds can be expired at once.
+    // An owner without a row counts as dead, so its tasks can be expired at once.
     yield sql`delete from ${dialect.tables.owner} where name = ${ownerName} and owner <> ${owner}`
   }
   const row = { owner, name: ownerName, heartbeat: dialect.expr.now(now()) }

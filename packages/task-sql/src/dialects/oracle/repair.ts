@@ -29,7 +29,7 @@ export function* advanceOracleSequence({ task, topic, sequence }: OracleTables):
   return 'moved'
 }
 
-/** Draws so many numbers. @returns the largest */
+/** Draws `count` numbers. @returns the largest */
 function* draw(sequence: Statement, count: number): Verb<number> {
   const rows = yield sql`select ${sequence}.nextval as sequence from dual connect by level <= ${count}`
   return rows.reduce((largest, row) => Math.max(largest, toNumber(row['sequence'])), 0)

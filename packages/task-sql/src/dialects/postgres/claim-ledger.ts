@@ -9,7 +9,6 @@ import type { PostgresTables } from './tables.ts'
 /** A row of the claim ledger stands for a chunk of 2^13 sequences: an owner writes one row for 8192 tasks, not one for each. */
 export const chunkBits = 13
 
-/** The chunk in which a sequence lies. */
 export function chunkOf(sequence: number): number {
   return Math.floor(sequence / 2 ** chunkBits)
 }

@@ -13,7 +13,7 @@ import { toNumber } from '../../core/task-row.ts'
 import { advanceByLocks } from './xid-horizon.ts'
 import type { PostgresTables } from './tables.ts'
 
-/** How far the persisted low watermark may lag behind. The first poll of a process reads at most so many finished rows. */
+/** How far the persisted low watermark may lag behind. The first poll of a process reads no more finished rows than that. */
 // mutants: equivalent number, one more or less is as good
 const persistEvery = 8192
 
@@ -30,9 +30,9 @@ const manyHistories = 5
 /**
  * Takes ready tasks without an index on the state, so that neither taking nor completing a task touches an index.
  *
- * A claim merges two kinds of ready rows by sequence. Listed rows became ready again after their push (handed back, promoted,
- * expired), and a small partial index finds them. All other ready rows are fresh. They lie above the topic's low watermark: at or
- * below it, no fresh row is ready or ever will be. Claims read fresh rows in order from there.
+ * A claim merges two kinds of ready rows by sequence. Listed rows, those in the ready list, became ready again after their push (handed
+ * back, promoted, expired), and a small partial index finds them. All other ready rows are fresh. They lie above the topic's low
+ * watermark: at or below it, no fresh row is ready or ever will be. Claims read fresh rows in order from there.
  *
  * Polls themselves raise the low watermark. A poll that took tasks remembers the last sequence drawn so far (the high watermark), and
  * then its own transaction id (the xid horizon). A push draws its transaction id before its sequences. So once the xmin of a later

@@ -9,7 +9,7 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'byKeys'> {
   lock(table: string, mode: Selection['locked']): Statement
 }
 
-/** Ends a select that returns at most so many rows. */
+/** Ends a select that returns at most `count` rows. */
 export const limit = (count: Statement): Statement => sql`limit ${count}`
 
 export function rowLocks({ tables, byKeys, lock }: Parts): Pick<Locks, 'periodic' | 'tasks'> {

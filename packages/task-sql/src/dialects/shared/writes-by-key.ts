@@ -36,5 +36,4 @@ export function writesByKey({ at, lockRows, update, remove, latest }: Parts): Pi
   }
 }
 
-/** True for every row. */
 export const everyRow: Statement = raw('1 = 1')

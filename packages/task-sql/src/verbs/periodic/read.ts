@@ -93,7 +93,7 @@ const open = raw((['active', 'ready', 'expired', 'suspended'] as const).map(stat
 /** How many of a timer's latest tasks in a topic are read. A timer's history may be long, and no index has only its open tasks. */
 const latest = 1_000
 
-/** The latest task of a timer that has not ended. It is found by the reference of the tasks, not by what the timer's row remembers. */
+/** The latest task of a timer that has not ended. It is found by the tasks' references, as the timer's row remembers only the last task. */
 export function* unfinished({ dialect }: Context, topic: string, reference: string): Verb<number | undefined> {
   // mutants: equivalent sql-boundary `external_id >`, no instant is empty
   // mutants: equivalent sql-boundary `external_id <`, no instant is a tilde
