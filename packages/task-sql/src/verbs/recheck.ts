@@ -2,8 +2,8 @@
  * The bookkeeping of singular conditions. In a topic with a condition every row has a blocking class (column `stage`). By an index
  * on that column, a poll finds the tasks that block an identifier without reading its history.
  *
- * A verb that changes a blocking class writes a recheck of the identifier (table `task_turn`), in the same transaction and without
- * waiting. The next poll processes the recheck: it puts the first task of the identifier on the ready list (claim-singular.ts).
+ * A verb that may free another task of an identifier writes a recheck of that identifier (table `task_turn`), in the same transaction and
+ * without waiting. The next poll processes the recheck: it puts the first task of the identifier on the ready list (claim-singular.ts).
  */
 import type { Dialect } from '../core/dialect.ts'
 import { blockingClasses, stages } from '../core/states.ts'
