@@ -1,7 +1,7 @@
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { statementCache } from '../shared/statement-cache.ts'
 
-/** What we need of better-sqlite3: a `Database` in a transaction. */
+/** The part of a better-sqlite3 `Database` that the adapter uses. The database must be in a transaction. */
 export interface BetterSqlite3Database {
   prepare(text: string): BetterSqlite3Statement
 }
@@ -14,7 +14,13 @@ interface BetterSqlite3Statement {
 
 const cached = statementCache<BetterSqlite3Database, BetterSqlite3Statement>()
 
-/** Hands statements to better-sqlite3, synchronously: `db.transaction(() => tasks.push(db, …)).immediate()` is what it looks like. */
+/**
+ * Hands statements to better-sqlite3, synchronously.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
+ * db.transaction(() => tasks.push(db, 'invoices', 'inv-1')).immediate()
+ */
 export const fromBetterSqlite3: SqlAdapter<BetterSqlite3Database, 'sync'> = {
   execution: 'sync',
   execute: (database, statement) => {

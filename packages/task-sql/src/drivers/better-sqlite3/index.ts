@@ -14,7 +14,10 @@ export type { SqliteDatabase, SqliteTransactionsOptions } from '../shared/sqlite
 /** A better-sqlite3 connection, as `openBetterSqlite3` opens it. */
 export interface BetterSqlite3Connection extends BetterSqlite3Database {
   exec(text: string): unknown
-  /** Begun by a call it is deferred, and fails where another process has written since it read: `.immediate(…)` waits at its begin. */
+  /**
+   * Makes a function that runs `work` in a transaction. Call it by `.immediate(…)`, which waits for other writers when the transaction begins. A
+   * plain call begins a deferred transaction, which fails if another process has written since its first read.
+   */
   transaction<Arguments extends unknown[], Result>(
     work: (...args: Arguments) => Result,
   ): ((...args: Arguments) => Result) & { immediate(...args: Arguments): Result }
@@ -23,14 +26,16 @@ export interface BetterSqlite3Connection extends BetterSqlite3Database {
 }
 
 /**
- * Opens a SQLite file (`:memory:` for none) with what taskstream needs: a write-ahead log and a known durability.
+ * Opens a SQLite file by better-sqlite3, with a write-ahead log and a known durability. The path `:memory:` opens a database without a file.
  *
- * @throws TaskError RUNTIME_UNSUPPORTED before the driver is loaded, if this Node.js is too old for it; DATABASE_MISSING if the file cannot be
- * opened; DATABASE_READ_ONLY
+ * @throws TaskError RUNTIME_UNSUPPORTED if this Node.js is too old for the driver, before the driver is loaded; DATABASE_MISSING if the file
+ * cannot be opened; DATABASE_READ_ONLY if the file cannot be written; DATABASE_BUSY; ARGUMENT_INVALID
+ * @example
+ * const database = await openBetterSqlite3('tasks.db')
  */
 export async function openBetterSqlite3(path: string, options: OpenSqliteOptions = {}): Promise<BetterSqlite3Connection> {
   checkNode('better-sqlite3')
-  // The driver is the user's own dependency, and its types are not ours: only what the interface above names is used.
+  // The driver is a dependency of the user, so its types may be missing here: the interface above names the members that we use.
   const driver: string = 'better-sqlite3'
   const { default: Database } = (await import(driver)) as { default: new (path: string) => BetterSqlite3Connection }
   return openSqlite(() => new Database(path), options)

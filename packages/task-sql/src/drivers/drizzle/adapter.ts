@@ -1,7 +1,7 @@
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 
-/** What we need of Drizzle on a server: the `tx` that `db.transaction` gives its callback. */
+/** The part of Drizzle's `tx` that the adapter uses: `db.transaction` gives a `tx` to its callback. */
 export interface DrizzleTransaction<Query> {
   execute(query: Query): PromiseLike<unknown>
 }
@@ -12,7 +12,7 @@ export type DrizzleSql<Query> = (strings: TemplateStringsArray, ...values: unkno
 /**
  * Hands statements to Drizzle on PostgreSQL, over node-postgres or postgres.js.
  *
- * @param sql Drizzle's own, from `import { sql } from 'drizzle-orm'`
+ * @param sql Drizzle's `sql` tag, from `import { sql } from 'drizzle-orm'`
  * @example
  * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromDrizzle(sql) })
  * await db.transaction((tx) => tasks.push(tx, 'invoices', 'inv-1'))
@@ -23,7 +23,7 @@ export function fromDrizzle<Query>(sql: DrizzleSql<Query>): SqlAdapter<DrizzleTr
     execute: async (transaction, { texts, values }) => {
       checkOpen(transaction)
       const result = await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))
-      // node-postgres answers with a result, postgres.js with the rows.
+      // node-postgres returns an object with the rows, postgres.js the rows themselves.
       return Array.isArray(result) ? (result as Row[]) : (result as { rows: Row[] }).rows
     },
   }

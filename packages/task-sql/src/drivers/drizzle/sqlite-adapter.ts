@@ -1,7 +1,7 @@
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import type { DrizzleSql } from './adapter.ts'
 
-/** What we need of Drizzle on better-sqlite3: the `tx`, or the database itself while it has a transaction. */
+/** The part of Drizzle on better-sqlite3 that the adapter uses: of a `tx`, or of the database while a transaction is open on it. */
 export interface DrizzleSqliteTransaction<Query> {
   all(query: Query): unknown[]
   run(query: Query): unknown
@@ -10,7 +10,7 @@ export interface DrizzleSqliteTransaction<Query> {
 /**
  * Hands statements to Drizzle on better-sqlite3, synchronously.
  *
- * @param sql Drizzle's own, from `import { sql } from 'drizzle-orm'`
+ * @param sql Drizzle's `sql` tag, from `import { sql } from 'drizzle-orm'`
  * @example
  * const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromDrizzleSqlite(sql) })
  * db.transaction((tx) => tasks.push(tx, 'invoices', 'inv-1'), { behavior: 'immediate' })
@@ -23,7 +23,7 @@ export function fromDrizzleSqlite<Query>(sql: DrizzleSql<Query>): SqlAdapter<Dri
       try {
         return transaction.all(query) as Row[]
       } catch (error) {
-        // Drizzle does not say which statements return rows; better-sqlite3 does, before it has run anything.
+        // Drizzle does not say which statements return rows. better-sqlite3 throws this error before it runs the statement.
         if (!(error instanceof TypeError && error.message.startsWith('This statement does not return data'))) throw error
         transaction.run(query)
         return []

@@ -10,9 +10,9 @@ import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-t
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
-/** What we need of a Drizzle database on a server. */
+/** The part of a Drizzle database on a server that a transaction source uses. */
 export interface DrizzleDatabase<Transaction> {
-  /** The driver's own pool. */
+  /** The pool of the driver below, which says how many connections it opens. */
   readonly $client?: unknown
   transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'read committed' }): Promise<void>
 }
@@ -22,8 +22,8 @@ export interface DrizzleDatabase<Transaction> {
  *
  * @example
  * const transactions = drizzleTransactions(drizzle(pool), sql)
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement;
- * DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement; DATABASE_UNAVAILABLE if
+ * no connection could be made, or if the connection was lost. When the connection was lost during the commit, the outcome is unknown
  */
 export function drizzleTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction>,
@@ -35,7 +35,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
       db.transaction(
         async (transaction) => {
           await work(transaction)
-          // PostgreSQL answers a commit of an aborted transaction with a rollback, and Drizzle does not look: this fails instead.
+          // PostgreSQL answers the commit of an aborted transaction with a rollback, which Drizzle does not notice: this statement fails instead.
           await transaction.execute(sql`select`)
         },
         { isolationLevel: 'read committed' },
@@ -51,8 +51,9 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
  *
  * @example
  * const transactions = drizzleMysqlTransactions(drizzle(pool), sql)
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
- * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` went on after a deadlock or a definition, either of which
+ * ends the transaction: later writes of `work` are committed; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost.
+ * When the connection was lost during the commit, the outcome is unknown
  */
 export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction>,
@@ -73,12 +74,13 @@ export function drizzleMysqlTransactions<Transaction extends DrizzleTransaction<
 }
 
 /**
- * Transactions of Drizzle on better-sqlite3, one after the other, on a connection that is this source's own. What `work` is given
- * is the database itself: Drizzle's own transactions there cannot wait for anything.
+ * Transactions of Drizzle on better-sqlite3, one after the other. Give the source a connection that nobody else uses. `work` gets the database
+ * itself, as Drizzle's own transactions there are synchronous and cannot await.
  *
  * @example
  * const transactions = drizzleSqliteTransactions(drizzle(new Database('tasks.db')), sql)
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source
  */
 export function drizzleSqliteTransactions<Database extends DrizzleSqliteTransaction<Query>, Query>(
   db: Database,

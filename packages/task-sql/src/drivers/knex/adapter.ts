@@ -4,7 +4,7 @@ import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { withOwnNames } from '../shared/column-names.ts'
 
-/** What we need of Knex: the `trx` that `knex.transaction` gives its callback. */
+/** The part of Knex's `trx` that the adapter uses: `knex.transaction` gives a `trx` to its callback. */
 export interface KnexTransaction {
   raw(text: string, values: SqlValue[]): PromiseLike<unknown>
   isCompleted(): boolean
@@ -47,7 +47,7 @@ function knexAdapter(rowsOf: (result: unknown) => readonly Row[]): SqlAdapter<Kn
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
       if (transaction.isCompleted()) throw new TaskError('TRANSACTION_CLOSED', 'This transaction has ended')
-      // A question mark is a placeholder of Knex's wherever it stands, unless it is escaped.
+      // Knex takes every question mark for a placeholder unless it is escaped, even inside a literal.
       const text = render({ texts: texts.map((part) => part.replaceAll('?', '\\?')) }, () => '?')
       try {
         return rowsOf(await transaction.raw(text, [...values]))
@@ -58,7 +58,10 @@ function knexAdapter(rowsOf: (result: unknown) => readonly Row[]): SqlAdapter<Kn
   }
 }
 
-/** Knex puts the statement before what the driver says, which is how errors are known, and on some databases its values too. */
+/**
+ * Restores the message of the driver, by which dialects classify errors. Knex puts the statement before the message, and on some databases the
+ * values too.
+ */
 export function inDriversWords(error: unknown): unknown {
   if (error instanceof Error) error.message = error.message.split(' - ').at(-1) ?? ''
   return error

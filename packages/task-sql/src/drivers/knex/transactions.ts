@@ -12,9 +12,9 @@ import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-t
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
-/** What we need of a Knex instance. */
+/** The part of a Knex instance that a transaction source uses. */
 export interface KnexDatabase<Transaction> {
-  /** Of the database, with the pool. */
+  /** Knex's client of the database, which has the pool. */
   readonly client?: unknown
   transaction(
     work: (transaction: Transaction) => Promise<void>,
@@ -27,8 +27,8 @@ export interface KnexDatabase<Transaction> {
  *
  * @example
  * const transactions = knexTransactions(knex({ client: 'pg', connection: url }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement;
- * DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement; DATABASE_UNAVAILABLE if
+ * no connection could be made, or if the connection was lost. When the connection was lost during the commit, the outcome is unknown
  */
 export function knexTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
@@ -38,7 +38,7 @@ export function knexTransactions<Transaction extends KnexTransaction>(
     (work) =>
       readCommitted(knex, async (transaction) => {
         await work(transaction)
-        // PostgreSQL answers a commit of an aborted transaction with a rollback, and Knex does not look: this fails instead.
+        // PostgreSQL answers the commit of an aborted transaction with a rollback, which Knex does not notice: this statement fails instead.
         await transaction.raw('select', [])
       }),
     (error) => classified(error, classifyPostgresError),
@@ -52,8 +52,9 @@ export function knexTransactions<Transaction extends KnexTransaction>(
  *
  * @example
  * const transactions = knexMysqlTransactions(knex({ client: 'mysql2', connection: url }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
- * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` went on after a deadlock or a definition, either of which
+ * ends the transaction: later writes of `work` are committed; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost.
+ * When the connection was lost during the commit, the outcome is unknown
  */
 export function knexMysqlTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
@@ -80,7 +81,7 @@ function readCommitted<Transaction>(
 
 function classified(error: unknown, classify: (error: unknown) => TaskError | undefined): TaskError | undefined {
   const known = classify(inDriversWords(error))
-  // The words of a Knex instance without a pool.
+  // Knex says so when the instance was destroyed and has no pool any more.
   const gone = error instanceof Error && error.message === 'Unable to acquire a connection'
   return known ?? (gone ? closed(error) : undefined)
 }
@@ -90,12 +91,13 @@ function closed(cause: unknown): TaskError {
 }
 
 /**
- * Transactions of Knex on better-sqlite3, one after the other: they are immediate, which Knex's own are not. While one lasts, everybody else's
- * queries through `knex` wait.
+ * Transactions of Knex on better-sqlite3, one after the other. Unlike Knex's own transactions, these are immediate. While a transaction is open, all
+ * other queries through `knex` wait.
  *
  * @example
  * const transactions = knexSqliteTransactions(knex({ client: 'better-sqlite3', connection: { filename: 'tasks.db' } }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source
  */
 export function knexSqliteTransactions<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,

@@ -1,7 +1,7 @@
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 
-/** What we need of Kysely: a `Transaction`, or a `Kysely` on a connection with a transaction. */
+/** The part of Kysely that the adapter uses: of a `Transaction`, or of a `Kysely` on a connection with an open transaction. */
 export interface KyselyTransaction<Executor> {
   withoutPlugins(): Executor
 }
@@ -19,10 +19,9 @@ interface KyselyResult {
 }
 
 /**
- * Hands statements to Kysely on PostgreSQL or SQLite, whose compiler writes the placeholders. Plugins are left out: they may
- * rename columns.
+ * Hands statements to Kysely on PostgreSQL or SQLite. Kysely's plugins are left out, as they may rename columns.
  *
- * @param sql Kysely's own, from `import { sql } from 'kysely'`
+ * @param sql Kysely's `sql` tag, from `import { sql } from 'kysely'`
  * @example
  * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromKysely(sql) })
  * await db.transaction().execute((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
@@ -32,7 +31,7 @@ export function fromKysely<Executor>(sql: KyselySql<Executor>): SqlAdapter<Kysel
 }
 
 /**
- * Hands statements to Kysely on MariaDB or MySQL, as `fromKysely` does elsewhere.
+ * Hands statements to Kysely on MariaDB or MySQL. Kysely's plugins are left out, as they may rename columns.
  *
  * @example
  * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromKyselyMysql(sql) })

@@ -9,7 +9,7 @@ import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-t
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
-/** What we need of a `Kysely` on a server. */
+/** The part of a `Kysely` on a server that a transaction source uses. */
 export interface KyselyDatabase<Transaction> {
   transaction(): {
     setIsolationLevel(level: 'read committed'): {
@@ -18,7 +18,7 @@ export interface KyselyDatabase<Transaction> {
   }
 }
 
-/** What we need of a `Kysely` on SQLite: a connection of its own, as long as a callback lasts. */
+/** The part of a `Kysely` on SQLite that a transaction source uses: `connection` keeps a connection for a callback until the callback ends. */
 export interface KyselyConnections<Connection> {
   connection(): { execute(work: (connection: Connection) => Promise<void>): Promise<void> }
 }
@@ -29,8 +29,8 @@ export interface KyselyConnections<Connection> {
  * @example
  * const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
  * const transactions = kyselyTransactions(db, { connections: pool.options.max })
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
- * commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost.
+ * When the connection was lost during the commit, the outcome is unknown
  */
 export function kyselyTransactions<Transaction extends object>(
   db: KyselyDatabase<Transaction>,
@@ -44,8 +44,9 @@ export function kyselyTransactions<Transaction extends object>(
  *
  * @example
  * const transactions = kyselyMysqlTransactions(new Kysely<Tables>({ dialect: new MysqlDialect({ pool }) }), sql)
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a definition: what it wrote
- * after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` went on after a deadlock or a definition, either of which
+ * ends the transaction: later writes of `work` are committed; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost.
+ * When the connection was lost during the commit, the outcome is unknown
  */
 export function kyselyMysqlTransactions<Transaction extends object & Executor, Executor>(
   db: KyselyDatabase<Transaction>,
@@ -70,12 +71,13 @@ function readCommitted<Transaction>(
 }
 
 /**
- * Transactions of Kysely on SQLite, one after the other: they are immediate, which Kysely's own are not. What `work` is given is
- * a `Kysely` on their connection; while it lasts, everybody else's queries through `db` wait.
+ * Transactions of Kysely on SQLite, one after the other. Unlike Kysely's own transactions, these are immediate. `work` gets a `Kysely` on the
+ * connection of the transaction. While a transaction is open, all other queries through `db` wait.
  *
  * @example
  * const transactions = kyselySqliteTransactions(new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }), sql)
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source
  */
 export function kyselySqliteTransactions<Connection extends Executor, Executor>(
   db: KyselyConnections<Connection>,

@@ -2,7 +2,7 @@ import { renderer } from '../../core/cache.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
-/** What we need of mysql2: a `Connection` or `PoolConnection` of `mysql2/promise` in a transaction. */
+/** The part of a `Connection` or `PoolConnection` of `mysql2/promise` that the adapter uses. The connection must be in a transaction. */
 export interface Mysql2Connection {
   execute(text: string, values: SqlValue[]): Promise<[unknown, ...unknown[]]>
   query(text: string): Promise<[unknown, ...unknown[]]>
@@ -11,14 +11,17 @@ export interface Mysql2Connection {
 const textOf = renderer(() => '?')
 
 /**
- * Hands statements to mysql2, on MariaDB or MySQL. Of a statement without rows it returns what the driver tells of it, as one row:
- * `affectedRows` and `insertId`.
+ * Hands statements to mysql2, on MariaDB or MySQL. For a statement without rows the adapter returns one row with the driver's `affectedRows` and
+ * `insertId`.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromMysql2 })
  */
 export const fromMysql2: SqlAdapter<Mysql2Connection, 'async'> = {
   execution: 'async',
   execute: async (connection, statement) => {
     const text = textOf(statement)
-    // What has no values may be what cannot be prepared.
+    // The server cannot prepare every statement, and the statements that it cannot prepare have no values.
     const [result] =
       statement.values.length === 0
         ? await connection.query(text)

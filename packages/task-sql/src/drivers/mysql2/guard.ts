@@ -8,34 +8,34 @@ export interface GuardedConnection extends Mysql2Connection {
 
 /** Watches over the statements of one transaction, until it is disposed of. */
 export interface Guard extends Disposable {
-  /** The server's word that it has rolled the transaction back, if any of its statements was answered so. */
+  /** The error by which the server said that it rolled the transaction back, if a statement failed with such an error. */
   readonly rolledBack: Error | undefined
 }
 
-/** A deadlock; a wait that was given up undoes its statement only. https://mariadb.com/kb/en/innodb-lock-modes/ */
+/** ER_LOCK_DEADLOCK rolls the whole transaction back; a lock wait timeout undoes only its statement. https://mariadb.com/kb/en/innodb-lock-modes/ */
 const deadlock = 1213
 
-/** SERVER_STATUS_IN_TRANS, which the answer to a write bears. https://mariadb.com/kb/en/ok_packet/ */
+/** SERVER_STATUS_IN_TRANS: the answer to a write has this flag while a transaction is open. https://mariadb.com/kb/en/ok_packet/ */
 const inTransaction = 1
 
 /**
- * A deadlock ends the transaction on the server, and the next statement is committed by itself. Work that catches the error, and goes on, must
- * not write what nobody can take back: nothing more is sent.
+ * Refuses further statements after a deadlock. A deadlock ends the transaction on the server, which would then commit each further statement by
+ * itself: work that catches the error and goes on must not write such statements.
  *
- * A node of a Galera cluster does not always tell: of a transaction that it ends while a `select` is being prepared nobody hears (MariaDB 10.11, in
- * one of ten such cases). There it is asked, after each preparation and before what was prepared is executed.
+ * A node of a Galera cluster may end a transaction silently while it prepares a `select` (MariaDB 10.11, in one of ten such cases). On such a node
+ * the guard asks whether the transaction is still open, after each preparation and before the statement is executed.
  *
- * @param harmless on a node of a cluster, what was prepared and has not cost a transaction: what the driver has forgotten, and prepares again, is
- * another object
+ * @param harmless on a node of a Galera cluster, the prepared statements whose preparation left the transaction open. A statement that the driver
+ * forgets and prepares again is a new object, so the guard asks again. Undefined elsewhere
  */
 export function guard(connection: GuardedConnection, harmless: WeakSet<object> | undefined): Guard {
   let rolledBack: Error | undefined
   let open = true
   const { query } = connection
   const prepare = async (text: unknown, harmless: WeakSet<object>): Promise<void> => {
-    // A definition has committed it, as everywhere.
+    // A definition (create, alter, drop) has committed the transaction, which is no conflict.
     if (!open) return
-    // What cannot be prepared says so when it is executed.
+    // A statement that cannot be prepared fails with the same error when it is executed.
     const prepared = await connection.prepare?.(text as string).catch(ifDeadlock)
     if (prepared?.statement && harmless.has(prepared.statement)) return
     const [rows] = await query.call(connection, 'select @@in_transaction as open')
@@ -60,7 +60,7 @@ export function guard(connection: GuardedConnection, harmless: WeakSet<object> |
         throw error
       }
     }
-  // Most often nothing, as they are the prototype's; unless somebody else watches too.
+  // Both methods are usually the prototype's. A wrapper that somebody else put on the connection must be restored.
   const before: Partial<Mysql2Connection> = {
     ...(Object.hasOwn(connection, 'execute') && { execute: connection.execute }),
     ...(Object.hasOwn(connection, 'query') && { query: connection.query }),
@@ -98,7 +98,7 @@ function ended(): TaskError {
   )
 }
 
-/** For work that has gone on after a deadlock. */
+/** Makes the error for work that has gone on after a deadlock. */
 export function closed(cause: Error): TaskError {
   return new TaskError(
     'TRANSACTION_CLOSED',

@@ -9,7 +9,7 @@ import { ownWord } from '../shared/own-word.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
 import type { RepeatOptions } from '../shared/retry-transaction.ts'
 
-/** What we need of a pool of `mysql2/promise`. */
+/** The part of a pool of `mysql2/promise` that a transaction source uses. */
 export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2PoolConnection> {
   getConnection(): Promise<Connection>
   readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
@@ -25,16 +25,20 @@ export interface Mysql2PoolConnection extends Mysql2Connection {
 export type Mysql2TransactionsOptions = RepeatOptions
 
 /**
- * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is: a poll at REPEATABLE READ locks
- * the gaps between rows too, and pushes wait for it.
+ * Transactions on connections of a pool of `mysql2/promise`, at READ COMMITTED whatever the server's default is. At REPEATABLE READ a poll would
+ * also lock the gaps between rows, and pushes would wait for the poll.
  *
- * `work` is run again, in a new transaction, after a deadlock, and when the connection was lost before the commit was sent. A lock that was waited
- * for too long is DATABASE_BUSY, and yours to repeat. A commit that was sent and not answered is never repeated: its outcome is unknown. A deadlock ends the transaction on the
- * server: `work` that goes on all the same is refused every further statement with TRANSACTION_CLOSED. On a Galera cluster a transaction that a node has
- * ended and not told of is found out by asking (`connection.prepare` of your own, and statements side by side on the connection, are not watched).
+ * `work` is run again in a new transaction after a deadlock, and after the connection was lost before the commit was sent. A lock wait that timed
+ * out throws DATABASE_BUSY, and the caller decides whether to repeat. A commit that was sent and not answered is never repeated, because its outcome
+ * is unknown.
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
- * connection is free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * A deadlock ends the transaction on the server. If `work` goes on, each further statement throws TRANSACTION_CLOSED. A node of a Galera cluster may
+ * end a transaction silently, so the source asks such a node whether the transaction is still open. The source does not watch your own calls of
+ * `connection.prepare`, nor statements that run at the same time on the connection.
+ *
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CONFLICT or DATABASE_READ_ONLY if all retries failed so; DATABASE_BUSY if no
+ * connection is free; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost; ARGUMENT_INVALID if an option is out of
+ * range. When the connection was lost during the commit, the outcome is unknown
  * @example
  * const transactions = mysql2Transactions(createPool({ uri: 'mysql://…' }))
  * await transactions(async (connection) => {
@@ -84,7 +88,7 @@ async function openSession<Connection extends Mysql2PoolConnection>(
 ): Promise<Session<Connection>> {
   const connection = await pool.getConnection()
   let lost: Error | undefined
-  // A connection that is lost between two statements says so by an event.
+  // The driver reports a connection that is lost between two statements by an event only.
   const onError = (error: Error): void => void (lost = error)
   connection.on('error', onError)
   return {
@@ -103,13 +107,13 @@ async function openSession<Connection extends Mysql2PoolConnection>(
       connection.off('error', onError)
       if (!broken) return connection.release()
       connection.destroy()
-      // The driver waits for the server to say goodbye: one that says nothing would keep the process from ending.
+      // The driver waits until the server closes the connection: a server that does not answer would keep the process from ending.
       ;(connection as { connection?: { stream?: { destroy?(): void } } }).connection?.stream?.destroy?.()
     },
   }
 }
 
-/** Whether this is MariaDB in a cluster: servers of one pool are nodes of one, or of none. */
+/** Tells whether the server is a node of a Galera cluster. One answer serves the whole pool: either all its servers are such nodes, or none is. */
 function askedOnce(): (connection: Mysql2Connection) => Promise<boolean> {
   let galera: boolean | undefined
   return async (connection) => {
@@ -122,7 +126,7 @@ function askedOnce(): (connection: Mysql2Connection) => Promise<boolean> {
   }
 }
 
-/** Errors of `work`'s own statements come as the driver threw them. */
+/** Classifies an error of a statement that `work` sent by itself: such an error is the driver's, not a TaskError. */
 function named(error: unknown): unknown {
   return classifyMysqlError(error) ?? error
 }

@@ -12,9 +12,13 @@ export { sqliteTransactions } from '../shared/sqlite-transactions.ts'
 export type { SqliteDatabase, SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
 /**
- * Opens a SQLite file (`:memory:` for none) with the driver that comes with Node.js.
+ * Opens a SQLite file by the driver that comes with Node.js, with a write-ahead log and a known durability. The path `:memory:` opens a database
+ * without a file.
  *
- * @throws TaskError RUNTIME_UNSUPPORTED if this Node.js is too old to have it; DATABASE_MISSING if the file cannot be opened; DATABASE_READ_ONLY
+ * @throws TaskError RUNTIME_UNSUPPORTED if this Node.js is too old to have the driver; DATABASE_MISSING if the file cannot be opened;
+ * DATABASE_READ_ONLY if the file cannot be written; DATABASE_BUSY; ARGUMENT_INVALID
+ * @example
+ * const database = await openNodeSqlite('tasks.db')
  */
 export async function openNodeSqlite(path: string, options: OpenSqliteOptions = {}): Promise<DatabaseSync> {
   checkNode('node:sqlite')

@@ -3,14 +3,14 @@ import { renderer } from '../../core/cache.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
-/** What we need of the module `oracledb`. */
+/** The constants of the module `oracledb` that the adapter uses. */
 export interface Oracledb {
   readonly DB_TYPE_CLOB: object
   readonly DB_TYPE_VARCHAR: object
   readonly OUT_FORMAT_ARRAY: number
 }
 
-/** What we need of a connection of `oracledb`. Its transaction begins with the first statement. */
+/** The part of a connection of `oracledb` that the adapter uses. A transaction begins with its first statement. */
 export interface OracledbConnection {
   execute(text: string, binds: unknown[], options: object): Promise<OracledbResult>
 }
@@ -28,12 +28,12 @@ interface OracledbRows {
   close(): Promise<void>
 }
 
-/** Rows of one round trip. */
+/** How many rows the driver fetches in a round trip. */
 const arraySize = 1_000
 
 /**
- * Hands statements to `oracledb`. Names of columns come in lower case, CLOBs as text. Of a statement without rows it returns what the driver tells of
- * it, as one row: `affectedRows`.
+ * Hands statements to `oracledb`. The adapter returns names of columns in lower case, and CLOBs as text. For a statement without rows the adapter
+ * returns one row with `affectedRows`.
  *
  * @param oracledb the module itself, for its constants
  * @example
@@ -42,7 +42,7 @@ const arraySize = 1_000
 export function fromOracledb(oracledb: Oracledb): SqlAdapter<OracledbConnection, 'async'> {
   const { DB_TYPE_CLOB: clob, DB_TYPE_VARCHAR: varchar, OUT_FORMAT_ARRAY: outFormat } = oracledb
   const options = {
-    // Whatever the module's settings are: the transaction is the caller's.
+    // The transaction is the caller's, so the module's own setting must not commit it.
     autoCommit: false,
     outFormat,
     maxRows: 0,
@@ -50,7 +50,7 @@ export function fromOracledb(oracledb: Oracledb): SqlAdapter<OracledbConnection,
     fetchArraySize: arraySize,
     fetchTypeHandler: ({ dbType }: { readonly dbType?: unknown }) => (dbType === clob ? { type: varchar } : undefined),
   }
-  // A text that is too long for a VARCHAR2 may only be inserted as it is, and not be taken apart: ORA-01461.
+  // SQL cannot take apart a text that is bound as a string and too long for a VARCHAR2 (ORA-01461): such a text is bound as a CLOB.
   const toBind = (value: SqlValue): unknown => (typeof value === 'string' && isLong(value) ? { type: clob, val: value } : value)
   const textOf = renderer((position) => `:${position}`)
   return {
@@ -69,7 +69,7 @@ export function fromOracledb(oracledb: Oracledb): SqlAdapter<OracledbConnection,
   }
 }
 
-/** Asks for no row twice, and for none beyond: whatever is fetched is locked. */
+/** Fetches `count` rows in one round trip and no row beyond, as the database locks every row that it fetches. */
 async function fetchSome({ resultSet }: OracledbResult, count: NonNullable<Statement['fetch']>): Promise<readonly Row[]> {
   if (!resultSet) return []
   try {

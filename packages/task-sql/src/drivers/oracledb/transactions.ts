@@ -8,9 +8,9 @@ import { ownWord } from '../shared/own-word.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
 import type { RepeatOptions } from '../shared/retry-transaction.ts'
 
-/** What we need of a pool of `oracledb`. */
+/** The part of a pool of `oracledb` that a transaction source uses. */
 export interface OracledbPool<Connection extends OracledbPoolConnection = OracledbPoolConnection> {
-  // As many as the driver's own types have: the type of its connections is inferred from overloads in their order.
+  // TypeScript matches overloads by their order, so there are as many as the driver's types have: otherwise it infers no type of connections.
   getConnection(): Promise<Connection>
   getConnection(...args: never[]): Promise<Connection> | void
   getConnection(...args: never[]): Promise<Connection> | void
@@ -28,11 +28,13 @@ export type OracledbTransactionsOptions = RepeatOptions
 /**
  * Transactions on connections of a pool of `oracledb`, at READ COMMITTED unless a session was altered.
  *
- * `work` is run again, in a new transaction, after a deadlock, and when the connection was lost before the commit was sent. A lock that was waited
- * for too long is DATABASE_BUSY, and yours to repeat. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ * `work` is run again in a new transaction after a deadlock, and after the connection was lost before the commit was sent. A lock wait that timed
+ * out throws DATABASE_BUSY, and the caller decides whether to repeat. A commit that was sent and not answered is never repeated, because its outcome
+ * is unknown.
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
- * connection came free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CONFLICT or DATABASE_READ_ONLY if all retries failed so; DATABASE_BUSY if no
+ * connection came free; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost; ARGUMENT_INVALID if an option is out of
+ * range. When the connection was lost during the commit, the outcome is unknown
  * @example
  * const transactions = oracledbTransactions(await oracledb.createPool({ user, password, connectString }))
  * await transactions(async (connection) => {
@@ -65,19 +67,19 @@ async function openSession<Connection extends OracledbPoolConnection>(
   const connection = await pool.getConnection()
   return {
     connection,
-    // The first statement begins it.
+    // Oracle begins a transaction with its first statement.
     begin: async () => {},
     commit: () => connection.commit(),
     rollback: () => connection.rollback(),
     release: async (broken) => {
       const ended = connection.close({ drop: broken !== undefined }).catch(() => {})
-      // Where it is still in use, its end would be waited for.
+      // The driver closes a connection only when its current statement has ended, which may never happen on a broken one.
       if (!broken) await ended
     },
   }
 }
 
-/** Errors of `work`'s own statements come as the driver threw them. */
+/** Classifies an error of a statement that `work` sent by itself: such an error is the driver's, not a TaskError. */
 function named(error: unknown): unknown {
   return classifyOracleError(error) ?? error
 }

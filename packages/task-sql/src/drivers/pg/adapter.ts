@@ -4,26 +4,29 @@ import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { PreparedNames } from './prepared-names.ts'
 
-/** What we need of node-postgres: a `pg.Client` or `pg.PoolClient` in a transaction. */
+/** The part of a `pg.Client` or `pg.PoolClient` that the adapter uses. The client must be in a transaction. */
 export interface PgClient {
   query(text: string, values: unknown[]): Promise<{ rows: Row[] }>
 }
 
-/** What node-postgres has besides. */
+/** Further members of a node-postgres client, for prepared statements. */
 interface PreparingClient {
   query(query: { readonly name: string; readonly text: string; readonly values: unknown[] }): Promise<{ rows: Row[] }>
-  /** The server process that the connection was told of when it was made. */
+  /** The server process's id that the client was told when it connected. */
   readonly processID?: number | null
 }
 
 /**
- * Hands statements to node-postgres. On a connection of its own to the server they are prepared once, which saves planning them each time;
- * behind a pooler in transaction mode, where the next transaction may find another server process, they are not.
+ * Hands statements to node-postgres. On a direct connection to the server, statements are prepared once, which saves planning them each time.
+ * Behind a pooler in transaction mode they are not prepared, as the next transaction may run in another server process.
+ *
+ * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
  */
 export const fromPg: SqlAdapter<PgClient, 'async'> = preparing()
 
 function preparing(): SqlAdapter<PgClient, 'async'> {
-  /** Whether statements stay prepared on a connection, once that is known. */
+  /** Whether statements stay prepared on a connection. Connections that were not asked yet have no entry. */
   const keeps = new WeakMap<PgClient, boolean>()
   const names = new PreparedNames()
   const writtenOf = perTexts(written)
@@ -41,7 +44,7 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
       try {
         return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
       } catch (error) {
-        // Somebody has had the connection forget (DISCARD ALL): the transaction is lost, but the next one need not be.
+        // Something dropped the connection's prepared statements (DISCARD ALL). This transaction fails; the next prepares none and succeeds.
         if (forgottenCodes.has(String((error as { code?: unknown }).code))) keeps.set(client, false)
         throw error
       }
@@ -51,7 +54,7 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
 
 interface Written {
   readonly text: string
-  /** Names of the text as it is prepared, by plan. */
+  /** Names under which the text is prepared, by plan. */
   readonly byPlan: Map<string, string>
 }
 
@@ -59,7 +62,10 @@ function written(texts: readonly string[]): Written {
   return { text: render({ texts }, (position) => `$${position}`), byPlan: new Map() }
 }
 
-/** A pooler makes up the process id that it tells its clients; the server knows its own. A statement that fails says nothing of either. */
+/**
+ * Tells whether the client is connected to the server directly. A pooler tells its clients a process id of its own making, which differs from the
+ * id that the server returns.
+ */
 async function staysPrepared(client: PgClient): Promise<boolean> {
   const { processID } = client as unknown as PreparingClient
   if (typeof processID !== 'number') return false

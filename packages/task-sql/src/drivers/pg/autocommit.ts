@@ -3,16 +3,16 @@ import type { Abort } from '@taskstream/task-api'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import type { PgPool, PgPoolClient } from './transactions.ts'
 
-/** Whether statements of a connection are at READ COMMITTED unless a transaction says otherwise, once that is known. */
+/** Whether a connection's default isolation is READ COMMITTED. Connections that were not asked yet have no entry. */
 export type ReadCommitted = WeakMap<PgPoolClient, boolean>
 
-/** Where the server, the role or the pool has set another isolation than that of our transactions: a statement alone would have it too. */
+/** Says that the server, the role or the pool has set another default isolation, which a statement outside a transaction would have too. */
 export const notReadCommitted: unique symbol = Symbol('not read committed')
 
 /**
  * Runs `work` on a connection of the pool, each statement committed on its own.
  *
- * @returns `notReadCommitted`, and nothing was run, where the connection has another isolation by default
+ * @returns the result of `work`; `notReadCommitted` if the connection has another default isolation, in which case `work` was not run
  */
 export async function autocommit<Client extends PgPoolClient, Result>(
   pool: PgPool<Client>,
@@ -37,7 +37,7 @@ export async function autocommit<Client extends PgPoolClient, Result>(
   }
   const giveUp = (): void => release(abort!.reason as Error)
   const forget = abort?.onAbort(giveUp)
-  // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
+  // The driver reports a connection that is lost between two statements by an event, which would end the process if nobody listened.
   const onError = (error: Error): void => void (broken = error)
   client.on('error', onError)
   try {
@@ -53,7 +53,7 @@ export async function autocommit<Client extends PgPoolClient, Result>(
     return fits ? await work(client) : notReadCommitted
   } catch (error) {
     const known = classifyPostgresError(error) ?? error
-    // A standby is not fit for what comes next: where the address moves to the new primary, a new connection goes there.
+    // A connection to a standby is not used again: if the address moves to the new primary, a new connection leads there.
     if (isTaskError(known, 'DATABASE_READ_ONLY') || isTaskError(known, 'DATABASE_UNAVAILABLE')) broken ??= error as Error
     throw known
   } finally {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TaskError } from '@taskstream/task-api'
 import { isReadOnly, noneIsWritable, standby } from './writable-server.ts'
 
-/** What we need of a `pg.Client` of its own, not connected yet. */
+/** The part of a `pg.Client` that a listener uses. The client is not connected yet, and nobody else uses it. */
 export interface PgListenClient {
   connect(): Promise<unknown>
   query(text: string): Promise<{ rows: Readonly<Record<string, unknown>>[] }>
@@ -13,9 +13,9 @@ export interface PgListenClient {
 }
 
 export interface ListeningOptions {
-  /** One for each server of a cluster. */
+  /** A function for each server of a cluster. */
   readonly connects: readonly (() => PgListenClient)[]
-  /** Who hears what on which channel; a payload of nothing is none. */
+  /** Functions that get the payloads of notifications, by channel. An empty payload is passed as undefined. */
   readonly channels: Readonly<Record<string, (payload: string | undefined) => void>>
   readonly pingMs: number
   readonly selfTestMs: number
@@ -24,19 +24,19 @@ export interface ListeningOptions {
 
 /** One connection that listens. */
 export interface Listening {
-  /** Whether a notification reaches it. Resolves to undefined when the connection was lost before that was known. */
+  /** Resolves to whether the test notification reached the connection, or to undefined if the connection was lost before or could not be tested. */
   readonly hears: Promise<boolean | undefined>
-  /** Resolves when the connection is lost, or no longer answers: with what is known of why. */
+  /** Resolves when the connection is lost or no longer answers, to an error that says why. */
   readonly ended: Promise<TaskError>
   close(): Promise<void>
 }
 
-/** Connects to the server that takes writes, and listens. What is committed once this has resolved is heard, if anything is. */
+/** Connects to the server that takes writes, and listens. If notifications arrive at all, every commit after the returned promise resolved is heard. */
 export async function openListening(options: ListeningOptions): Promise<Listening> {
   const { channels, pingMs, selfTestMs, signal } = options
   const { client, connect, ended } = await openWritable(options.connects)
   const heard = Promise.withResolvers<boolean>()
-  // A channel of its own, so that nobody else is woken.
+  // The test has a channel of its own, so that it wakes no other listener.
   const names = Object.keys(channels)
   const testChannel = `${names[0]}.${randomBytes(4).toString('hex')}`
   client.on('notification', (message) => {
@@ -44,19 +44,19 @@ export async function openListening(options: ListeningOptions): Promise<Listenin
     else channels[message.channel]?.(message.payload || undefined)
   })
   try {
-    // In one message, and so on one connection to the server, whatever lies between: who hears the one hears the other.
+    // One message reaches one connection to the server, even through a pooler. If the test channel is heard, the others are heard too.
     await client.query([...names, testChannel].map((name) => `listen "${name}"`).join('; '))
   } catch (error) {
     await close(client)
     throw error
   }
-  /** A test that cannot be made is no answer, and so is one that is broken off. */
+  /** Returns undefined if the test could not be made, or was aborted. */
   const selfTest = async (): Promise<boolean | undefined> => {
     const late = <Answer>(answer: Answer): Promise<Answer> => delay(selfTestMs, answer, { signal, ref: false })
     try {
       if (!(await Promise.race([notify(connect, testChannel).then(() => true), late(false)]))) return undefined
       const hears = await Promise.race([heard.promise, late(false)])
-      // It may be the pooler's connection that listens on.
+      // The connection may be a pooler's, which would go on listening.
       if (!hears) await client.query('unlisten *')
       return hears
     } catch {
@@ -82,8 +82,8 @@ export async function openListening(options: ListeningOptions): Promise<Listenin
 }
 
 /**
- * Notifies from a second connection while the first is silent. A pooler that shares connections hands on what the server says only
- * in answer to a statement: a listener that notified itself would be answered, and hear nothing ever after.
+ * Notifies from a second connection while the first is silent. A pooler that shares connections forwards notifications only with the answer to a
+ * statement. A listener that notified itself would therefore hear the test and nothing else.
  */
 async function notify(connect: () => PgListenClient, channel: string): Promise<void> {
   const client = connect()
@@ -102,7 +102,7 @@ interface Opened {
   readonly ended: Promise<TaskError>
 }
 
-/** All servers at once, as a server that is gone may take minutes to say nothing; the first that takes writes is kept. */
+/** Connects to all servers at once, as an unreachable server may take minutes to fail. Keeps the first connection to a server that takes writes. */
 async function openWritable(connects: readonly (() => PgListenClient)[]): Promise<Opened> {
   const attempts = connects.map((connect): Opened => {
     const client = connect()
@@ -117,7 +117,7 @@ async function openWritable(connects: readonly (() => PgListenClient)[]): Promis
     chosen = await Promise.any(
       attempts.map(async (attempt) => {
         await attempt.client.connect()
-        // With one there is nothing to choose; a standby refuses to listen by itself.
+        // A single server is not asked: if it is a standby, it refuses the LISTEN.
         if (attempts.length > 1 && (await attempt.client.query(isReadOnly)).rows[0]?.['read_only'] !== false) throw standby()
         return attempt
       }),
@@ -127,7 +127,7 @@ async function openWritable(connects: readonly (() => PgListenClient)[]): Promis
     const { errors } = error as AggregateError
     throw attempts.length === 1 ? errors[0] : noneIsWritable(errors)
   } finally {
-    // Not waited for: one that does not answer does not end either.
+    // Nobody waits for these closes, as a server that does not answer does not close either.
     for (const attempt of attempts) if (attempt !== chosen) void close(attempt.client)
   }
 }
@@ -141,7 +141,7 @@ async function close(client: PgListenClient): Promise<void> {
   await client.end().catch(() => {})
 }
 
-/** Resolves when the server no longer answers, or the listener stops: a connection can die without a word. */
+/** Resolves when the server no longer answers, or when the listener stops. A connection can die without an event, so the server is asked. */
 async function silence(client: PgListenClient, pingMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {

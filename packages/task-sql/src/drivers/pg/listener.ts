@@ -8,9 +8,9 @@ import type { Listening, PgListenClient } from './listen-connection.ts'
 export interface PgListenerOptions {
   /** The schema given to `postgres()`. Default `taskstream`. */
   readonly schema?: string
-  /** How often a silent connection is asked whether it is still there, in milliseconds. Default 10 000. */
+  /** How often the listener asks whether its connection still answers, in milliseconds. Default 10 000. */
   readonly pingMs?: number
-  /** How long a notification to itself may take, in milliseconds, 1 to 600 000, before the listener gives up. Default 5 000. */
+  /** How long the test notification of a new connection may take, in milliseconds, 1 to 600 000, before the listener gives up. Default 5 000. */
   readonly selfTestMs?: number
 }
 
@@ -18,19 +18,20 @@ const firstPauseMs = 100
 const longestPauseMs = 30_000
 
 /**
- * Hears of pushes as they commit, over a connection of its own that goes straight to the server. Given a function for each server of a
- * cluster, it listens on the one that takes writes.
+ * Makes a notifier that wakes nodes as pushes commit. The notifier listens on a connection of its own, which must lead directly to the server. If
+ * `connect` is a list with a function for each server of a cluster, the notifier listens on the server that takes writes.
  *
- * A connection that is lost is opened again, at once and then at growing intervals of up to half a minute. In the meantime a node polls as it
- * would without a listener, and reports an error of the activity `listen`.
+ * A lost connection is opened again: at once, and then at growing intervals of up to half a minute. In the meantime a node polls as it would
+ * without a listener, and reports an error of the activity `listen`.
  *
- * A pooler in transaction mode takes a LISTEN and never delivers. So each connection is tested, by a notification that a second, short
- * connection sends: one that does not arrive ends the listening with NOTIFICATIONS_UNDELIVERED, which a node reports as an error of the
- * activity `listen` before it goes on by polling.
+ * A pooler in transaction mode accepts a LISTEN and never delivers a notification. The notifier therefore tests each new connection by a
+ * notification from a second, short connection. If that notification does not arrive, the notifier stops listening with NOTIFICATIONS_UNDELIVERED.
+ * A node reports this as an error of the activity `listen`, and goes on by polling.
  *
+ * @param connect makes a client that is not connected yet; 1 to 100 such functions
  * @example
  * const listener = pgListener(() => new pg.Client(url))
- * @throws TaskError ARGUMENT_INVALID; from `listen` what the driver throws when there is no connection at first
+ * @throws TaskError ARGUMENT_INVALID. `listen` throws the driver's error if the first connection fails
  */
 export function pgListener(
   connect: (() => PgListenClient) | readonly (() => PgListenClient)[],
@@ -58,7 +59,7 @@ export function pgListener(
           if (reopened) {
             current = reopened
             onConnected?.()
-            // What was pushed or said meanwhile nobody told us of.
+            // Nobody has notified us of pushes and activations while no connection was open.
             onTasks()
             onActivation()
             return
@@ -74,13 +75,13 @@ export function pgListener(
             return
           }
           if (hears) {
-            // At once when this one is lost, and at leisure where no connection lasts until it is tested.
+            // A tested connection that is lost is opened again at once. Pauses grow as long as no connection lasts until its test ends.
             pauseMs = 0
           }
-          // One that could not be tested is as good as lost.
+          // A connection that could not be tested counts as lost.
           const lost = await (hears ? current.ended : Promise.race([current.ended, untested()]))
           if (signal.aborted) return
-          // Told before it is closed: a connection that does not answer takes its time to end.
+          // The node is told before the close, as a connection that does not answer takes long to close.
           onDisconnected?.(lost)
           await current.close()
           await reopen()
@@ -93,7 +94,7 @@ export function pgListener(
           stopped.abort()
           await current.close()
           await kept
-          // It may have been opened while it was to be closed.
+          // A connection may have been opened during the first close.
           await current.close()
         },
       }

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 
-/** More than the verbs have texts: each costs every connection memory on the server. */
+/** The verbs have fewer texts. Each prepared text costs memory on the server for each connection. */
 const capacity = 400
 
-/** Under which names texts are prepared. The same in every process: a name never means two texts. */
+/** Names under which texts are prepared. A name is a hash of its text, so it means the same text in every process. */
 export class PreparedNames {
-  /** Names of texts that have been used more than once; none, of those used once: a migration is not worth preparing. */
+  /** Names of texts that were used more than once. A text that was used once has undefined, as a migration is not worth preparing. */
   readonly #names = new Map<string, string | undefined>()
 
-  /** The name of a text on a connection for a plan, from its second use on. */
+  /** Returns the name of a text for a plan from the text's second use on, and undefined before. */
   nameOf(text: string, plan: string): string | undefined {
     const key = `${plan}: ${text}`
     const known = this.#names.get(key)
     if (known !== undefined) return known
     if (!this.#names.has(key)) {
-      // Full, it names nothing more: what connections have prepared they keep.
+      // Nothing is evicted, as connections keep the statements that they have prepared: a full table names no more texts.
       if (this.#names.size < capacity) this.#names.set(key, undefined)
       return undefined
     }

@@ -12,9 +12,9 @@ import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.
 import type { Phase, RepeatOptions } from '../shared/retry-transaction.ts'
 import { WritableServer } from './writable-server.ts'
 
-/** What we need of a `pg.Pool`. */
+/** The part of a `pg.Pool` that a transaction source uses. */
 export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
-  // As many as the driver's own types have: the type of its clients is inferred from overloads in their order.
+  // TypeScript matches overloads by their order, so there are as many as the driver's types have: otherwise it infers no type of clients.
   connect(): Promise<Client>
   connect(...args: never[]): Promise<Client> | void
   readonly options?: { readonly max?: number | undefined }
@@ -31,14 +31,15 @@ export type PgTransactionsOptions = RepeatOptions
 /**
  * Transactions on connections of a pool, at READ COMMITTED whatever the server's default is.
  *
- * `work` is run again, in a new transaction, after a deadlock or a serialization failure, and when the connection was lost or the
- * server turned read-only before the commit was sent. A commit that was sent and not answered is never repeated: its outcome is unknown.
+ * `work` is run again in a new transaction after a deadlock or a serialization failure. It is also run again after the connection was lost, or the
+ * server turned read-only, before the commit was sent. A commit that was sent and not answered is never repeated, because its outcome is unknown.
  *
- * Given a pool for each server of a cluster, it uses the one that takes writes, and looks for it again when that one fails or turns
- * read-only. Give such pools a `connectionTimeoutMillis`.
+ * If `pools` has a pool for each server of a cluster (1 to 100), the source uses the server that takes writes. When that server fails or turns
+ * read-only, the source looks for another. Give such pools a `connectionTimeoutMillis`.
  *
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CONFLICT, DATABASE_READ_ONLY when it went on; DATABASE_BUSY if no
- * connection came free; DATABASE_UNAVAILABLE if there is none, or it is lost: on the commit itself the outcome is unknown; ARGUMENT_INVALID
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CONFLICT or DATABASE_READ_ONLY if all retries failed so; DATABASE_BUSY if no
+ * connection came free; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost; ARGUMENT_INVALID if an argument is out
+ * of range. When the connection was lost during the commit, the outcome is unknown
  * @example
  * const transactions = pgTransactions(pool)
  * await transactions(async (client) => {
@@ -71,14 +72,14 @@ export function pgTransactions<Client extends PgPoolClient>(
       },
       (error, phase) => {
         if (!pool) return false
-        // Nothing was sent to a server that could not be reached, and there may be another.
+        // Nothing was sent if no connection was made, so another server may run the transaction.
         const elsewhere = isServersFault(error, phase) && server.doubt(pool) && phase === 'connecting'
         return elsewhere || isRepeatable(named(error), phase)
       },
       abort,
     )
     if (!abort || servers.length === 1) return transaction
-    // One that says nothing may be a primary no more.
+    // A server that does not answer may no longer be the primary.
     return transaction.finally(abort.onAbort(() => void (pool && server.doubt(pool))))
   }
   const alone: NonNullable<TransactionSource<Client>['autocommit']> = async (work, transactionOptions) => {
@@ -98,7 +99,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       }
     }
   }
-  // One server at a time: the smallest pool may be the one.
+  // Only one server is used at a time, and that server may have the smallest pool.
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
   return Object.assign(
     transact,
@@ -110,7 +111,7 @@ export function pgTransactions<Client extends PgPoolClient>(
 async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<Session<Client>> {
   const client = await pool.connect()
   let lost: Error | undefined
-  // A connection that is lost between two statements says so by an event, which would end the process if nobody listened.
+  // The driver reports a connection that is lost between two statements by an event, which would end the process if nobody listened.
   const onError = (error: Error): void => void (lost = error)
   client.on('error', onError)
   return {
@@ -134,8 +135,8 @@ async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): P
 }
 
 /**
- * A new connection may be ended in the very packet that says it is ready: the pool hears of its errors no more, and who has asked for it does not
- * yet. An error that nobody hears ends the process.
+ * Listens for errors of each new connection of a pool. A server may end a connection in the same packet that says it is ready. At that moment the
+ * pool no longer listens and the caller does not listen yet, and an error event without a listener ends the process.
  */
 function hearErrors(pool: object): void {
   const emitter = pool as Partial<Pick<EventEmitter, 'on' | 'listeners'>>
@@ -147,13 +148,13 @@ function hearClient(client: PgPoolClient): void {
   client.on('error', () => {})
 }
 
-/** Whether another server, or the same at another time, may do better. */
+/** Tells whether the transaction may succeed on another server, or on the same server later. */
 function isServersFault(error: unknown, phase: Phase): boolean {
   const known = named(error)
   return phase === 'lost' || isTaskError(known, 'DATABASE_UNAVAILABLE') || isTaskError(known, 'DATABASE_READ_ONLY')
 }
 
-/** Errors of `work`'s own statements come as the driver threw them. */
+/** Classifies an error of a statement that `work` sent by itself: such an error is the driver's, not a TaskError. */
 function named(error: unknown): unknown {
   return classifyPostgresError(error) ?? error
 }

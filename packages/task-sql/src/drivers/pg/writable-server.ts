@@ -3,10 +3,10 @@ import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import { answered } from '../shared/answered.ts'
 import type { PgPool, PgPoolClient } from './transactions.ts'
 
-/** Asked of a server that may be a standby, or kept from writes by its settings: one row, one column. */
+/** Asks whether a server takes no writes, because it is a standby or by its settings. The answer is one row with one column. */
 export const isReadOnly = `select pg_is_in_recovery() or current_setting('transaction_read_only')::bool as read_only`
 
-/** Which of several servers takes writes: found by asking them all, and remembered until there is a doubt. */
+/** Finds the server that takes writes by asking all servers, and remembers it until somebody doubts it. */
 export class WritableServer<Client extends PgPoolClient> {
   readonly #pools: readonly PgPool<Client>[]
   #known: PgPool<Client> | undefined
@@ -14,29 +14,29 @@ export class WritableServer<Client extends PgPoolClient> {
 
   constructor(pools: readonly PgPool<Client>[]) {
     this.#pools = pools
-    // With one there is nothing to choose, and nothing to ask.
+    // A single server is never asked, as there is no other to choose.
     if (pools.length === 1) this.#known = pools[0]
   }
 
   /** The pool of the server that takes writes. */
   find(): PgPool<Client> | Promise<PgPool<Client>> {
     if (this.#known) return this.#known
-    // However many transactions fail at a time, the servers are asked once.
+    // Many transactions may fail at a time, and they share one look.
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
     return this.#looking
   }
 
-  /** The server has failed, or no longer takes writes: the next transaction looks again. Whether there is another to be found. */
+  /** Has the next transaction look again, as this server has failed or takes no writes. Returns whether there are other servers. */
   doubt(pool: PgPool<Client>): boolean {
     if (this.#pools.length === 1) return false
-    // One that failed long ago may say so late, when another has been found already.
+    // The failure may be old, and another server may have been found since.
     if (this.#known === pool) this.#known = undefined
     return true
   }
 
   async #look(): Promise<PgPool<Client>> {
     try {
-      // All at once: a server that is gone may take minutes to say nothing.
+      // All servers are asked at once, as an unreachable server may take minutes to fail.
       this.#known = await Promise.any(this.#pools.map(ask))
       return this.#known
     } catch (error) {
@@ -47,7 +47,7 @@ export class WritableServer<Client extends PgPoolClient> {
 
 async function ask<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<PgPool<Client>> {
   const connecting = pool.connect()
-  // One that comes too late is given back.
+  // A connection that arrives after the time limit is closed.
   const client = await answered(connecting).catch((error: unknown) => {
     connecting.then(
       (late) => late.release(true),
@@ -71,12 +71,12 @@ async function ask<Client extends PgPoolClient>(pool: PgPool<Client>): Promise<P
   }
 }
 
-/** What a server that takes no writes is told to be. */
+/** Makes the error for a server that takes no writes. */
 export function standby(): TaskError {
   return new TaskError('DATABASE_READ_ONLY', 'This server takes no writes')
 }
 
-/** What all servers said, as one error. */
+/** Makes one error of the errors of all servers. */
 export function noneIsWritable(errors: readonly unknown[]): TaskError {
   const words = errors.map((error) => (error instanceof Error ? error.message || error.name : String(error))).join('; ')
   const cause = new AggregateError(errors, words)

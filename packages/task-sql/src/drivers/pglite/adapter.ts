@@ -2,7 +2,7 @@ import { renderer } from '../../core/cache.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 
-/** What we need of PGlite: what `db.transaction` gives its callback. */
+/** The part of a PGlite transaction that the adapter uses: `db.transaction` gives it to its callback. */
 export interface PgliteTransaction {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[]; readonly affectedRows?: number }>
 }
@@ -10,9 +10,10 @@ export interface PgliteTransaction {
 const textOf = renderer((position) => `$${position}`)
 
 /**
- * Hands statements to PGlite: PostgreSQL in WebAssembly, in this process.
+ * Hands statements to PGlite, which is PostgreSQL in WebAssembly, in this process.
  *
  * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPglite })
  * await db.transaction((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
  */
 export const fromPglite: SqlAdapter<PgliteTransaction, 'async'> = {

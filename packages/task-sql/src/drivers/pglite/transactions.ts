@@ -4,17 +4,17 @@ import { libraryTransactions } from '../shared/library-transactions.ts'
 import { onlyConnection } from '../shared/only-connection.ts'
 import type { PgliteTransaction } from './adapter.ts'
 
-/** What we need of PGlite: what `new PGlite(folder)` is. */
+/** The part of a `PGlite` that a transaction source uses. */
 export interface PgliteDatabase<Transaction extends PgliteTransaction = PgliteTransaction> {
   transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
 /**
- * Transactions of PGlite, one after the other: it has one connection.
+ * Transactions of PGlite, one after the other, as PGlite has one connection.
  *
  * @example
  * const transactions = pgliteTransactions(new PGlite('tasks'))
- * @throws what `work` throws, after a rollback; TaskError LIFECYCLE inside another transaction of this source
+ * @throws the error of `work`, after a rollback; TaskError LIFECYCLE inside another transaction of this source
  */
 export function pgliteTransactions<Transaction extends PgliteTransaction>(
   database: PgliteDatabase<Transaction>,
@@ -23,7 +23,7 @@ export function pgliteTransactions<Transaction extends PgliteTransaction>(
     libraryTransactions<Transaction>(
       (work) => database.transaction(work),
       classifyPostgresError,
-      // All of a node's transactions take turns: no number of them is too many.
+      // A node's transactions take turns on the one connection, so a node needs no check of their number.
       () => undefined,
     ),
   )

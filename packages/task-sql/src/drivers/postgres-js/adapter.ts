@@ -3,7 +3,7 @@ import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { checkOpen } from '../shared/ended-transactions.ts'
 import { withOwnNames } from '../shared/column-names.ts'
 
-/** What we need of postgres.js: the `sql` that `sql.begin` gives its callback. */
+/** The part of postgres.js that the adapter uses: of the `sql` that `sql.begin` gives to its callback. */
 export interface PostgresJsTransaction {
   unsafe(text: string, values: never[]): PromiseLike<readonly object[]>
   typed(value: string, type: number): unknown
@@ -14,16 +14,17 @@ const textType = 25
 const textOf = renderer((position) => `$${position}`)
 
 /**
- * Hands statements to postgres.js, not prepared: right behind a pooler in transaction mode too.
+ * Hands statements to postgres.js. Statements are not prepared, so the adapter also works behind a pooler in transaction mode.
  *
  * @example
+ * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPostgresJs })
  * await sql.begin((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))
  */
 export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
   execution: 'async',
   execute: async (transaction, statement) => {
     checkOpen(transaction)
-    // Strings go as text for the server to cast: what postgres.js finds to be JSON it would encode once more.
+    // Strings are sent as text, which the server casts: postgres.js would encode a string a second time for a parameter of type JSON.
     const values = statement.values.map((value) =>
       typeof value === 'string' ? transaction.typed(value, textType) : value,
     ) as never[]

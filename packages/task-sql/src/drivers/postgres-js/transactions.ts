@@ -5,20 +5,20 @@ import { connectionsOf } from '../shared/connections.ts'
 import type { ConnectionsOptions } from '../shared/connections.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
 
-/** What we need of postgres.js: the `sql` that `postgres(url)` returns. */
+/** The part of postgres.js that a transaction source uses: of the `sql` that `postgres(url)` returns. */
 export interface PostgresJs<Transaction extends PostgresJsTransaction = PostgresJsTransaction> {
   readonly options?: { readonly max?: number | undefined }
   begin(options: string, work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
 /**
- * Transactions of postgres.js, at READ COMMITTED whatever the server's default is. A statement that failed fails the
- * transaction, even if its error was caught: postgres.js has it so.
+ * Transactions of postgres.js, at READ COMMITTED whatever the server's default is. postgres.js fails a transaction after any failed statement, even
+ * if `work` caught the error.
  *
  * @example
  * const transactions = postgresJsTransactions(postgres(url))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
- * commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost.
+ * When the connection was lost during the commit, the outcome is unknown
  */
 export function postgresJsTransactions<Transaction extends PostgresJsTransaction>(
   sql: PostgresJs<Transaction>,

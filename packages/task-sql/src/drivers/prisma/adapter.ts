@@ -4,7 +4,7 @@ import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 import { driversError } from './errors.ts'
 
-/** What we need of Prisma: the `tx` that an interactive `prisma.$transaction` gives its callback. */
+/** The part of Prisma's `tx` that the adapter uses: an interactive `prisma.$transaction` gives a `tx` to its callback. */
 export interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: SqlValue[]): PromiseLike<unknown>
 }
@@ -25,8 +25,8 @@ export const fromPrisma: SqlAdapter<PrismaTransaction, 'async'> = {
 }
 
 /**
- * Hands statements to Prisma on MariaDB or MySQL. Prisma does not tell how many rows a statement has touched: the server is asked, after each
- * that has returned none.
+ * Hands statements to Prisma on MariaDB or MySQL. Prisma does not say how many rows a statement has changed, so the adapter asks the server after
+ * each statement that has returned no rows.
  *
  * @example
  * const tasks = sqlTaskRepository({ dialect: mariadb(), adapter: fromPrismaMysql })
@@ -38,7 +38,7 @@ export const fromPrismaMysql: SqlAdapter<PrismaTransaction, 'async'> = {
     const rows = await queryPrisma(transaction, text, statement.values)
     if (rows.length > 0) return rows
     const told = await queryPrisma(transaction, 'select row_count() as affectedRows, last_insert_id() as insertId')
-    // Less than nothing: it was a query, or says what it returns.
+    // The count is negative after a query, and after a write with RETURNING.
     return Number(told[0]?.['affectedRows']) < 0 ? rows : told
   },
 }
@@ -57,13 +57,17 @@ export const fromPrismaSqlite: SqlAdapter<PrismaTransaction, 'async'> = {
   },
 }
 
-/** @throws what the driver threw, as far as Prisma tells; TaskError TRANSACTION_CLOSED if the transaction has ended, or there is none */
+/**
+ * Runs a text in a transaction.
+ *
+ * @throws the driver's error, as far as Prisma passes it on; TaskError TRANSACTION_CLOSED if the transaction has ended, or if there is none
+ */
 export async function queryPrisma(
   transaction: PrismaTransaction,
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<readonly Row[]> {
-  // The client itself would take any connection, and commit each statement by itself.
+  // The client would send the statement over any connection, and commit each statement by itself.
   if ('$connect' in transaction) throw new TaskError('TRANSACTION_CLOSED', 'There is no transaction here: this is the client')
   try {
     return (await transaction.$queryRawUnsafe(text, ...values)) as Row[]

@@ -8,7 +8,7 @@ interface PrismaError {
   readonly cause?: DriverAdapterCause
 }
 
-/** What one of Prisma's driver adapters makes of its driver's error. */
+/** The form that Prisma's driver adapters give to their drivers' errors. */
 interface DriverAdapterCause {
   readonly kind?: string
   /** SQLSTATE on PostgreSQL, a number on MariaDB and MySQL, a name on SQLite. */
@@ -18,27 +18,27 @@ interface DriverAdapterCause {
   readonly state?: string
 }
 
-/** What Prisma's interactive transactions fail with: https://www.prisma.io/docs/orm/reference/error-reference#p2028 */
+/** Prisma's code for a failed interactive transaction: https://www.prisma.io/docs/orm/reference/error-reference#p2028 */
 const transactionFailed = 'P2028'
 
 /** No connection came free in the pool of Prisma's own engine: https://www.prisma.io/docs/orm/reference/error-reference#p2024 */
 const poolExhausted = 'P2024'
 
-/** Kinds that come without the driver's code, by one that says the same. */
+/** Codes that mean the same as Prisma's kinds of errors, for the kinds that come without the driver's code. */
 const codesOfKinds: Readonly<Record<string, string>> = {
   DatabaseNotReachable: 'ECONNREFUSED',
   ConnectionClosed: 'ECONNRESET',
   SocketTimeout: 'ETIMEDOUT',
 }
 
-/** The driver's error, of which Prisma has made its own: dialects know errors by the driver's codes and words. */
+/** Restores the driver's error from Prisma's error, as dialects classify errors by the driver's codes and words. */
 export function driversError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code, message, meta, cause } = error as PrismaError
   const words = String(message).trim()
   if (code === poolExhausted) return busy('connections', error)
   if (code === transactionFailed) {
-    // None came free, or none could be made.
+    // No connection came free in time, or none could be made.
     return words.includes('Unable to start')
       ? new TaskError(
           'DATABASE_UNAVAILABLE',
@@ -52,7 +52,7 @@ export function driversError(error: unknown): unknown {
   if (told?.kind === undefined) return error
   const { kind, originalCode, originalMessage = words, state = '' } = told
   return Object.assign(new Error(originalMessage, { cause: error }), {
-    // Class 08 is what is wrong with a connection.
+    // Class 08 of SQLSTATE has the errors of connections.
     code: state.startsWith('08') ? 'ECONNRESET' : (originalCode ?? codesOfKinds[kind]),
     errno: Number(originalCode),
   })

@@ -14,29 +14,30 @@ import { mysqlLibraryTransactions } from '../shared/mysql-library-transactions.t
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
-/** What we need of a Prisma client for a server. */
+/** The part of a Prisma client for a server that a transaction source uses. */
 export interface PrismaDatabase<Transaction> {
   $transaction(work: (transaction: Transaction) => Promise<void>, settings: { isolationLevel: 'ReadCommitted' }): Promise<unknown>
 }
 
-/** What we need of a transaction that Prisma, from 7.5 on, has begun on MariaDB or MySQL: another one inside it. */
+/** The part of a transaction on MariaDB or MySQL that a transaction source uses: since Prisma 7.5, a transaction can begin another inside itself. */
 export interface PrismaNesting<Transaction> {
   $transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
-/** What we need of a Prisma client for SQLite. */
+/** The part of a Prisma client for SQLite that a transaction source uses. */
 export interface PrismaSqliteDatabase<Transaction> {
   $transaction(work: (transaction: Transaction) => Promise<void>): Promise<unknown>
 }
 
 /**
- * Transactions of Prisma on PostgreSQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of its
- * `transactionOptions`, of five seconds unless set.
+ * Transactions of Prisma on PostgreSQL, at READ COMMITTED whatever the server's default is. Prisma ends each transaction after the `timeout` of its
+ * `transactionOptions`, which is five seconds by default.
  *
  * @example
  * const transactions = prismaTransactions(new PrismaClient({ adapter: new PrismaPg({ connectionString }) }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or took longer than Prisma
- * allows; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or took longer than Prisma
+ * allows; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost. When the connection was lost during the commit, the
+ * outcome is unknown
  */
 export function prismaTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaDatabase<Transaction>,
@@ -46,7 +47,7 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
     (work) =>
       readCommitted(prisma, async (transaction) => {
         await work(transaction)
-        // PostgreSQL answers a commit of an aborted transaction with a rollback, and Prisma does not look: this fails instead.
+        // PostgreSQL answers the commit of an aborted transaction with a rollback, which Prisma does not notice: this statement fails instead.
         await queryPrisma(transaction, 'select')
       }),
     named(classifyPostgresError),
@@ -56,21 +57,21 @@ export function prismaTransactions<Transaction extends PrismaTransaction>(
 }
 
 /**
- * Transactions of Prisma 7.5 and later on MariaDB or MySQL, at READ COMMITTED whatever the server's default is. Prisma ends each after the `timeout` of
- * its `transactionOptions`, of five seconds unless set.
+ * Transactions of Prisma 7.5 and later on MariaDB or MySQL, at READ COMMITTED whatever the server's default is. Prisma ends each transaction after the
+ * `timeout` of its `transactionOptions`, which is five seconds by default.
  *
  * @example
  * const transactions = prismaMysqlTransactions(new PrismaClient({ adapter: new PrismaMariaDb('mariadb://…') }))
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows, or ignored a deadlock, or the end
- * of the transaction by a definition: what it wrote after that is committed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the
- * commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` took longer than Prisma allows. TRANSACTION_CLOSED also if
+ * `work` went on after a deadlock or a definition, either of which ends the transaction: later writes of `work` are committed. DATABASE_UNAVAILABLE
+ * if no connection could be made, or if the connection was lost. When the connection was lost during the commit, the outcome is unknown
  */
 export function prismaMysqlTransactions<Transaction extends PrismaTransaction & PrismaNesting<Transaction>>(
   prisma: PrismaDatabase<Transaction>,
   options: ConnectionsOptions = {},
 ): TransactionSource<Transaction> {
   return mysqlLibraryTransactions<Transaction>(
-    // Prisma's own savepoints: it prepares every statement, and MySQL prepares none of these.
+    // These are Prisma's own savepoints: Prisma prepares every statement of ours, and MySQL cannot prepare a savepoint.
     (work) => readCommitted(prisma, async (transaction) => void (await transaction.$transaction(work))),
     named(classifyMysqlError),
     connectionsOf(options),
@@ -89,7 +90,7 @@ async function readCommitted<Transaction>(
   }
 }
 
-/** By what the driver has thrown, of which Prisma has made its own. */
+/** Classifies an error of Prisma by the driver's error inside it. */
 function named(classify: (error: unknown) => TaskError | undefined): (error: unknown) => TaskError | undefined {
   return (error) =>
     nameOf(error, (one) => {
@@ -99,14 +100,14 @@ function named(classify: (error: unknown) => TaskError | undefined): (error: unk
 }
 
 /**
- * Transactions of Prisma on SQLite, one after the other: they are immediate, which Prisma's own are not. The client is this source's own: it has one
- * connection, and what is done through it while a transaction lasts becomes part of that. Prisma ends each after the `timeout` of its
- * `transactionOptions`, of five seconds unless set: waiting for another process is part of it.
+ * Transactions of Prisma on SQLite, one after the other. Unlike Prisma's own transactions, these are immediate. Give the source a client that nobody
+ * else uses: the client has one connection, so other statements become part of the open transaction. Prisma ends each transaction after the `timeout`
+ * of its `transactionOptions`, which is five seconds by default and includes the wait for another process.
  *
  * @example
  * const transactions = prismaSqliteTransactions(new PrismaClient({ adapter: new PrismaBetterSqlite3({ url: 'file:tasks.db' }) }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another,
- * TRANSACTION_CLOSED if it took longer than Prisma allows
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source; TRANSACTION_CLOSED if the transaction took longer than Prisma allows
  */
 export function prismaSqliteTransactions<Transaction extends PrismaTransaction>(
   prisma: PrismaSqliteDatabase<Transaction>,

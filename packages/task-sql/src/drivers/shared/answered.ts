@@ -1,12 +1,12 @@
 import { TaskError } from '@taskstream/task-api'
 
-/** So long is the end of a transaction waited for; a server that is busy with it goes on by itself. */
+/** How long a caller waits for the end of a transaction. A server that is busy with the rollback finishes without us. */
 const patienceMs = 10_000
 
 /**
- * What a connection answers, if it does.
+ * Waits for the answer of a connection, for up to ten seconds.
  *
- * @throws what it answers with; TaskError DATABASE_UNAVAILABLE if it says nothing
+ * @throws the error of `asked`; TaskError DATABASE_UNAVAILABLE if there was no answer in time
  */
 export async function answered<Result>(asked: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>()

@@ -1,13 +1,13 @@
 /**
- * Makes room for an immediate transaction where a library has just begun a deferred one: that is ended before anything was done in it, and another one
- * is left for the library to end.
+ * Replaces a deferred transaction, which a library has just begun, by an immediate one. The deferred transaction is rolled back while it is empty. At
+ * the end another transaction is begun, which the library can end.
  */
 export async function immediateInstead(run: (text: string) => Promise<unknown>, use: () => Promise<void>): Promise<void> {
   await run('rollback')
   try {
     await use()
   } catch (error) {
-    // What was thrown says more than that the library's connection is gone too.
+    // The error of `use` says more than a failure of this `begin` would.
     await run('begin').catch(() => {})
     throw error
   }

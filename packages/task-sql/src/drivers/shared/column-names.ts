@@ -2,7 +2,7 @@ import type { Row } from '../../core/verb.ts'
 
 const ownName = /^[a-z_]+$/
 
-/** A library may have been told to turn the columns' `max_tries` into `maxTries`, `MaxTries` or `max-tries`: as they are in the statement. */
+/** Restores the names of columns. A library's settings may turn `max_tries` into `maxTries`, `MaxTries` or `max-tries`. */
 export function withOwnNames(rows: readonly Row[]): readonly Row[] {
   return Object.keys(rows[0] ?? {}).every((name) => ownName.test(name)) ? rows : rows.map(renamed)
 }

@@ -2,13 +2,13 @@ import { checkInteger } from '@taskstream/task-api'
 
 export interface ConnectionsOptions {
   /**
-   * How many connections the pool below opens at most, 1 to 1 000 000, so that a `TaskNode` can tell whether they are enough for it. Default: what
-   * the library says of its pool; Kysely and Prisma do not say, and nothing is checked then.
+   * How many connections the library's pool opens at most, 1 to 1 000 000. A `TaskNode` checks whether they suffice. The default is the size that the
+   * library gives for its pool; Kysely and Prisma give none, and then nothing is checked.
    */
   readonly connections?: number
 }
 
-/** The pools that say so: of pg, postgres.js, Knex (tarn), mysql2 with callbacks, and mysql2 with promises. */
+/** The pools that give their size: of pg, postgres.js, Knex (tarn), mysql2 with callbacks, and mysql2 with promises. */
 interface Pool {
   readonly options?: { readonly max?: unknown } | undefined
   readonly max?: unknown
@@ -17,7 +17,7 @@ interface Pool {
 }
 
 /**
- * Looks when it is asked: TypeORM has no pool before it is initialised.
+ * Returns a function that gives the size of the pool. The function looks when it is called, as TypeORM has no pool before it is initialised.
  *
  * @throws TaskError ARGUMENT_INVALID
  */

@@ -1,7 +1,8 @@
 import { TaskError } from '@taskstream/task-api'
 
 /**
- * Here and not on the transaction, which is the library's and may be frozen or a proxy. Adapter and source have nothing else in common.
+ * Transactions that have ended. The note is not written on the transaction, which may be frozen or a proxy. The transaction is the only object that
+ * adapter and source share.
  */
 const ended = new WeakSet<object>()
 
@@ -11,8 +12,8 @@ export function endTransaction(transaction: object): void {
 }
 
 /**
- * Work may go on after its transaction was lost, and a library may give its next statement to another connection, outside any
- * transaction: postgres.js does.
+ * Refuses a transaction that has ended. Work may go on after its transaction was lost, and a library such as postgres.js may then send the next
+ * statement over another connection, outside any transaction.
  *
  * @throws TaskError TRANSACTION_CLOSED
  */

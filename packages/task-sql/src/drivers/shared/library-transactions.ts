@@ -6,12 +6,11 @@ import { answered } from './answered.ts'
 import { ownWord } from './own-word.ts'
 
 /**
- * Transactions that a library begins and ends in a call of its own, told apart from what is done in them: what `work` throws is
- * thrown on as it is, even if the rollback fails too, and only the library's own errors are classified. Work that still goes on
- * when its transaction has ended can do no more in it.
+ * Makes a transaction source from a library that begins and ends a transaction in one call. An error of `work` is thrown unchanged, even if the
+ * rollback fails too; only the library's own errors are classified. After the end of a transaction, `work` can run no more statements in it.
  *
- * @param named gives an error of the driver its name, also one that the library has wrapped
- * @param ask runs a statement that any connection answers, where the library does not tell that it could not roll back
+ * @param named classifies an error of the driver, even if the library has wrapped the error
+ * @param ask runs a statement that every live connection answers. Needed if the library does not report that a rollback failed
  */
 export function libraryTransactions<Transaction extends object>(
   transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
@@ -29,7 +28,7 @@ export function libraryTransactions<Transaction extends object>(
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
     let over = false
-    // The library's connection cannot be closed; but nothing more is done on it.
+    // We cannot close the library's connection, so only further statements are refused.
     const giveUp = (): void => {
       if (begun) endTransaction(begun)
     }
@@ -43,12 +42,12 @@ export function libraryTransactions<Transaction extends object>(
           result = await work(transaction)
         } catch (error) {
           thrown = { error }
-          // The same event may tell the work and the library that a connection was lost: the library is to be first.
+          // The same event may tell `work` and the library that the connection was lost: the library must react first.
           await nextTurn()
           if (!over && ask && isLoss(await answered(Promise.resolve(ask(transaction))).catch((why: unknown) => why)))
             own.lost(error)
         }
-        // Told of this end, postgres.js would send its commit or rollback to the connection's next transaction.
+        // If this callback ended now, postgres.js would send a commit or rollback into the connection's next transaction.
         if (over) await new Promise(() => {})
         if (thrown) throw thrown.error
       })

@@ -10,13 +10,14 @@ type Work<Transaction> = (transaction: Transaction) => Promise<void>
 const noSuchSavepoint = 1305
 
 /**
- * A library's transactions on MariaDB and MySQL. A deadlock ends one on the server, and its savepoints with it: where `work` has caught the error and
- * gone on, the release of a savepoint fails, and the library does not commit. What was written in between has been committed, each statement by
- * itself. Without autocommit it would not have been, but a connection goes back to its pool as it is, and Prisma takes it away when its
- * time is up: whoever had it next would never commit.
+ * Makes a transaction source from a library on MariaDB or MySQL. A deadlock ends a transaction on the server together with its savepoints. If `work`
+ * goes on, the release of the savepoint fails, and the library does not commit. The statements after the deadlock were committed, each by itself.
+ *
+ * Switching autocommit off would prevent that, but a library gives its connections back without switching it on again. Prisma even takes a connection
+ * away when a transaction's time is up. The next user of such a connection would never commit.
  *
  * @param transact does the work in a transaction, between a savepoint and its release
- * @param named gives an error of the driver its name, also one that the library has wrapped
+ * @param named classifies an error of the driver, even if the library has wrapped the error
  * @throws TaskError TRANSACTION_CLOSED
  */
 export function mysqlLibraryTransactions<Transaction extends object>(
@@ -60,12 +61,12 @@ export async function inSavepoint<Transaction>(
   await run('release savepoint taskstream')
 }
 
-/** A library may have wrapped the driver's error. */
+/** Tells whether the savepoint is gone, as the server ended the transaction. The library may have wrapped the driver's error. */
 function isGone(error: unknown): boolean {
   return error instanceof Error && ((error as { errno?: number }).errno === noSuchSavepoint || isGone(error.cause))
 }
 
-/** In the midst of a transaction nobody but its loss has closed a connection. */
+/** Makes the error for a connection that was closed inside a transaction: nobody closes it there, so it was lost. */
 function lost(cause: unknown): TaskError {
   return new TaskError('DATABASE_UNAVAILABLE', 'The connection of this transaction was lost', {}, { cause })
 }

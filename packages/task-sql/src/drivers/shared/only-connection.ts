@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskError } from '@taskstream/task-api'
 import type { TransactionOptions, TransactionSource } from '@taskstream/task-api'
 
-/** Refuses a transaction inside another of a source that has one connection: it would wait for the transaction that waits for it. */
+/** Refuses a transaction inside another of a source with one connection, as each of the two would wait for the other. */
 export function onlyConnection<Transaction>(source: TransactionSource<Transaction>): TransactionSource<Transaction> {
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   const transact = async <Result>(
@@ -25,7 +25,7 @@ export function onlyConnection<Transaction>(source: TransactionSource<Transactio
   })
 }
 
-/** What a transaction inside another is refused with. */
+/** Makes the error for a transaction inside another. */
 export function nested(): TaskError {
   return new TaskError('LIFECYCLE', 'A transaction was asked for inside another on the only connection: use the one there is')
 }

@@ -3,19 +3,19 @@ import { classifyOpening } from '../../dialects/sqlite/errors.ts'
 
 export interface OpenSqliteOptions {
   /**
-   * `'full'` (default): a commit survives a power cut. `'normal'`: it survives a crash of the process, and a power cut may take
-   * the last commits, never their order; several times faster.
+   * What a commit survives. With `'full'`, the default, a commit survives a power cut. With `'normal'`, a commit survives a crash of the process, but
+   * a power cut may undo the last commits, never an earlier one alone. `'normal'` is several times faster.
    */
   readonly synchronous?: 'full' | 'normal'
   /**
-   * How long a statement waits, blocking the event loop, while another process writes; milliseconds, 0 to a day. Default 5 000. The transactions of
-   * `sqliteTransactions` do not wait so: they leave the event loop free.
+   * How long a statement waits while another process writes, in milliseconds, 0 to a day. Default 5 000. This wait blocks the event loop; transactions
+   * of `sqliteTransactions` wait without blocking it.
    */
   readonly busyTimeoutMs?: number
 }
 
 /**
- * Opens a connection, and gives it what every one needs.
+ * Opens a connection and configures it.
  *
  * @throws TaskError DATABASE_MISSING, DATABASE_READ_ONLY, DATABASE_BUSY, ARGUMENT_INVALID
  */
@@ -34,21 +34,21 @@ export function openSqlite<Database extends { exec(text: string): unknown; close
   }
 }
 
-/** What every connection needs: readers beside one writer, and a known promise about power cuts. */
+/** Sets a write-ahead log, which lets readers work beside a writer, and a known durability. */
 function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
   const { synchronous = 'full', busyTimeoutMs = 5_000 } = options
   checkInteger('busyTimeoutMs', busyTimeoutMs, 0, 86_400_000)
-  // The time-out first: switching the journal's mode needs the lock.
+  // The timeout is set first, as switching the journal's mode waits for a lock.
   database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
   database.exec('pragma journal_mode = wal')
   database.exec(`pragma synchronous = ${synchronous === 'normal' ? 'normal' : 'full'}`)
   database.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
 }
 
-/** The first release of Node.js that the packages run on, as their `engines` say. */
+/** The first release of Node.js that the packages run on: the same as `engines` in package.json. */
 const needed = '22.14'
 
-/** better-sqlite3 crashes the process on earlier versions, without an error that could be caught: ask before it is loaded. */
+/** Refuses a Node.js that is too old, before the driver is loaded: better-sqlite3 crashes the process there, without an error to catch. */
 export function checkNode(driver: 'better-sqlite3' | 'node:sqlite'): void {
   const found = process.versions.node
   const [major = 0, minor = 0] = found.split('.').map(Number)

@@ -1,19 +1,19 @@
-/** What `work` threw: the database's own word, or the work's. */
+/** Tells whether an error that `work` threw comes from the database. */
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 
 export interface OwnWord {
   readonly classify: NonNullable<TransactionSource<unknown>['classify']>
-  /** Notes that the connection was lost of a transaction whose work threw this. */
+  /** Notes that a transaction, whose work threw `thrown`, has lost its connection. */
   lost(thrown: unknown): void
 }
 
 /**
- * Tells an error of the database from one of whatever else `work` calls: another service may refuse a connection, or lose it, in the very same
- * words. So a lost connection counts only where it was found to be lost, and everything else by the server's code.
+ * Tells an error of the database from an error of another service that `work` calls. Another service may refuse or lose a connection with the very
+ * same words. An error counts as a lost connection only if `lost` was called with it, and as another error of the database by the server's code.
  *
- * @param named gives an error of the driver its name
- * @param remote whether there is a connection that could be lost: a file is read, or not, in words of its own
+ * @param named classifies an error of the driver
+ * @param remote whether the database has a connection that could be lost. False for a file, whose errors have words of their own
  */
 export function ownWord(named: (error: unknown) => TaskError | undefined, remote = true): OwnWord {
   const losses = new WeakSet<object>()
@@ -38,7 +38,7 @@ export function ownWord(named: (error: unknown) => TaskError | undefined, remote
   }
 }
 
-/** Where a verb has thrown in the transaction, the error is named already. */
+/** Finds a TaskError in the chain of causes: a verb in the transaction may have classified the error already. */
 function taskErrorOf(error: unknown): TaskError | undefined {
   const seen = new Set<unknown>()
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
@@ -48,7 +48,7 @@ function taskErrorOf(error: unknown): TaskError | undefined {
   return undefined
 }
 
-/** A transaction that is open has its connection: one that another pool does not give is that one's affair. */
+/** Tells whether the server gave this error. An open transaction has its connection, so a shortage of connections is another pool's. */
 function isServers({ code, data }: TaskError): boolean {
   if (code === 'DATABASE_BUSY') return data['shortOf'] !== 'connections'
   return code === 'TRANSACTION_CONFLICT' || code === 'DATABASE_READ_ONLY'

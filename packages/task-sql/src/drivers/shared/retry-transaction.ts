@@ -1,15 +1,15 @@
-/** What the transactions of our own have in common: how far one has come, and whether it is run again. */
+/** How far a transaction has come, and whether it is run again: shared by the sources that begin and commit transactions themselves. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkInteger, isTaskError } from '@taskstream/task-api'
 import type { Abort } from '@taskstream/task-api'
 
-/** How far a transaction has come; `lost`: to the end of its connection, before its commit was sent. */
+/** How far a transaction has come. `lost` means that its connection was lost before its commit was sent. */
 export type Phase = 'connecting' | 'working' | 'committing' | 'lost'
 
 export interface RepeatOptions {
   /**
-   * How often `work` is run again when nothing of it can have been committed, 0 to 100. Default 3. Each time after a longer pause, of
-   * at most a second. What `work` does outside its transaction then happens again: 0 for work that cannot bear it.
+   * How often `work` is run again if certainly nothing of it was committed, 0 to 100. Default 3. The pauses in between grow, up to a second. Effects of
+   * `work` outside its transaction happen again: give 0 if they must not.
    */
   readonly retries?: number
 }
@@ -23,7 +23,7 @@ export function checkRetries({ retries = 3 }: RepeatOptions): number {
   return retries
 }
 
-/** Runs `attempt` again, after a pause, as long as `mayRepeat` says so of what it throws, and nobody has given it up. */
+/** Runs `attempt` again, after a pause, as long as `mayRepeat` allows for its error and `abort` has not happened. */
 export async function repeat<Result>(
   retries: number,
   attempt: (enter: (phase: Phase) => void) => Promise<Result>,
@@ -43,11 +43,11 @@ export async function repeat<Result>(
   }
 }
 
-/** Whether a transaction that failed in this phase, with this error by its name, certainly left nothing, and may succeed the next time. */
+/** Tells whether a failed transaction certainly committed nothing, and may succeed the next time. `named` is the error after its classification. */
 export function isRepeatable(named: unknown, phase: Phase): boolean {
-  // The server's own word that it rolled back, also in answer to a commit, or that nothing was done.
+  // By this error the server says that it rolled back or did nothing, even in answer to a commit.
   if (isTaskError(named, 'TRANSACTION_CONFLICT')) return true
-  // Whatever `work` made of the error that it saw. Its other errors are its own: a service that it calls may refuse a connection too. Who was
-  // given no lock in time, or no room, has waited already, or would find the same: that is for the caller to repeat, a little later.
+  // A lost connection counts whatever `work` threw for it. Other errors may come from another service that `work` calls. After a lock timeout or a
+  // full disk, a repeat at once would fail again: the caller may repeat later.
   return phase === 'lost' || (phase === 'working' && isTaskError(named, 'DATABASE_READ_ONLY'))
 }

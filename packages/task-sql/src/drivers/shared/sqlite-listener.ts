@@ -2,13 +2,13 @@ import { setInterval as every } from 'node:timers/promises'
 import type { TaskNotifier } from '@taskstream/task-api'
 
 export interface SqliteListenerOptions {
-  /** How often to look, in milliseconds. Default 25; a look costs a few microseconds. */
+  /** How often the listener looks for commits, in milliseconds. Default 25. A look costs a few microseconds. */
   readonly everyMs?: number
 }
 
 /**
- * Hears of commits of other connections, in this process or another, by SQLite's data version. It cannot tell topics apart.
- * The connection is the listener's own: a commit of its own would go unheard.
+ * Makes a notifier that wakes nodes after commits of other connections, in this process or another. SQLite's data version tells of a commit, but not
+ * of its topics. Give the listener a connection that nobody else uses, as commits on this connection would not be noticed.
  *
  * @example
  * const listener = sqliteListener(await openBetterSqlite3('tasks.db'))
@@ -24,7 +24,7 @@ export function sqliteListener(
       const version = (): unknown => (statement.get() as { data_version: unknown }).data_version
       const stopped = new AbortController()
       let seen = version()
-      /** The file cannot be read, or the connection is closed. */
+      /** Whether the last look failed, because the file cannot be read or the connection is closed. */
       let isLost = false
       const watch = async (): Promise<void> => {
         for await (const _ of every(everyMs, undefined, { signal: stopped.signal, ref: false })) {
@@ -45,7 +45,7 @@ export function sqliteListener(
           seen = now
         }
       }
-      // Broken off as it is disposed of.
+      // The disposal aborts the interval, which throws.
       const watched = watch().catch(() => {})
       return {
         [Symbol.asyncDispose]: async () => {

@@ -7,7 +7,7 @@ import { nested } from './only-connection.ts'
 import { ownWord } from './own-word.ts'
 
 export interface SqliteTransactionsOptions {
-  /** How long to go on trying while other processes write, in milliseconds, before DATABASE_BUSY. Default 10 000. */
+  /** How long a transaction waits to begin while other processes write, in milliseconds, before DATABASE_BUSY. Default 10 000. */
   readonly busyTimeoutMs?: number
 }
 
@@ -18,15 +18,21 @@ export const beginning = 'begin immediate'
 /** Runs one text without rows or values on a transaction's connection. */
 type Run = (text: string) => unknown
 
-/** What we need of a connection to SQLite: a `Database` of better-sqlite3, or a `DatabaseSync` of node:sqlite. */
+/** The part of a connection to SQLite that a transaction source uses: a `Database` of better-sqlite3, or a `DatabaseSync` of node:sqlite. */
 export interface SqliteDatabase {
   exec(text: string): unknown
   prepare(text: string): unknown
 }
 
 /**
- * Transactions on one connection, one after the other: it is this source's own, because a transaction stays open across awaits.
- * While another process writes, it waits without blocking the event loop, however long the connection itself would wait.
+ * Transactions on one connection to SQLite, one after the other. Give the source a connection that nobody else uses, because a transaction stays open
+ * across awaits. While another process writes, a transaction waits to begin without blocking the event loop, whatever the connection's own timeout.
+ *
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source
+ * @example
+ * const transactions = sqliteTransactions(await openBetterSqlite3('tasks.db'))
+ * await transactions((database) => tasks.push(database, 'invoices', 'inv-1'))
  */
 export function sqliteTransactions<Database extends SqliteDatabase>(
   database: Database,
@@ -37,13 +43,13 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   return immediateTransactions((use) => use(database, run), options)
 }
 
-/** The driver would wait for another process with the event loop standing still. Statements of the user's own may wait as they are set to. */
+/** Begins without waiting, as the driver's wait would block the event loop. Afterwards the connection has its own timeout again. */
 function beginAtOnce(database: SqliteDatabase): () => void {
   let asked: { get(): unknown } | undefined
   return () => {
-    // Of a pragma that is prepared, SQLite keeps the answer; of the same as a table it is asked each time.
+    // SQLite keeps the answer of a prepared pragma, but evaluates the pragma's table function each time.
     asked ??= database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }
-    // The user may have changed it.
+    // The user may have changed the timeout since the last transaction.
     const { timeout } = asked.get() as { timeout: unknown }
     database.exec('pragma busy_timeout = 0')
     try {
@@ -54,12 +60,12 @@ function beginAtOnce(database: SqliteDatabase): () => void {
   }
 }
 
-/** Goes on trying while another process writes. */
+/** Repeats an attempt to begin while another process writes. */
 type WhenFree = <Begun>(attempt: () => Begun | Promise<Begun>) => Promise<Begun>
 
 /**
- * The same for any driver: `connect` gives each transaction the connection, for as long as it lasts. Where the connection comes with a transaction
- * that has begun, `connect` begins it by `whenFree`, and `run` has nothing to begin.
+ * Transactions on one connection of any driver or library: `connect` gives the connection to a transaction until the transaction ends. A library
+ * whose transactions come begun has `connect` begin them by `whenFree`; its `run` ignores the begin.
  */
 export function immediateTransactions<Transaction>(
   connect: (use: (transaction: Transaction, run: Run) => Promise<void>, whenFree: WhenFree) => Promise<void>,
@@ -74,7 +80,7 @@ export function immediateTransactions<Transaction>(
   ): Promise<Result> => {
     const abort = abortOf(transactionOptions)
     if (inside.getStore()?.open) {
-      // It would wait for the transaction that waits for it.
+      // Each of the two transactions would wait for the other.
       return Promise.reject<Result>(nested())
     }
     const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort)
@@ -98,14 +104,14 @@ export function immediateTransactions<Transaction>(
     last = turn.catch(() => {})
     return turn
   }
-  // There is no connection to lose.
+  // A file has no connection that could be lost.
   const { classify } = ownWord(classifySqliteError, false)
   return Object.defineProperty(Object.assign(transact, { classify }), 'inside', {
     get: () => inside.getStore()?.open ?? false,
   })
 }
 
-/** Immediate: a deferred transaction that comes to write after another's commit fails at once, whatever the timeout. */
+/** Begins an immediate transaction. A deferred one fails at once, whatever the timeout, if it first writes after another's commit. */
 async function begin<Begun>(
   attempt: () => Begun | Promise<Begun>,
   busyTimeoutMs: number,
@@ -116,7 +122,7 @@ async function begin<Begun>(
     abort?.throwIfAborted()
     try {
       const begun = attempt()
-      // A synchronous driver is not waited for: nobody comes between, and the file is locked no longer than need be.
+      // There is no await after a synchronous driver: other work would run meanwhile, with the file locked.
       return begun instanceof Promise ? await begun : begun
     } catch (error) {
       const known = classifySqliteError(error)
@@ -134,7 +140,7 @@ async function begin<Begun>(
   }
 }
 
-/** What it fails with is not committed: the rollback that follows undoes it. */
+/** Commits. If the commit fails, nothing was committed, and the caller rolls back. */
 async function commit(run: Run): Promise<void> {
   try {
     await run('commit')
@@ -147,6 +153,6 @@ async function rollback(run: Run): Promise<void> {
   try {
     await run('rollback')
   } catch {
-    // SQLite has rolled back by itself already, or the connection is closed; what is thrown is why.
+    // SQLite has rolled back already, or the connection is closed. The caller throws the error that led here.
   }
 }

@@ -1,10 +1,10 @@
 import { Cache, perOwner, renderer } from '../../core/cache.ts'
 import type { Statement } from '../../core/statement.ts'
 
-/** More texts than the verbs have: it only guards against a caller that makes texts of its own. */
+/** The verbs have fewer texts. The limit guards against a caller that makes texts of its own. */
 const capacity = 200
 
-/** Prepared statements by connection and text: preparing costs SQLite more than most statements do. */
+/** Keeps prepared statements by connection and text, as preparing costs SQLite more than running most statements. */
 export function statementCache<Database extends { prepare(text: string): Prepared }, Prepared>(): (
   database: Database,
   statement: Statement,

@@ -12,16 +12,16 @@ export interface Session<Connection> {
   begin(): Promise<unknown>
   commit(): Promise<unknown>
   rollback(): Promise<unknown>
-  /** Gives the connection back, or ends it, and with it whatever it was doing. */
+  /** Gives the connection back to its pool. A broken connection is closed instead, together with its running statement. */
   release(broken: Error | undefined): Promise<void> | void
 }
 
 /**
- * One transaction, from its connection to its end. What the driver throws on the way is thrown by its name, and what `work` throws as it is.
+ * Runs one transaction, from taking its connection to its end. The driver's errors are thrown after classification, errors of `work` unchanged.
  *
- * @param named gives an error of the driver its name
- * @param lost is told what `work` threw, or would have met, when its connection was lost
- * @param abort closes the connection as it is
+ * @param named classifies an error of the driver
+ * @param lost is called with the error that is thrown, if the connection was lost before the commit was sent
+ * @param abort closes the connection without a rollback
  */
 export async function transactionAttempt<Connection, Result>(
   open: () => Promise<Session<Connection>>,
@@ -36,7 +36,7 @@ export async function transactionAttempt<Connection, Result>(
   }
   const session = await open().catch(rethrow)
   if (abort?.aborted) {
-    // Nobody waits for it any more, and nothing was done on it.
+    // Nobody waits for the connection any more, and it is unused.
     await session.release(undefined)
     throw abort.reason
   }
@@ -55,7 +55,7 @@ export async function transactionAttempt<Connection, Result>(
   try {
     await session.begin().catch(rethrow)
     const result = await work(session.connection)
-    // What is known to be lost was not committed; a commit that is sent may have been.
+    // The loss is reported before the commit is sent: from then on the outcome would be unknown.
     if (session.lost) rethrow(session.lost)
     enter('committing')
     sent = true
@@ -63,19 +63,19 @@ export async function transactionAttempt<Connection, Result>(
     return result
   } catch (error) {
     abort?.throwIfAborted()
-    // Something may be using the connection still, and must not come to use it outside this transaction: it is closed as it is.
+    // Abandoned work may still use the connection. The connection is closed, so that no statement of that work runs outside this transaction.
     if (isTaskError(error, 'TRANSACTION_ABANDONED')) {
       broken = error
       throw error
     }
-    // A connection that cannot roll back, or says nothing, is not fit for the next transaction: it goes, and the server rolls back.
+    // A connection that cannot roll back, or does not answer, is closed, which has the server roll back.
     await answered(session.rollback()).catch((cause: Error) => (broken = cause))
     broken ??= session.lost
     if (broken && !sent) {
       enter('lost')
       lost(error)
     }
-    // Nor is one to a standby: where the address moves to the new primary, a new connection goes there.
+    // A connection to a standby is not used again: if the address moves to the new primary, a new connection leads there.
     if (isTaskError(named(error), 'DATABASE_READ_ONLY')) broken ??= error as Error
     throw error
   } finally {

@@ -2,12 +2,12 @@ import { TaskError } from '@taskstream/task-api'
 import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
-/** What we need of TypeORM: the `EntityManager` that `dataSource.transaction` gives its callback. */
+/** The part of TypeORM's `EntityManager` that the adapter uses: `dataSource.transaction` gives a manager to its callback. */
 export interface TypeormManager {
   readonly queryRunner?: TypeormQueryRunner | undefined
 }
 
-/** A `QueryRunner`, which does as well as its manager. */
+/** The part of TypeORM's `QueryRunner` that the adapter uses. A query runner may be given in place of its manager. */
 export interface TypeormQueryRunner {
   readonly isReleased: boolean
   readonly isTransactionActive: boolean
@@ -68,10 +68,14 @@ function typeormAdapter(
   }
 }
 
-/** @throws what the driver threw, of which TypeORM makes an error of its own */
+/**
+ * Runs a text in a transaction.
+ *
+ * @throws the driver's error, which TypeORM wraps; TaskError TRANSACTION_CLOSED if the transaction has ended, or if there is none
+ */
 export async function runTypeorm(transaction: Transaction, text: string, values: unknown[] = []): Promise<TypeormResult> {
   const runner = ('queryRunner' in transaction ? transaction.queryRunner : transaction) as Partial<TypeormQueryRunner> | undefined
-  // A manager that is not of a transaction would take any connection, and commit each statement by itself.
+  // A manager without a transaction would send the statement over any connection, and commit each statement by itself.
   if (!runner?.isTransactionActive || runner.isReleased)
     throw new TaskError('TRANSACTION_CLOSED', 'There is no transaction here: it has ended, or its connection was lost')
   return (runner as TypeormQueryRunner).query(text, values, true).catch((error: unknown) => {

@@ -12,9 +12,9 @@ import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-t
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
-/** What we need of a TypeORM `DataSource`. */
+/** The part of a TypeORM `DataSource` that a transaction source uses. */
 export interface TypeormDataSource<Manager> {
-  /** Of the database, with the pool. */
+  /** TypeORM's driver of the database, which has the pool. */
   readonly driver?: unknown
   transaction(isolation: 'READ COMMITTED' | 'SERIALIZABLE', work: (manager: Manager) => Promise<void>): Promise<unknown>
 }
@@ -24,8 +24,9 @@ export interface TypeormDataSource<Manager> {
  *
  * @example
  * const transactions = typeormTransactions(await new DataSource({ type: 'postgres', url }).initialize())
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or the data source was
- * destroyed; DATABASE_UNAVAILABLE if there is no connection, or it is lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored an error of a statement, or if the data source was
+ * destroyed; DATABASE_UNAVAILABLE if no connection could be made, or if the connection was lost. When the connection was lost during the commit, the
+ * outcome is unknown
  */
 export function typeormTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
@@ -35,7 +36,7 @@ export function typeormTransactions<Manager extends TypeormManager>(
     (work) =>
       dataSource.transaction('READ COMMITTED', async (manager) => {
         await work(manager)
-        // PostgreSQL answers a commit of an aborted transaction with a rollback, and TypeORM does not look: this fails instead.
+        // PostgreSQL answers the commit of an aborted transaction with a rollback, which TypeORM does not notice: this statement fails instead.
         await runTypeorm(manager, 'select')
       }),
     (error) => classifyPostgresError(driversError(error)) ?? classifyTypeormError(error),
@@ -49,9 +50,9 @@ export function typeormTransactions<Manager extends TypeormManager>(
  *
  * @example
  * const transactions = typeormMysqlTransactions(await new DataSource({ type: 'mariadb', url }).initialize())
- * @throws what `work` throws, after a rollback; TaskError TRANSACTION_CLOSED if `work` ignored a deadlock, or the end of the transaction by a
- * definition: what it wrote after that is committed; and if the data source was destroyed; DATABASE_UNAVAILABLE if there is no connection, or it is
- * lost: on the commit itself the outcome is unknown
+ * @throws the error of `work`, after a rollback; TaskError TRANSACTION_CLOSED if the data source was destroyed. TRANSACTION_CLOSED also if `work`
+ * went on after a deadlock or a definition, either of which ends the transaction: later writes of `work` are committed. DATABASE_UNAVAILABLE if no
+ * connection could be made, or if the connection was lost. When the connection was lost during the commit, the outcome is unknown
  */
 export function typeormMysqlTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
@@ -66,13 +67,13 @@ export function typeormMysqlTransactions<Manager extends TypeormManager>(
   )
 }
 
-/** TypeORM's driver for PostgreSQL calls it the master, that for MariaDB and MySQL the pool. */
+/** Finds the pool, which TypeORM's driver for PostgreSQL calls `master` and the driver for MariaDB and MySQL `pool`. */
 function poolOf({ driver }: { readonly driver?: unknown }): unknown {
   const { master, pool } = (driver ?? {}) as { readonly master?: unknown; readonly pool?: unknown }
   return master ?? pool
 }
 
-/** A query runner that has let go of its connection in the midst of its transaction has lost it. */
+/** Runs a text. A query runner that was released inside its transaction has lost its connection. */
 async function ask(manager: TypeormManager, text: string): Promise<void> {
   if (manager.queryRunner?.isReleased) throw new TaskError('DATABASE_UNAVAILABLE', 'The connection of this transaction was lost')
   await runTypeorm(manager, text)
@@ -84,12 +85,13 @@ function classifyTypeormError(error: unknown): TaskError | undefined {
 }
 
 /**
- * Transactions of TypeORM on better-sqlite3, one after the other: they are immediate, which TypeORM's own are not. The data source is this source's
- * own: TypeORM has one connection to it, and what is done through it while a transaction lasts becomes part of that.
+ * Transactions of TypeORM on better-sqlite3, one after the other. Unlike TypeORM's own transactions, these are immediate. Give the source a data
+ * source that nobody else uses: a data source has one connection, so other statements become part of the open transaction.
  *
  * @example
  * const transactions = typeormSqliteTransactions(await new DataSource({ type: 'better-sqlite3', database: 'tasks.db' }).initialize())
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing; LIFECYCLE inside another transaction of
+ * this source
  */
 export function typeormSqliteTransactions<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
