@@ -1,4 +1,4 @@
-/** A periodic task as it is stored: checked, with every default filled in. */
+/** Checks a periodic task and fills in its defaults, as it is stored. */
 import {
   checkDuration,
   checkInstant,
@@ -18,9 +18,9 @@ import type { Timer } from '@taskstream/task-timers'
 import { isEach } from './schedule.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 
-/** The greatest values a periodic task takes; lengths are UTF-16 code units. */
+/** The greatest values of a periodic task. Lengths are in UTF-16 code units. */
 export const periodicLimits = {
-  /** Of scope, id, name and application. With both in it, an external id has its 500 characters. */
+  /** The length of scope, id, name and application. An external id contains scope and id, and has at most 500 characters. */
   nameLength: 200,
   summaryLength: 500,
   jitterMs: 86_400_000,
@@ -54,7 +54,7 @@ const names: Record<keyof PeriodicTask, true> = {
   paused: true,
 }
 
-/** @throws TaskError ARGUMENT_INVALID, naming what is not as it must be */
+/** Checks a periodic task and fills in its defaults. @throws TaskError ARGUMENT_INVALID, which names the wrong field */
 export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
   checkOptions('a periodic task', task, names)
@@ -106,14 +106,14 @@ export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   }
 }
 
-/** What is kept is text: a timer of one's own must be one that can be read again. */
+/** Timers are stored as text, so a timer object of the user's own must have an expression that `parseTimer` reads. */
 function toTimer(timer: Timer | string): Timer {
   const text = typeof timer === 'string' ? timer : timer?.expression
   if (typeof text !== 'string') throw invalid('timer', timer, 'must be a timer or the text of one')
   return parseTimer(text)
 }
 
-/** Refused here, and not when the first task is pushed: by the rules that a push goes by. */
+/** Checks headers by the rules of a push, so that they fail here and not when the first task is pushed. */
 function toText(headers: TaskHeaders): string {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw invalid('headers', headers, 'must be an object')

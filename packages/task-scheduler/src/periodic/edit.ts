@@ -1,4 +1,4 @@
-/** Making, changing and removing timers, in the caller's transaction. */
+/** Adds, changes and removes timers in the caller's transaction. */
 import { invalid, TaskError } from '@taskstream/task-api'
 import type { StoredTimer, TimerChange, TimerDefinition, TimerStatus } from '@taskstream/task-api'
 import { checkPeriodicTask } from './definition.ts'
@@ -11,22 +11,22 @@ import type { PeriodicTask } from './periodic-task.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
-/** Whose a timer is, and who has declared it. */
+/** The scope of a timer, and the application that declares it, if any. */
 export interface Place {
   readonly scope: string
   readonly application: string | null
 }
 
-/** What scheduling came to. */
+/** What `schedule` did. */
 export type Scheduled = 'added' | 'changed' | 'unchanged'
 
-/** Adds the timer, or makes the one that is there like it. What is due stays due. */
+/** Adds a timer, or changes the timer of the same id. An occurrence that is due stays due. */
 export function* schedule(work: Work, place: Place, task: PeriodicTask): Steps<Scheduled> {
   const checked = checkPeriodicTask(task)
   let timer = yield* answer(work.timers.lock(work.transaction, { scope: place.scope, id: checked.id }))
   if (!timer) {
     if (yield* insert(work, place, checked)) return 'added'
-    // Somebody else has added it in between.
+    // Another transaction has added the timer in between.
     timer = yield* find(work, place.scope, checked.id)
   }
   return (yield* change(work, checked, place.application ?? timer.application, timer, task.paused)) ? 'changed' : 'unchanged'
@@ -94,16 +94,16 @@ function* change(
   return true
 }
 
-/** Whoever says nothing of it leaves a paused timer paused; one that has ended begins again when it gets other times. */
+/** A paused timer stays paused if `paused` is not given. An ended timer runs again if its times change. */
 function statusAfter(found: TimerStatus, paused: boolean | undefined, retimed: boolean): TimerStatus {
   if (paused === undefined ? found === 'paused' : paused) return 'paused'
   return found === 'ended' && !retimed ? 'ended' : 'running'
 }
 
-/** What says when a timer fires. */
+/** The fields that decide when a timer fires. */
 const timing: ReadonlySet<keyof TimerDefinition> = new Set(['timer', 'jitterMs', 'start', 'end', 'maxCount'])
 
-/** What a running timer waits for when its times are changed. @throws TaskError ARGUMENT_INVALID */
+/** Finds the next occurrence of a running timer whose times change. @throws TaskError ARGUMENT_INVALID */
 function* goOn(work: Work, definition: TimerDefinition, timer: StoredTimer): Steps<TimerChange> {
   const { start } = definition
   const isDue = timer.occurrence! <= timer.now
@@ -118,18 +118,18 @@ function* goOn(work: Work, definition: TimerDefinition, timer: StoredTimer): Ste
   return isOver ? {} : waiting('running', first)
 }
 
-/** More is for a scheduler, which does not do it all in one transaction. */
+/** The most occurrences for one transaction. More are left to a scheduler, which takes several transactions. */
 const mostDue = 10_000
 const batch = 1_000
 
 /**
- * Submits what a timer's old expression has left due, by its policies as they are to be: its new one does not know of it.
+ * Submits the occurrences that a timer's old expression has left due, as its new expression does not have them. The timer's new policies decide.
  *
- * @returns whether it has fired as often as it may @throws TaskError ARGUMENT_INVALID if that is too much for one transaction
+ * @returns whether the timer has reached its `maxCount` @throws TaskError ARGUMENT_INVALID if too many occurrences are due for one transaction
  */
 function* submitDue(work: Work, definition: TimerDefinition, timer: StoredTimer): Steps<boolean> {
   const old = { ...timer, ...definition, timer: timer.timer, jitterMs: timer.jitterMs }
-  // What waits for its jitter only would be lost: there is nobody to wait for it.
+  // An occurrence that still waits for its jitter is submitted now: later its expression is gone.
   let due: StoredTimer = { ...old, jitterMs: 0, lateMs: latestMs(toSchedule(old)) }
   while (due.occurrence !== null && due.occurrence <= timer.now) {
     if (due.fired - timer.fired >= mostDue)
@@ -143,7 +143,7 @@ function* submitDue(work: Work, definition: TimerDefinition, timer: StoredTimer)
   return definition.maxCount !== null && due.fired >= definition.maxCount
 }
 
-/** @throws TaskError ARGUMENT_INVALID if it would never fire */
+/** Finds the first occurrence from now on. @throws TaskError ARGUMENT_INVALID if the timer would never fire */
 function begin(timer: Pick<StoredTimer, 'scope' | 'id' | 'fired' | 'now'>, definition: TimerDefinition): After {
   const first = firstOf(toSchedule({ ...timer, ...definition }), timer.now)
   if (!first.next) throw invalid('timer', definition.timer, `must fire some time from now on, and ${first.ended}`)

@@ -1,4 +1,4 @@
-/** Submitting what is due: of one timer, in one transaction. */
+/** Submits the due occurrences of one timer, in one transaction. */
 import type { NoTimerDue, PushedTask, StoredTimer, TimerChange, TimerKey } from '@taskstream/task-api'
 import { fire, passOver, toSchedule, waiting } from './schedule.ts'
 import type { After } from './schedule.ts'
@@ -9,38 +9,38 @@ import { submit, unfinished } from './submit.ts'
 import { zonesDiffer } from './zones-differ.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
-/** What came of an occurrence that was due. */
+/** What happened to an occurrence that was due: its task was submitted, or it was passed over for an unfinished task or as too late. */
 export interface FiredOccurrence {
   readonly outcome: 'submitted' | 'unfinished' | 'late'
   readonly timer: TimerKey
   /** The occurrence that was due. */
   readonly occurrence: Date
   readonly task?: PushedTask
-  /** The timer will never fire again, because of this. */
+  /** Why the timer never fires again. Undefined if it does. */
   readonly ended?: string
 }
 
-/** What looking for a due timer came to. */
+/** The outcome of a look for a due timer. */
 export type Fired = FiredOccurrence | NoTimerDue
 
-/** What came of each occurrence of a timer, and the timer as it is then. */
+/** What happened to each due occurrence of a timer, and the timer after that. */
 export interface FiredTimer {
   readonly occurrences: readonly FiredOccurrence[]
   readonly timer: StoredTimer
-  /** The first of them is not what this node would have found. */
+  /** Set if this node's time zone data would have given another first occurrence. */
   readonly differs?: ZonesDiffer
 }
 
-/** The same, of several occurrences of one timer. */
+/** The outcome of a look for a due timer, with several occurrences. */
 export type FiredSeveral = FiredTimer | NoTimerDue
 
 /**
- * Fires the first timer that is due. It stays locked until the transaction ends: whoever fires it moves it on and pushes its task, both or
- * neither.
+ * Fires the first timer that is due. The timer stays locked until the transaction ends. One transaction pushes the task and moves the timer on, so
+ * both happen or neither.
  *
- * @param without leaves these alone, by their `timerKey`
- * @param at is told which timer is at work, for whoever catches what it throws
- * @param most so many occurrences of it, if its tasks need not wait for each other
+ * @param without timers to leave out, by their `timerKey`
+ * @param at called with the timer before it fires, so that a caller who catches an error knows the timer
+ * @param most how many occurrences to submit at most, if the timer's tasks need not wait for each other
  */
 export function* fireNext(
   work: Work,
@@ -54,21 +54,21 @@ export function* fireNext(
   return yield* fireTimer(work, found, most)
 }
 
-/** One occurrence of the first timer that is due. */
+/** Fires one occurrence of the first timer that is due. */
 export function* fireOne(work: Work): Steps<Fired> {
-  // mutants: equivalent number, one is taken at least
+  // mutants: equivalent number, at least one occurrence is taken
   const fired = yield* fireNext(work, nobody, () => {}, 1)
   return 'outcome' in fired ? fired : fired.occurrences[0]!
 }
 
 const nobody: ReadonlySet<string> = new Set()
 
-/** Tasks of one push have so many characters of input together, or there is one. */
+/** How many characters of input the tasks of one push have together at most. A single task may have more. */
 const inputsLength = 1_000_000
 
 /**
- * Submits the occurrences that are due of a locked timer, at most so many, and moves the timer on. Where an occurrence has to wait for the task
- * before it, one is looked at.
+ * Submits up to `most` due occurrences of a locked timer, and moves the timer on. If a task must wait until the timer's last task has ended, only one
+ * occurrence is handled.
  */
 export function* fireTimer(work: Work, timer: StoredTimer, most: number): Steps<FiredTimer> {
   const { scope, id, input, now } = timer
@@ -82,9 +82,9 @@ export function* fireTimer(work: Work, timer: StoredTimer, most: number): Steps<
   }
   if (!mayOverlap && (yield* unfinished(work, timer)) !== undefined)
     return yield* passOn('unfinished', passOver(schedule, occurrence, now), { skipped: timer.skipped + 1 })
-  // mutants: equivalent number, without an input all of them fit
+  // mutants: equivalent number, without an input all occurrences fit
   const fits = Math.floor(inputsLength / (input?.length ?? 1))
-  // mutants: equivalent number, one is taken at least
+  // mutants: equivalent number, at least one occurrence is taken
   const firing = fire(schedule, occurrence, now, mayOverlap ? Math.min(most, fits) : 1)
   const last = firing.submit.at(-1)
   if (last === undefined) return yield* passOn('late', firing, {})

@@ -1,6 +1,6 @@
 import { invalid, TaskError } from '@taskstream/task-api'
 
-/** What is asked of a schema: https://standardschema.dev, which zod, valibot, arktype and others speak. */
+/** A schema that checks an input, by https://standardschema.dev. zod, valibot, arktype and others make such schemas. */
 export interface InputSchema<Input> {
   readonly '~standard': {
     readonly validate: (value: unknown) => SchemaResult<Input> | Promise<SchemaResult<Input>>
@@ -14,15 +14,15 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** @throws TaskError INPUT_INVALID */
+/** Checks an input and makes JSON of it. @throws TaskError INPUT_INVALID, ARGUMENT_INVALID */
 export function toText<Input>(schema: InputSchema<Input>, name: string, input: unknown): string {
   const text = JSON.stringify(check(schema, name, input))
-  // What JSON has no word for would be stored as nothing.
+  // Of undefined or a function JSON makes nothing, which would be stored as no input.
   if (text === undefined) throw invalid('input', input, 'must be JSON')
   return text
 }
 
-/** @throws TaskError INPUT_INVALID */
+/** Reads an input from JSON and checks it. @throws TaskError INPUT_INVALID */
 export function fromText<Input>(schema: InputSchema<Input>, name: string, text: string | undefined): Input {
   let value: unknown
   try {

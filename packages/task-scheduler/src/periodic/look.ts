@@ -1,4 +1,4 @@
-/** Finding timers. */
+/** Finds timers. */
 import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
 import type { StoredTimer, TaskHeaders } from '@taskstream/task-api'
 import { periodicLimits } from './definition.ts'
@@ -6,7 +6,7 @@ import type { PeriodicTaskInfo } from './periodic-task.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
-/** Which timers are meant: those that meet everything that is given. */
+/** Selects timers by all the fields that are given. */
 export interface PeriodicFilter {
   readonly name?: string
   readonly application?: string
@@ -20,7 +20,7 @@ export function* get({ transaction, timers }: Work, scope: string, id: string): 
   return timer && toInfo(timer)
 }
 
-/** @param scope none: of every scope */
+/** Lists timers in order of scope and id. @param scope undefined for every scope */
 export function* list(
   { transaction, timers }: Work,
   scope: string | undefined,

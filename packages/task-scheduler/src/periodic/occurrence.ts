@@ -1,31 +1,31 @@
-/** What the tasks of a timer are known by. */
+/** References and external ids of a timer's tasks. */
 import { randomUUID } from 'node:crypto'
 import type { Task } from '@taskstream/task-api'
 
-/** Which timer a task was submitted for, and for which of its occurrences. */
+/** The timer and the occurrence for which a task was submitted. */
 export interface Occurrence {
   readonly scope: string
   readonly id: string
   readonly at: Date
 }
 
-/** The reference of every task of a timer: with the scope's length no two timers have the same. */
+/** Makes the reference of a timer's tasks. It contains the scope's length, so that no two timers have the same reference. */
 export function referenceOf(scope: string, id: string): string {
   return `timer:${scope.length}:${scope}/${id}`
 }
 
-/** Unique in a topic, by the database's own constraint: an occurrence is submitted once, whatever else goes wrong. */
+/** Makes the external id of an occurrence's task. External ids are unique in a topic, so an occurrence is submitted once, whatever goes wrong. */
 export function externalIdOf(scope: string, id: string, occurrenceMs: number): string {
   return `${referenceOf(scope, id)}@${new Date(occurrenceMs).toISOString()}`
 }
 
-/** Beside those of the clock, in their order, and no occurrence: a timer may be run by hand as often as one likes. */
+/** Makes the external id of a task that is submitted by hand. The id has a random part, as a timer may be run by hand any number of times. */
 export function externalIdByHand(scope: string, id: string, nowMs: number): string {
   return `${externalIdOf(scope, id, nowMs)}/${randomUUID()}`
 }
 
 /**
- * For which occurrence of which timer a task was submitted; undefined for a task that the clock did not submit.
+ * Finds the timer and the occurrence for which a task was submitted. Returns undefined for a task that the clock did not submit.
  *
  * @example
  * handler: eachTask((task) => report(occurrenceOf(task)?.at ?? new Date()))
@@ -39,7 +39,7 @@ export function occurrenceOf(task: Task & { readonly externalId?: string }): Occ
   return Number.isNaN(at.getTime()) ? undefined : { scope: rest.slice(0, length), id: id!, at }
 }
 
-/** A share of `jitterMs` that every node finds alike: FNV-1a, finished so that neighbouring instants lie far apart. */
+/** Computes a delay of 0 to `jitterMs` that is the same on every node: FNV-1a, with a final mix so that neighbouring instants get distant delays. */
 export function jitterOf(scope: string, id: string, occurrenceMs: number, jitterMs: number): number {
   let hash = 0x811c9dc5
   for (const character of externalIdOf(scope, id, occurrenceMs)) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193)

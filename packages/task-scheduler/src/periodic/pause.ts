@@ -1,11 +1,11 @@
-/** Pausing and resuming timers: what would have fired meanwhile is not made up for. */
+/** Pauses and resumes timers. Occurrences during a pause are not made up for. */
 import type { StoredTimer } from '@taskstream/task-api'
 import { firstOf, toSchedule, waiting } from './schedule.ts'
 import { find } from './look.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
-/** @returns whether it was running @throws TaskError TIMER_UNKNOWN */
+/** Pauses a timer. @returns whether the timer was running @throws TaskError TIMER_UNKNOWN */
 export function* pause(work: Work, scope: string, id: string): Steps<boolean> {
   const timer = yield* find(work, scope, id)
   if (timer.status !== 'running') return false
@@ -13,7 +13,7 @@ export function* pause(work: Work, scope: string, id: string): Steps<boolean> {
   return true
 }
 
-/** @returns whether it was paused @throws TaskError TIMER_UNKNOWN */
+/** Resumes a timer. @returns whether the timer was paused @throws TaskError TIMER_UNKNOWN */
 export function* resume(work: Work, scope: string, id: string): Steps<boolean> {
   const timer = yield* find(work, scope, id)
   if (timer.status !== 'paused') return false
@@ -22,12 +22,12 @@ export function* resume(work: Work, scope: string, id: string): Steps<boolean> {
   return true
 }
 
-/** @returns how many were running */
+/** Pauses all running timers of a scope. @returns how many were running */
 export function pauseAll(work: Work, scope: string): Steps<number> {
   return storeAll(work, scope, 'running', 'paused')
 }
 
-/** @returns how many were paused */
+/** Resumes all paused timers of a scope. @returns how many were paused */
 export function resumeAll(work: Work, scope: string): Steps<number> {
   return storeAll(work, scope, 'paused', 'running')
 }

@@ -8,37 +8,37 @@ import type { FiredOccurrence, FiredSeveral } from './fire.ts'
 import { bindSteps } from './steps.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
-/** What a scheduler tells. */
+/** Events of a scheduler. */
 export interface PeriodicListener {
-  /** An occurrence was due. */
+  /** Called when an occurrence was due, after its transaction was committed. */
   onFired?(event: FiredOccurrence): void
   /**
-   * Another node has found an occurrence that this one would not have: their time zone data differs. It is submitted as it was found. Without
-   * it: one line on the console.
+   * Called when another node has found an occurrence that this node would not have found, as their time zone data differs. The occurrence is submitted
+   * as it was found. Without this function, the scheduler writes one line to the console.
    */
   onZonesDiffer?(event: ZonesDiffer): void
-  /** Something went wrong, with a timer if one is named, and is tried again. Without it: a line on the console. */
+  /** Called after an error, with the timer that could not be fired, if any. The scheduler tries again. Default: a line on the console. */
   onError?(error: unknown, timer?: TimerKey): void
 }
 
 export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
-  /** What `sqlTaskRepository` returns, or another that keeps timers. */
+  /** A repository that keeps timers: `sqlTaskRepository` returns one. */
   readonly repository: TimedTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   /** Wakes the scheduler when another process has changed timers: `pgListener`, `sqliteListener`. */
   readonly notifier?: TaskNotifier
   /**
-   * Looks for timers at least so often, in milliseconds, 100 to 600 000: what no notifier tells is found then, and a clock that was set.
-   * Default 10 000.
+   * How often the scheduler looks for due timers at least, in milliseconds, 100 to 600 000. Default 10 000. A look also finds changes that no notifier
+   * reports, and a clock that was set.
    */
   readonly pollIntervalMs?: number
   /**
-   * How long the database may take for each step of a transaction, in milliseconds, 100 to one day. Default 30 000. What takes longer is given up
-   * with its connection, and looked at again.
+   * How long the database may take for each step of a transaction, in milliseconds, 100 to one day. Default 30 000. A transaction that takes longer is
+   * given up together with its connection, and repeated.
    */
   readonly statementTimeoutMs?: number
   readonly listener?: PeriodicListener
-  /** The time of this process, for pauses. What is due is due by the database's clock. */
+  /** The clock of this process, for pauses. The database's clock decides which timers are due. */
   readonly clock?: Clock
 }
 
@@ -57,20 +57,20 @@ const longestPauseMs = 60_000
 const busyPauseMs = 25
 /** How long the database may take for the transaction that a stop finds under way, in milliseconds. */
 const leaveMs = 10_000
-/** Of one timer, in one transaction: others are kept waiting no longer than that takes. */
+/** How many occurrences of one timer a transaction submits at most. Other timers wait no longer than that. */
 const occurrencesAtOnce = 100
-/** A notifier that cannot tell what has changed calls for every commit of others. */
+/** The pause between two looks that a notifier causes if it does not say what has changed: it may call after every commit. */
 const atMostEveryMs = 1_000
 
-/** A timer that could not be fired: how often by now, and until when it is let be. */
+/** How often a timer could not be fired, and until when it is left out. */
 interface Backoff {
   readonly count: number
   readonly untilMs: number
 }
 
 /**
- * Submits the tasks of timers when they are due. Any number of schedulers may run on one database: a timer is fired by whoever locks its row
- * first, in one transaction that pushes the task and moves the timer on, so that a crash at any moment leaves both or neither.
+ * Submits the tasks of timers when they are due. Any number of schedulers may run on one database: the scheduler that locks a timer's row first fires
+ * the timer. One transaction pushes the task and moves the timer on, so that a crash at any moment leaves both or neither.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -92,7 +92,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   readonly #clock: Clock
   readonly #wake: Wake
   readonly #backingOff = new Map<string, Backoff>()
-  /** Timers that have had their turn and are due still: the others come first. */
+  /** Timers that were fired and are still due. Other due timers come first. */
   readonly #served = new Set<string>()
   #running: Promise<void> | undefined
   #listening: AsyncDisposable | undefined
@@ -119,9 +119,10 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   }
 
   /**
-   * Begins to fire what is due.
+   * Begins to fire due timers.
    *
-   * @throws TaskError LIFECYCLE if it was started before; SCHEMA_MISSING, SCHEMA_OLDER, SCHEMA_NEWER; DATABASE_UNAVAILABLE
+   * @throws TaskError LIFECYCLE if the scheduler was started before; SCHEMA_MISSING, SCHEMA_OLDER, SCHEMA_NEWER if the tables do not fit;
+   * DATABASE_UNAVAILABLE
    */
   async start(): Promise<void> {
     if (this.#running || this.#stopping)
@@ -138,19 +139,19 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       })
     } catch (error) {
       this.#running = undefined
-      // Somebody may be waiting for its end already.
+      // A concurrent `stop` may be waiting for the end.
       resolve()
       throw error
     }
     void this.#run().then(resolve)
   }
 
-  /** Timers have changed: looks for what is due now, and not when it meant to. Never lost, whenever it comes. */
+  /** Looks for due timers now, as timers have changed. A call is never lost, whatever the scheduler is doing. */
   notify(): void {
     this.#wake.wake()
   }
 
-  /** Ends once the transaction that it is in has ended, or after ten seconds. What is due then is left to others, or to the next start. */
+  /** Stops after the current transaction, or after ten seconds. Occurrences that are due later are left to other schedulers, or to the next start. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#wake.wake()
@@ -171,7 +172,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       const version = this.#wake.version
       const pauseMs = await this.#look()
       if (pauseMs > 0) await this.#wake.sleep(version, pauseMs)
-      // A driver that answers at once is never waited for: a backlog would hold up everything else of the process.
+      // A synchronous driver never yields to the event loop, so a backlog would hold up everything else in the process.
       else await turnOfEventLoop()
     }
   }
@@ -181,7 +182,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       this.#wake.wake()
   }
 
-  /** @returns for how long nothing is to be done, in milliseconds */
+  /** Fires one due timer, if any. @returns the pause until the next look, in milliseconds */
   async #look(): Promise<number> {
     const now = this.#clock.monotonicMs()
     this.#lookedMs = now
@@ -209,7 +210,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       return 0
     } catch (error) {
       this.#report(error, timer)
-      // The others need not wait for one that cannot be fired: its topic is gone, or its timer is of a later release.
+      // Other timers need not wait for a timer that cannot be fired, as its topic is gone or its expression is of a later release.
       if (timer) this.#postpone(timer)
       return timer ? 0 : pauseAfter(++this.#failures)
     }
@@ -242,7 +243,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#zonesTold = true
   }
 
-  /** What a listener throws is its own affair. */
+  /** Calls the listener. An error of the listener must not stop the scheduler. */
   #notify(event: () => void): void {
     try {
       event()

@@ -1,71 +1,71 @@
 import type { Misfire, PushedTask, TaskHeaders, TimerStatus, WhileUnfinished } from '@taskstream/task-api'
 import type { Timer } from '@taskstream/task-timers'
 
-/** A task that the clock submits, again and again. */
+/** A task that is pushed whenever its timer elapses. */
 export interface PeriodicTask {
-  /** 1 to 200 characters, unique in its scope. */
+  /** The timer's id: 1 to 200 characters, unique in its scope. */
   readonly id: string
-  /** When: a timer, or the text of one, which may be any that `parseTimer` reads. */
+  /** When the task is pushed: a timer, or a text that `parseTimer` reads. */
   readonly timer: Timer | string
-  /** Where tasks are pushed to: a known topic. */
+  /** The topic to which tasks are pushed. It must be initialized. */
   readonly topic: string
-  /** What kind of task it is, to find those of a kind by; 1 to 200 characters. */
+  /** The kind of task, by which `list` finds timers: 1 to 200 characters. */
   readonly name?: string
-  /** For people: up to 500 characters. */
+  /** A text for people, of up to 500 characters. */
   readonly summary?: string
-  /** Of the tasks that are pushed. Default: the id. */
+  /** The identifier of the tasks. Default: `id`. */
   readonly identifier?: string
   readonly input?: string
   readonly headers?: TaskHeaders
   readonly priority?: number
   readonly maxTries?: number
-  /** Default `once`. */
+  /** What is done with missed occurrences. Default `once`. */
   readonly misfire?: Misfire
   /**
-   * An occurrence that is late by more than this and `jitterMs` together, in whole milliseconds, is not submitted. Default: 60 000 under `skip` and
-   * `drop`, otherwise without end.
+   * How late an occurrence may be submitted, in whole milliseconds, beyond `jitterMs`. A later one is not submitted. Default: 60 000 under `skip` and
+   * `drop`, otherwise no limit.
    */
   readonly lateMs?: number
   /**
-   * While the task that was submitted before has not ended: `skip` passes over the occurrence, and goes on with the next; `push` submits it all
-   * the same. Default `skip`; under `catch-up` and `drop`, where each occurrence counts, `push`.
+   * What is done with an occurrence while the timer's last task has not ended. `skip` passes over the occurrence; `push` submits a task all the same.
+   * The default is `push` under `catch-up` and `drop`, where each occurrence counts, and otherwise `skip`.
    */
   readonly whileUnfinished?: WhileUnfinished
-  /** Each occurrence is submitted up to so many milliseconds later, by chance but on every node the same. Default 0, at most a day. */
+  /** By how many milliseconds an occurrence is submitted later at most, 0 to a day. Default 0. The delay is random but the same on every node. */
   readonly jitterMs?: number
-  /** No occurrence before this instant; one at this very instant counts. */
+  /** The first instant at which an occurrence counts. */
   readonly start?: Date
-  /** No occurrence after this instant; one at this very instant counts. */
+  /** The last instant at which an occurrence counts. */
   readonly end?: Date
-  /** So many tasks are submitted, and no more: 1 to 2^53 - 1. */
+  /** How many tasks are submitted at most, 1 to 2^53 - 1. */
   readonly maxCount?: number
-  /** Kept, and not submitted until it is resumed. Default false. */
+  /** Whether the timer is stored but does not fire until it is resumed. Default false. */
   readonly paused?: boolean
 }
 
-/** A periodic task as it is kept. Instants are the database's clock, UTC. */
+/** A periodic task as it is stored. Instants are of the database's clock. */
 export interface PeriodicTaskInfo extends Omit<PeriodicTask, 'timer' | 'paused'> {
-  /** Whose it is. */
+  /** The scope that has the timer. */
   readonly scope: string
-  /** The text that `parseTimer` reads. */
+  /** The timer's expression, which `parseTimer` reads. */
   readonly timer: string
   readonly identifier: string
   readonly priority: number
   readonly misfire: Misfire
   readonly whileUnfinished: WhileUnfinished
   readonly jitterMs: number
-  /** Who has declared it, with `reconcile`. */
+  /** The application that declared the timer by `reconcile`. */
   readonly application?: string
-  /** `ended`: it will never fire again, for the reason in `note`. */
+  /** Whether the timer runs. With `ended` it never fires again, and `note` says why. */
   readonly status: TimerStatus
   readonly note?: string
   /** How many tasks the clock has submitted. */
   readonly fired: number
-  /** How many occurrences were passed over because the task before had not ended. */
+  /** How many occurrences were passed over because the timer's last task had not ended. */
   readonly skipped: number
-  /** The next occurrence, as the timer has it. */
+  /** The next occurrence, without its jitter. */
   readonly next?: Date
-  /** When that is submitted: later by its jitter. */
+  /** When the next occurrence is submitted: later by its jitter. */
   readonly due?: Date
   /** The last task that was submitted, by the clock or by hand. */
   readonly last?: { readonly topic: string; readonly sequence: number; readonly occurrence?: Date }
@@ -73,7 +73,7 @@ export interface PeriodicTaskInfo extends Omit<PeriodicTask, 'timer' | 'paused'>
   readonly changed: Date
 }
 
-/** What running by hand came to: a task; or the one that has not ended, behind which none is submitted. */
+/** The outcome of `runNow`: the submitted task, or the sequence of an unfinished task, because of which none was submitted. */
 export type RunNow =
   | { readonly submitted: PushedTask; readonly unfinished?: undefined }
   | { readonly submitted?: undefined; readonly unfinished: number }

@@ -16,49 +16,50 @@ import { bindSteps } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
 export interface PeriodicTasksOptions {
-  /** Whose timers these are, 1 to 200 characters; nothing reaches those of another. Default `system`. */
+  /** The scope of the timers: 1 to 200 characters. Timers of other scopes are not reached. Default `system`. */
   readonly scope?: string
 }
 
-/** The timers of one scope: made, changed and looked at in the caller's transaction. */
+/** Adds, changes and finds the timers of one scope, in the caller's transaction. */
 export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
   readonly scope: string
   /**
-   * Keeps a timer: adds it, or makes the one of this id like it. An occurrence that is due stays due, and its policies as they are now decide:
-   * with a new `timer` it is submitted by this transaction, and the next occurrence is the first from now on.
+   * Adds a timer, or changes the timer of the same id. An occurrence that is due stays due, under the timer's new policies. If `timer` changes, this
+   * transaction submits the due occurrences, and the next occurrence is the first from now on.
    *
    * @throws TaskError ARGUMENT_INVALID, also for a timer that would never fire, and for a new `timer` while more than 10 000 occurrences are due;
-   *   TOPIC_UNKNOWN: nothing was written
+   *   TOPIC_UNKNOWN if there is no such topic. Nothing was written then
    * @example
    * await timers.schedule(tx, { id: 'housekeeping', timer: 'Mon..Fri 02:30 Europe/Oslo', topic: 'housekeeping' })
    */
   schedule(transaction: Transaction, task: PeriodicTask): Outcome<E, Scheduled>
-  /** As `schedule`, and only if there is none of this id. @throws TaskError TIMER_DUPLICATE, ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  /** Adds a timer. @throws TaskError TIMER_DUPLICATE if there is a timer of this id; ARGUMENT_INVALID, TOPIC_UNKNOWN */
   add(transaction: Transaction, task: PeriodicTask): Outcome<E, void>
   get(transaction: Transaction, id: string): Outcome<E, PeriodicTaskInfo | undefined>
-  /** In order of their ids. */
+  /** Lists timers in order of their ids. */
   list(transaction: Transaction, filter?: PeriodicFilter): Outcome<E, PeriodicTaskInfo[]>
-  /** No task is submitted any more, until it is resumed. @returns whether it was running @throws TaskError TIMER_UNKNOWN */
+  /** Pauses a timer: no task is submitted until it is resumed. @returns whether the timer was running @throws TaskError TIMER_UNKNOWN */
   pause(transaction: Transaction, id: string): Outcome<E, boolean>
-  /** It fires again, from now on: what would have fired meanwhile does not. @returns whether it was paused @throws TaskError TIMER_UNKNOWN */
+  /** Resumes a timer from now on, without the occurrences of the pause. @returns whether it was paused @throws TaskError TIMER_UNKNOWN */
   resume(transaction: Transaction, id: string): Outcome<E, boolean>
-  /** @returns how many were running */
+  /** Pauses all running timers of the scope. @returns how many were running */
   pauseAll(transaction: Transaction): Outcome<E, number>
-  /** @returns how many were paused */
+  /** Resumes all paused timers of the scope. @returns how many were paused */
   resumeAll(transaction: Transaction): Outcome<E, number>
-  /** Tasks that were submitted stay. @throws TaskError TIMER_UNKNOWN */
+  /** Removes a timer. Tasks that were submitted stay. @throws TaskError TIMER_UNKNOWN */
   remove(transaction: Transaction, id: string): Outcome<E, void>
   /**
-   * Submits a task now, and leaves the timer as it is. Where a timer skips while a task of it has not ended, so does this.
+   * Submits a task now, and leaves the timer's next occurrence as it is. A timer with `whileUnfinished: 'skip'` submits none while its last task has not
+   * ended.
    *
    * @throws TaskError TIMER_UNKNOWN, TOPIC_UNKNOWN
    */
   runNow(transaction: Transaction, id: string): Outcome<E, RunNow>
   /**
-   * Makes the timers of an application as they are declared, when it is deployed: adds, changes, and tells which were declared before and are
-   * not any more. Timers of other applications, and of none, are left alone.
+   * Makes an application's timers as it declares them when it is deployed: adds and changes timers, and reports those that are no longer declared.
+   * Timers of other applications, or without an application, are left alone.
    *
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN: nothing was written
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then
    * @example
    * const { undeclared } = await timers.reconcile(tx, 'billing', [{ id: 'month-close', timer: 'monthly', topic: 'close' }])
    */
@@ -71,7 +72,7 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
 }
 
 /**
- * Tasks that the clock submits, kept beside the tasks themselves. A `PeriodicScheduler` fires them.
+ * Makes the access to the timers of one scope, which are stored in the same database as the tasks. A `PeriodicScheduler` fires them.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -106,8 +107,8 @@ export function periodicTasks<Transaction, E extends Execution>(
 }
 
 /**
- * Fires the first timer that is due, of whatever scope, in the caller's transaction: for a loop, or a test, of one's own. Again and again until
- * the outcome is `idle`: what is done is done for one timer at a time.
+ * Makes a function that fires the first due timer of all scopes in the caller's transaction, for a loop or a test of your own. A call fires one
+ * occurrence, so call it until the outcome is `idle`.
  *
  * @example
  * const fire = firing(tasks)
@@ -119,7 +120,7 @@ export function firing<Transaction, E extends Execution>(
   return bindSteps(repository, fireOne)
 }
 
-/** The timers of every scope, in order of scope and id: for those who look after them all. */
+/** Makes a function that lists the timers of every scope, in order of scope and id. */
 export function allPeriodicTasks<Transaction, E extends Execution>(
   repository: TimedTaskRepository<Transaction, E>,
 ): (transaction: Transaction, filter?: PeriodicFilter) => Outcome<E, PeriodicTaskInfo[]> {

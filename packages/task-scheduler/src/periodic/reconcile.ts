@@ -7,18 +7,18 @@ import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
 export interface ReconcileOptions {
-  /** What becomes of timers that the application has declared before, and does not declare any more. Default `report`. */
+  /** What is done with timers that the application declared before and no longer declares. Default `report`. */
   readonly undeclared?: 'report' | 'remove'
 }
 
 const names = optionNames<ReconcileOptions>('reconcile', { undeclared: true })
 
-/** The ids of the timers of an application, by what became of them. */
+/** The ids of an application's timers, by what `reconcile` did with them. */
 export interface Reconciliation {
   readonly added: readonly string[]
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
-  /** Declared before, and not any more. */
+  /** Timers that were declared before and no longer are. */
   readonly undeclared: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export function* reconcile(
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) throw invalid('id', twice, 'must not be declared twice')
   const result = { added: [] as string[], changed: [] as string[], unchanged: [] as string[] }
-  // In one order, so that two nodes that are deployed at once do not wait for each other.
+  // Timers are locked in one order, so that two nodes that are deployed at the same time do not deadlock.
   for (const id of ids.toSorted()) result[yield* schedule(work, { scope, application }, tasks[ids.indexOf(id)]!)].push(id)
   const declared = yield* list(work, scope, { application })
   const gone = declared.map(({ id }) => id).filter((id) => !ids.includes(id))

@@ -6,7 +6,7 @@ import type { Steps, Work } from './steps.ts'
 import { submit, unfinished } from './submit.ts'
 
 /**
- * Submits a task of the timer now; when it fires next stays as it is.
+ * Submits a task of the timer now. The timer's next occurrence stays as it is.
  *
  * @throws TaskError TIMER_UNKNOWN, TOPIC_UNKNOWN
  */

@@ -1,10 +1,10 @@
-/** What becomes of a timer that is due: no I/O, and no clock but the one that is given. */
+/** Computes what happens to a due timer. This module has no I/O and no clock of its own. */
 import type { Misfire, StoredTimer, TimerStatus, TimerWait } from '@taskstream/task-api'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import { jitterOf } from './occurrence.ts'
 
-/** What of a timer decides. Instants are epoch milliseconds. */
+/** The fields of a timer that decide its occurrences. Instants are epoch milliseconds. */
 export interface Schedule {
   readonly scope: string
   readonly id: string
@@ -18,25 +18,25 @@ export interface Schedule {
   readonly fired: number
 }
 
-/** An occurrence, and when it is to be submitted. */
+/** An occurrence, and the instant at which it is submitted: later by its jitter. */
 interface Next {
   readonly occurrence: number
   readonly due: number
 }
 
-/** What is to be done, and what comes after it; `ended` says why nothing does. */
+/** The occurrences to submit, and the occurrence after them. `ended` says why there is none. */
 export interface Firing {
-  /** The occurrences that are to be submitted, in order; none if it is too late for all that were missed. */
+  /** The occurrences to submit, in order. Empty if all missed occurrences are too late. */
   readonly submit: readonly number[]
-  /** What comes next if they are, or are passed over without counting. */
+  /** The next occurrence after these. */
   readonly next?: Next
   readonly ended?: string
 }
 
-/** What comes after an occurrence. */
+/** The occurrence that follows, or why none does. */
 export type After = Omit<Firing, 'submit'>
 
-/** @throws TaskError ARGUMENT_INVALID if its timer cannot be read: a later release has written it, or a hand */
+/** Reads a stored timer. @throws TaskError ARGUMENT_INVALID if its expression cannot be read: a later release or a person has written it */
 export function toSchedule(
   timer: Pick<StoredTimer, 'scope' | 'id' | 'timer' | 'misfire' | 'lateMs' | 'jitterMs' | 'start' | 'end' | 'maxCount' | 'fired'>,
 ): Schedule {
@@ -48,7 +48,7 @@ export function toSchedule(
     misfire,
     lateMs: timer.lateMs ?? undefined,
     jitterMs,
-    // mutants: equivalent nullish:timer.start, null is before every instant
+    // mutants: equivalent nullish:timer.start, null compares as before every instant
     start: timer.start ?? undefined,
     end: timer.end ?? undefined,
     maxCount: timer.maxCount ?? undefined,
@@ -56,34 +56,36 @@ export function toSchedule(
   }
 }
 
-/** Whether each of the occurrences that were missed is submitted, and not only the first. */
+/** Tells whether every missed occurrence is submitted, and not only one. */
 export function isEach(misfire: Misfire): boolean {
   return misfire === 'catch-up' || misfire === 'drop'
 }
 
-/** By how much an occurrence may be late where nothing is said of it. */
+/** The default of `lateMs`: infinite for the misfires that are not listed. */
 const lateBy: Partial<Record<Misfire, number>> = { skip: 60_000, drop: 60_000 }
 
-/** By how much an occurrence may be late, its jitter included; it may be without end. */
-// mutants: equivalent nullish:lateBy[misfire], what is no number is exceeded by nothing either
+/** How late an occurrence may be submitted, in milliseconds, jitter included. May be infinite. */
+// mutants: equivalent nullish:lateBy[misfire], nothing is greater than NaN either
 export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitterMs }: Schedule): number {
   return lateMs + jitterMs
 }
 
-/** The first occurrence of a timer that begins, or begins anew, now. */
+/** Finds the first occurrence of a timer that begins, or begins again, now. */
 export function firstOf(schedule: Schedule, now: number): After {
   const { timer, start } = schedule
   return follow(schedule, start !== undefined && start >= now ? timer.next(start - 1) : timer.next(now))
 }
 
-/** An occurrence that a timer waits for already, while what else is said of it changes. */
+/** Keeps the occurrence that a timer already waits for, under the timer's new `end` and jitter. */
 export function keep(schedule: Schedule, occurrence: number): After {
   return follow(schedule, occurrence)
 }
 
 /**
- * @param occurrence the one that is due
- * @param most so many are submitted, and one at least
+ * Finds the occurrences to submit, and the occurrence after them.
+ *
+ * @param occurrence the first occurrence that is due
+ * @param most how many occurrences to submit at most, 1 or more
  */
 export function fire(schedule: Schedule, occurrence: number, now: number, most: number): Firing {
   const { timer, misfire, fired, maxCount } = schedule
@@ -91,9 +93,9 @@ export function fire(schedule: Schedule, occurrence: number, now: number, most: 
   const submit: number[] = []
   for (let each = occurrence; ;) {
     const isLate = each < inTime
-    // What is due at this very moment is not late.
+    // An occurrence of this very moment is not late.
     const found = follow(schedule, isLate ? following(timer, each, (misfire === 'drop' ? now : inTime) - 1) : each)
-    // Only what is to come is not too late; what is dropped is told by itself.
+    // Either only later occurrences remain, or late ones were dropped, which is reported before others are submitted.
     if (!found.next || found.next.due > now || (isLate && misfire === 'drop')) return { submit, ...found }
     const submitted = found.next.occurrence
     submit.push(submitted)
@@ -104,25 +106,25 @@ export function fire(schedule: Schedule, occurrence: number, now: number, most: 
   }
 }
 
-/** What comes when this occurrence is passed over, because the task before has not ended. */
+/** Finds the occurrence after one that is passed over, as the timer's last task has not ended. */
 export function passOver(schedule: Schedule, occurrence: number, now: number): After {
   return follow(schedule, following(schedule.timer, occurrence, now))
 }
 
-/** Clocks are set back by two hours at most, and then show the same for twice as long. */
-// mutants: equivalent number, it may be more
+/** Clocks are set back by two hours at most, and then show the same times for twice as long. */
+// mutants: equivalent number, a longer time gives the same occurrences
 const repeatedMs = 4 * 3_600_000
 
 /**
- * The first occurrence after an instant, of those that follow one from another. What the timer itself says of an instant at which clocks show
- * an hour for the second time is another matter: what has occurred in the first of them would occur again.
+ * Finds the first occurrence after an instant by following the occurrences one by one. Asking the timer for the instant itself would be wrong while
+ * clocks show an hour for the second time: occurrences of the first hour would occur again.
  */
 function following(timer: Timer, occurrence: number, instant: number): number | undefined {
   let next = timer.next(occurrence)
   if (next === undefined || next > instant) return next
-  // mutants: equivalent condition:false, it takes longer
+  // mutants: equivalent condition:false, the other way takes longer
   if (timer.zone === 'UTC') return timer.next(instant)
-  // mutants: equivalent method statement, it takes longer
+  // mutants: equivalent method statement, the search takes longer
   next = timer.next(Math.max(occurrence, instant - repeatedMs))
   while (next !== undefined && next <= instant) next = timer.next(next)
   return next
@@ -134,7 +136,7 @@ function follow({ scope, id, end, jitterMs }: Schedule, occurrence: number | und
   return { next: { occurrence, due: occurrence + jitterOf(scope, id, occurrence, jitterMs) } }
 }
 
-/** What a timer waits for: only a running one waits. */
+/** Gives the stored fields that say what a timer waits for. Only a running timer waits for an occurrence. */
 export function waiting(status: TimerStatus, { next, ended }: After): TimerWait {
   const shown: TimerStatus = status === 'running' && !next ? 'ended' : status
   return {

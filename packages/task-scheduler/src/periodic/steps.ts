@@ -1,22 +1,22 @@
-/** Several calls in one transaction, written once for drivers that answer at once and for those that answer later. */
+/** Several calls in one transaction, written once for synchronous and asynchronous drivers. */
 import type { Execution, Outcome, TaskSink, TimedTaskRepository, TimerRepository } from '@taskstream/task-api'
 
-/** Yields what calls return, and is given their answers. */
+/** A generator that yields the outcomes of calls and receives the answers. An outcome is an answer or a promise of one. */
 export type Steps<Result> = Generator<unknown, Result, unknown>
 
-/** What steps are taken with: the caller's transaction, and what keeps timers and tasks in it. */
+/** The caller's transaction, and the repositories of timers and tasks for it. */
 export interface Work {
   readonly transaction: unknown
   readonly timers: TimerRepository<unknown, Execution>
   readonly tasks: TaskSink<unknown, Execution>
 }
 
-/** The answer to a call. */
+/** Yields the outcome of a call and returns the answer. */
 export function* answer<Answer>(outcome: Answer | Promise<Answer>): Steps<Answer> {
   return (yield outcome) as Answer
 }
 
-/** Makes of steps what users call: it returns as the repository does. */
+/** Makes a function of steps that returns as the repository does: the result if the repository is synchronous, and otherwise a promise. */
 export function bindSteps<Transaction, E extends Execution, Arguments extends readonly unknown[], Result>(
   repository: TimedTaskRepository<Transaction, E>,
   steps: (work: Work, ...args: Arguments) => Steps<Result>,

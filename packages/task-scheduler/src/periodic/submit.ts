@@ -1,10 +1,10 @@
-/** Pushing the tasks of a timer, and whether one of them has not ended. */
+/** Pushes the tasks of a timer, and finds a task of the timer that has not ended. */
 import type { PushedTask, StoredTimer, TaskHeaders } from '@taskstream/task-api'
 import { referenceOf } from './occurrence.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
-/** @param externalIds of the tasks, one for each. @returns the tasks, in this order */
+/** Pushes a task for each external id. @returns the tasks, in the order of `externalIds` */
 export function submit({ transaction, tasks }: Work, timer: StoredTimer, externalIds: readonly string[]): Steps<PushedTask[]> {
   const { identifier, priority, input, headers, maxTries } = timer
   const creation = {
@@ -19,10 +19,10 @@ export function submit({ transaction, tasks }: Work, timer: StoredTimer, externa
   return answer(tasks.push(transaction, timer.topic, creations))
 }
 
-/** The sequence of a task of the timer that has not ended: in its topic, or in the topic of the last one. */
+/** Finds the sequence of a task of the timer that has not ended, in the timer's topic or in the topic of its last task. */
 export function* unfinished({ transaction, timers }: Work, timer: StoredTimer): Steps<number | undefined> {
   const reference = referenceOf(timer.scope, timer.id)
-  // mutants: equivalent nullish:timer.lastTopic, no topic is null
+  // mutants: equivalent nullish:timer.lastTopic, no topic has the name null
   for (const topic of new Set([timer.topic, timer.lastTopic ?? timer.topic])) {
     const sequence = yield* answer(timers.unfinished(transaction, topic, reference))
     if (sequence !== undefined) return sequence

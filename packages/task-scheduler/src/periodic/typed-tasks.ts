@@ -11,18 +11,18 @@ import { answer, bindSteps } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
 
 export interface TypedTasksOptions<Input> {
-  /** Whose they are. Default `system`. */
+  /** The scope of the timers: 1 to 200 characters. Default `system`. */
   readonly scope?: string
-  /** What kind of task it is: 1 to 200 characters. */
+  /** The kind of task: 1 to 200 characters. */
   readonly name: string
   readonly topic: string
-  /** What each is about; kept as JSON. */
+  /** The schema of the inputs, which are stored as JSON. */
   readonly input: InputSchema<Input>
 }
 
 const names = optionNames<TypedTasksOptions<never>>('typedTasks', { scope: true, name: true, topic: true, input: true })
 
-/** A timer of a kind, with its input as the kind's schema says. */
+/** A timer of one kind, with an input that fits the kind's schema. */
 export interface TypedTask<Input> extends Omit<PeriodicTask, 'name' | 'topic' | 'input'> {
   readonly input: Input
 }
@@ -31,28 +31,28 @@ export interface TypedTaskInfo<Input> extends Omit<PeriodicTaskInfo, 'input'> {
   readonly input: Input
 }
 
-/** The timers of one kind and one scope: nothing else is reached. */
+/** Adds, changes and finds the timers of one kind in one scope. Other timers are not reached. */
 export interface TypedTasks<Transaction, Input, E extends Execution = 'async'> {
-  /** @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN: nothing was written */
+  /** Adds a timer, or changes the timer of the same id. @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then */
   schedule(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
   /**
-   * For kinds of which a scope has one at most: changes that one, whatever its id, and removes what there is besides.
+   * Keeps one timer of this kind: changes the first timer whatever its id is, or adds one, and removes all others.
    *
-   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN: nothing was written
+   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then
    */
   scheduleOne(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
-  /** The one that there is. @throws TaskError TIMER_AMBIGUOUS if there are several; INPUT_INVALID */
+  /** Finds the only timer of this kind. @throws TaskError TIMER_AMBIGUOUS if there are several; INPUT_INVALID */
   one(transaction: Transaction): Outcome<E, TypedTaskInfo<Input> | undefined>
-  /** In order of their ids. @throws TaskError INPUT_INVALID */
+  /** Lists the timers of this kind in order of their ids. @throws TaskError INPUT_INVALID */
   list(transaction: Transaction): Outcome<E, TypedTaskInfo<Input>[]>
-  /** Removes every one. @returns how many */
+  /** Removes all timers of this kind. @returns how many there were */
   removeAll(transaction: Transaction): Outcome<E, number>
-  /** The input of a task that was submitted, for its handler. @throws TaskError INPUT_INVALID */
+  /** Reads the input of a submitted task, for its handler. @throws TaskError INPUT_INVALID */
   inputOf(task: { readonly input?: string }): Input
 }
 
 /**
- * Timers of one kind with a typed input: a mailbox to be looked into, a report to be sent.
+ * Makes the access to timers of one kind with a typed input: mailboxes to scan, say, or reports to send.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example

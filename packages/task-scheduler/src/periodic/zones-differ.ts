@@ -1,18 +1,18 @@
 import type { TimerKey } from '@taskstream/task-api'
 import type { Schedule } from './schedule.ts'
 
-/** An occurrence that another node has found, and this one would not have: their time zone data is not of one release. */
+/** An occurrence that another node has found and this node would not have found, as their time zone data is of different releases. */
 export interface ZonesDiffer {
   readonly timer: TimerKey
-  /** What the other node has found, and is submitted. */
+  /** The occurrence that the other node has found. It is submitted. */
   readonly occurrence: Date
-  /** What this node has instead; undefined: nothing more. */
+  /** The occurrence that this node would have found instead. Undefined if there is none. */
   readonly here?: Date
-  /** The release of this node's time zone data, such as `2026a`, if it is known. */
+  /** The release of this node's time zone data, such as `2026a`. Undefined if it is not known. */
   readonly data?: string
 }
 
-/** By the occurrence itself: a difference that changes none is none. */
+/** Compares the occurrence only. A difference of the data that does not change the occurrence is not reported. */
 export function zonesDiffer({ scope, id, timer }: Schedule, occurrence: number): ZonesDiffer | undefined {
   if (timer.zone === 'UTC') return undefined
   const here = timer.next(occurrence - 1)
