@@ -6,7 +6,7 @@ import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { SharedCompletions } from './shared-completions.ts'
 import type { BatchHandler } from '../core/task-handler.ts'
 
-/** What handling a batch needs of its manager. */
+/** The parts of a task manager that handling a batch needs. */
 export interface BatchEnvironment<Transaction> {
   readonly topic: string
   readonly repository: TaskRepository<Transaction, Execution>
@@ -18,36 +18,36 @@ export interface BatchEnvironment<Transaction> {
   readonly clock: Clock
   /** Wakes the processor of another topic. */
   readonly wake: (topic: string) => void
-  /** How long a handler may take, if that is bounded, and then to let go. */
+  /** How long a handler may take. Undefined: without limit. */
   readonly timeoutMs: number | undefined
   readonly abortMs: number
 }
 
-/** A batch that is being handled, in whatever mode: handled once, completed once, and in any case let go of. */
+/** A batch in either mode. It is handled once, completed at most once, and released in any case. */
 export interface Batch {
   readonly tasks: readonly HeldTask[]
-  /** Completed by this batch. */
+  /** Tasks that this batch has completed. */
   readonly finished: readonly HeldTask[]
-  /** Handed back. */
+  /** Tasks that were handed back. */
   readonly returned: readonly HeldTask[]
-  /** Neither, and not lost: nothing could be written of them, and they are held still. */
+  /** Tasks that are still held, as the database refused to write anything about them. */
   readonly undecided: readonly HeldTask[]
-  /** Whether its tasks are held by the owner's lease; otherwise by its transaction, as long as that is open. */
+  /** Whether the owner's lease holds the tasks. Otherwise the batch's transaction holds them while it is open. */
   readonly isLeased: boolean
-  /** Held by the owner's lease, for all that is known: of a batch that is given up they are as good as undecided. */
+  /** Tasks that the owner's lease holds, as far as is known. When the batch is given up, they count as undecided. */
   readonly leased: readonly HeldTask[]
-  /** Whether something was handed back, or left undecided, because it could not be completed: polled again, it would come to the same. */
+  /** Whether tasks were handed back or left undecided because they could not be completed. If polled again at once, they would fail again. */
   readonly setback: boolean
-  /** Resolves when the batch has been let go of; never rejects. */
+  /** Resolves when the batch is released; never rejects. */
   readonly ended: Promise<void>
   /** Resolves when the handler's code has ended too, which may be later; never rejects. */
   readonly handled: Promise<void>
-  /** What is told of it while it is handled. */
+  /** The batch in events. `at` is the task at which its handler is. */
   readonly event: BatchEvent & { readonly at?: HeldTask }
   /** Asks the handler to let go. */
   abort(reason: TaskError): void
-  /** Lets go of what is held, whatever the handler does. */
+  /** Hands back the tasks that are still held, whatever the handler does. */
   handBack(): Promise<void>
-  /** Ends the attempts to reach the database: the process is about to end. */
+  /** Ends the attempts to reach the database, as the process is about to end. */
   giveUp(): void
 }

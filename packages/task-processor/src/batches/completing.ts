@@ -7,42 +7,42 @@ import type { BatchEvent } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
-/** What is written of tasks. A task that is alone, and of which one cannot be written, is tried with the next. */
+/** The ways to write a task, in order. If a single task cannot be written in one way, the next is tried. */
 type Rung = 'decided' | 'in ascii' | 'failed' | 'returned'
 
-/** Tasks that are written together. Of those that are returned, the decision is not looked at. */
+/** Tasks that are written together. For the rung `returned` their decisions are ignored. */
 interface Part {
   readonly rung: Rung
   readonly decisions: Decisions
-  /** It was not given a lock, or not the time, before. */
+  /** Whether the part has timed out before, on a lock or on a statement. */
   readonly waited?: true
-  /** What went wrong was told. */
+  /** Whether its error was reported. */
   readonly told?: true
 }
 
-/** What is known of one call: what was written as it was asked for, and why the rest was not. */
+/** The outcome of one call: the tasks that were written as decided, the lost ones, and the first error of the rest. */
 interface Outcome {
   completed: HeldTask[]
   lost: HeldTask[]
   failure?: { readonly error: unknown }
 }
 
-/** Stands for none. */
+/** A placeholder for tasks that are handed back. */
 const noDecision = TaskDecision.success()
 
-/** So many tasks in a row of which nothing can be written: it is not because of them, and the others are not taken one by one. */
+/** After so many tasks in a row about which nothing can be written, the cause is not a task: the others are no longer tried one by one. */
 const hopeless = 3
 
-/** What completing needs of its batch's environment. */
+/** The part of a batch's environment that completing needs. */
 export type CompletingEnvironment<Transaction> = Pick<
   BatchEnvironment<Transaction>,
   'topic' | 'repository' | 'dispatcher' | 'listener' | 'retry'
 >
 
 /**
- * Writes what becomes of the tasks of a batch, whatever goes wrong. What the database is short of is waited for. Any other error halves what is
- * written together, until a task that cannot be written is alone: it costs no neighbour. That task is written in ASCII, then as failed, then
- * it is handed back. What cannot even be handed back is undecided: it stays held, and somebody must see to it.
+ * Writes the decisions of a batch, whatever goes wrong. If the database is away or short of something, completing waits. After any other error the
+ * tasks are written in halves, until a task that cannot be written is alone and costs no other task. Such a task is written in ASCII, then as failed,
+ * then it is handed back. A task that cannot even be handed back is undecided: it stays held.
  */
 export class Completing<Transaction> {
   readonly #environment: CompletingEnvironment<Transaction>
@@ -52,13 +52,13 @@ export class Completing<Transaction> {
   #finished: readonly HeldTask[] = []
   #returned: readonly HeldTask[] = []
   #lost: readonly HeldTask[] = []
-  /** What was left as it was; something may have become of it since. */
+  /** Tasks that were left held. Some may have been completed or handed back since. */
   #left: readonly HeldTask[] = []
-  /** Tasks in a row of which nothing could be written. */
+  /** How many tasks in a row could not be written in any way. */
   #hopeless = 0
   #setback = false
 
-  /** `plain`: what is completed together is a single statement. */
+  /** @param plain whether a completion is a single statement, as for a plain topic */
   constructor(environment: CompletingEnvironment<Transaction>, batch: { readonly event: BatchEvent }, plain: boolean) {
     this.#environment = environment
     this.#batch = batch
@@ -78,19 +78,21 @@ export class Completing<Transaction> {
     return this.openOf(this.#left)
   }
 
-  /** Whether a task had to be handed back, or left, because nothing else could be written of it: it would come to the same at once. */
+  /** Whether a task was handed back or left held because nothing else could be written. If polled again at once, it would fail again. */
   get setback(): boolean {
     return this.#setback
   }
 
-  /** Tells of attempts that are made elsewhere. */
+  /** Reports failures of completions: also used for attempts that are made elsewhere. */
   get condition(): Condition {
     return this.#condition
   }
 
   /**
-   * @param onWait called when a lock, or time, is waited for: it has to do with these tasks, and others need not wait too
-   * @throws what kept a task from being completed as it was decided, when all is done and told
+   * Completes tasks as decided.
+   *
+   * @param onWait called when a statement timed out, on a lock or in all. The cause is in these tasks, so other batches need not wait
+   * @throws the first error that kept a task from being completed as decided, after everything was written and reported
    */
   async complete(decisions: Decisions, patience: Patience, onWait: () => void = () => {}): Promise<Completion> {
     if (decisions.size === 0) return { completed: [], lost: [] }
@@ -99,13 +101,13 @@ export class Completing<Transaction> {
     return completion
   }
 
-  /** Makes what is still held of these tasks ready again; never rejects. */
+  /** Hands back those of the tasks that are still held; never rejects. */
   async handBack(tasks: readonly HeldTask[], patience: Patience): Promise<void> {
     const open = this.openOf(tasks)
     if (open.length > 0) await this.#write(returning(open), patience, () => {})
   }
 
-  /** Notes and tells what was committed. */
+  /** Notes and reports a committed completion. */
   completed({ completed, lost }: Completion, decisions: Decisions): Completion {
     const { listener } = this.#environment
     this.#finished = join(this.#finished, completed)
@@ -143,7 +145,7 @@ export class Completing<Transaction> {
         await patience.pause(++failures)
       }
     }
-    // Not before: of a row that stays locked it is told once, however many neighbours are done.
+    // The recovery is reported only now, so that a row that stays locked is reported once, however many other tasks are written meanwhile.
     this.#condition.worked()
     return outcome
   }
@@ -164,7 +166,7 @@ export class Completing<Transaction> {
   #note({ rung, decisions }: Part, completion: Completion, outcome: Outcome): void {
     if (rung !== 'returned') {
       const { completed, lost } = this.completed(completion, decisions)
-      // Most often there is one part, and nothing to be joined.
+      // There is usually one part, for which `join` copies nothing.
       outcome.completed = join(outcome.completed, completed) as HeldTask[]
       outcome.lost = join(outcome.lost, lost) as HeldTask[]
       return
@@ -177,7 +179,7 @@ export class Completing<Transaction> {
     if (gone.length > 0) listener.onLost({ ...event, tasks: gone })
   }
 
-  /** What is tried instead. */
+  /** Decides what is tried after an error. */
   #otherwise(part: Part, error: unknown, outcome: Outcome): readonly Part[] {
     const { rung, decisions } = part
     const isHopeless = this.#hopeless >= hopeless
@@ -196,20 +198,20 @@ export class Completing<Transaction> {
     return alone(task, decision, 'returned')
   }
 
-  /** Of a task it is told once that it could not be written as it was to be. */
+  /** Reports once for each task that it could not be written as decided. */
   #tell({ decisions, told }: Part, error: unknown, outcome: Outcome): void {
     if (told) return
     outcome.failure ??= { error }
     this.#environment.listener.onError({ ...this.#eventOf(decisions), activity: 'complete', error })
   }
 
-  /** Nobody waits any more. */
+  /** Leaves the remaining tasks held, as nobody waits any more. */
   #leave(parts: readonly Part[], error: unknown, outcome: Outcome): void {
     const { listener } = this.#environment
     outcome.failure ??= { error }
     const tasks = parts.flatMap(({ decisions }) => [...decisions.keys()])
     this.#leaveTasks(tasks)
-    // What was repeated was told when it began.
+    // A failure that was repeated was reported when it began.
     if (this.#condition.failures === 0) listener.onError({ ...this.#batch.event, tasks, activity: 'complete', error })
   }
 
@@ -218,29 +220,29 @@ export class Completing<Transaction> {
     this.#left = join(this.#left, tasks)
   }
 
-  /** Of tasks that are said to be lost, those that are not done or handed back by this very batch. */
+  /** Selects the lost tasks that this batch has not itself completed or handed back. */
   #gone(lost: readonly HeldTask[]): readonly HeldTask[] {
     const gone = this.openOf(lost)
     this.#lost = join(this.#lost, gone)
     return gone
   }
 
-  /** Those of which nothing has become yet. */
+  /** Selects the tasks that are neither completed, handed back nor lost. */
   openOf(tasks: readonly HeldTask[]): readonly HeldTask[] {
-    // mutants: equivalent condition:false logic:&&, a shorter way to the same
+    // mutants: equivalent condition:false logic:&&, a shortcut to the same result
     if (tasks.length === 0 || this.#finished.length + this.#returned.length + this.#lost.length === 0) return tasks
     const done = new Set([...this.#finished, ...this.#returned, ...this.#lost])
     return tasks.filter((task) => !done.has(task))
   }
 
-  /** Of a part it is told with the part's tasks. */
+  /** Makes the event of a part, with the part's tasks only. */
   #eventOf(decisions: Decisions): BatchEvent {
     const { event } = this.#batch
     return event.tasks.length === decisions.size ? event : { ...event, tasks: [...decisions.keys()] }
   }
 }
 
-/** With a decision that it is not to be in ASCII only, it was told why. */
+/** Makes a part of one task. Every rung but ASCII has been reported. */
 function alone(task: HeldTask, decision: TaskDecision, rung: Rung): readonly Part[] {
   return [{ rung, decisions: new Map([[task, decision]]), ...(rung !== 'in ascii' && { told: true }) }]
 }
@@ -249,7 +251,7 @@ function returning(tasks: readonly HeldTask[]): Part {
   return { rung: 'returned', decisions: new Map(tasks.map((task) => [task, noDecision])) }
 }
 
-/** A row that somebody keeps locked is to hold up no other: what has waited before is halved. */
+/** Makes the parts to try after a timeout. A part that timed out before is halved, so that one locked row does not hold up the others. */
 function later(part: Part): readonly Part[] {
   const again: Part = { ...part, waited: true }
   return part.waited && part.decisions.size > 1 ? halves(again) : [again]
@@ -266,6 +268,6 @@ function isWait(error: unknown): boolean {
 }
 
 function join(some: readonly HeldTask[], others: readonly HeldTask[]): readonly HeldTask[] {
-  // mutants: equivalent condition:false, nothing is copied that need not be
+  // mutants: equivalent condition:false, the shortcut only avoids a copy
   return some.length === 0 ? others : others.length === 0 ? some : [...some, ...others]
 }

@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
 /**
- * Decisions for exactly these tasks: a missing one is a failure, and one for another task an error.
+ * Completes decisions so that there is one for each task: a task without a decision fails.
  *
  * @throws TaskError ARGUMENT_INVALID, TASK_UNKNOWN
  */
@@ -15,7 +15,7 @@ export function complement(tasks: readonly HeldTask[], decisions: Decisions): De
   return new Map(tasks.map((task) => [task, decisions.get(task) ?? missing]))
 }
 
-/** What a handler is told that returns nothing, and has neither completed its batch nor been asked to let go of it. */
+/** Makes the error for a handler that returns nothing, although it has neither completed its batch nor been aborted. */
 export function decisionsMissing(topic: string): TaskError {
   return new TaskError(
     'DECISIONS_MISSING',
@@ -24,7 +24,7 @@ export function decisionsMissing(topic: string): TaskError {
   )
 }
 
-/** @throws TaskError ARGUMENT_INVALID unless it is a map of decisions, TASK_UNKNOWN if one is of another task */
+/** Checks decisions. @throws TaskError ARGUMENT_INVALID unless they are a Map of tasks to decisions; TASK_UNKNOWN if a task is not of the batch */
 export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions): void {
   if (!(decisions instanceof Map))
     throw new TaskError('ARGUMENT_INVALID', 'A handler must return a Map of its tasks to decisions', { decisions })
@@ -41,7 +41,7 @@ export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions)
   throw new TaskError('TASK_UNKNOWN', `There is a decision for ${what}, which is not of the batch`, { task: unknown })
 }
 
-/** What an error means for a task, under a retry policy: it has no word in what was decided, nor where it throws itself. */
+/** Makes a decision of an error. A decision that the error carries counts before the retry policy, and a policy that throws fails the task. */
 export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
   const carried = carriedDecision(error)
   if (carried) return carried
@@ -49,7 +49,7 @@ export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | unde
     const afterMs = retry?.(task, error)
     const decision = afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
     if (isTimeout(error)) return decision.because('timeout')
-    // What would have been tried again, had it been the first time, has no tries left.
+    // If the policy would retry a first try, the task has no tries left.
     const isExhausted = afterMs === undefined && task.tries > 1 && retry?.({ ...task, tries: 1 }, error) !== undefined
     return isExhausted ? decision.because('tries') : decision
   } catch (policyError) {
@@ -57,7 +57,7 @@ export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | unde
   }
 }
 
-/** What was aborted says by its cause why. */
+/** Looks for TASK_TIMEOUT in the chain of causes, as an aborted call may wrap the reason. */
 function isTimeout(error: unknown): boolean {
   const seen = new Set<unknown>()
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {

@@ -15,13 +15,13 @@ export interface HandleBatchOptions<Transaction> {
   readonly transactions: TransactionSource<Transaction>
   readonly topic: string
   readonly handler: TaskHandler<Transaction>
-  /** What becomes of a task whose handler throws. Default: it fails. */
+  /** Decides whether a task whose handler throws is tried again. Default: the task fails. */
   readonly retry?: RetryPolicy
-  /** How long the handler may take, in milliseconds, before its signal is aborted. Default: for ever. */
+  /** How long the handler may take, in milliseconds, before its signal is aborted. Default: no limit. */
   readonly timeoutMs?: number
-  /** How long the database may take for a step of what is not the handler's own, in milliseconds, 100 to one day. Default 30 000. */
+  /** How long the database may take for each step outside the handler's code, in milliseconds, 100 to one day. Default 30 000. */
   readonly statementTimeoutMs?: number
-  /** What time is for the handler. Default: the process's own. */
+  /** The clock for time limits and pauses. Default: the clock of the process. */
   readonly clock?: Clock
 }
 
@@ -36,17 +36,18 @@ const names = optionNames<HandleBatchOptions<never>>('handleBatch', {
   clock: true,
 })
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface BatchOutcome {
-  /** What was decided, of the lost tasks too where the handler did not ask for what is held. */
+  /** The decisions. They include lost tasks, unless the handler completed by a function, which gets the held tasks only. */
   readonly decisions: Decisions
   readonly completion: Completion
 }
 
 /**
- * Handles tasks that the caller has polled and completes them, exactly as a node would: for a loop of one's own, and for tests.
+ * Handles tasks that the caller has polled, and completes them as a node would. Use it in a loop of your own, or in tests.
  *
- * @throws what a node would only report: the completion failed, or the handler went on to fail after it had completed the batch
+ * @throws errors that a node would only report: the completion failed, or the handler threw after it had completed the batch. TaskError
+ * ARGUMENT_INVALID if an option is out of range
  * @example
  * const batch = await transactions((transaction) => repository.poll(transaction, 'invoices', { size: 100 }))
  * const { completion } = await handleBatch(batch, { repository, transactions, topic: 'invoices', handler })
@@ -60,12 +61,12 @@ export async function handleBatch<Transaction>(
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
-  /** What went wrong, by the tasks that it has to do with. What comes after the completion is the handler's own affair, and stays. */
+  /** Errors by their tasks. A completion removes the earlier errors of its tasks; errors after it stay. */
   const failures = new Map<HeldTask, unknown>()
   const listener = safeListener({
     onComplete: (completed) => {
       outcome = both(outcome, completed)
-      // What the handler threw, or the database, has become the decision.
+      // Earlier errors of the handler or the database have become the decisions.
       for (const task of completed.tasks) failures.delete(task)
     },
     onError: ({ error, tasks: some = tasks }) => {
@@ -82,7 +83,7 @@ export async function handleBatch<Transaction>(
     clock,
     timeoutMs,
     dispatcher,
-    // mutants: equivalent `{ dispatcher, repository, topic }`, one batch has no company
+    // mutants: equivalent `{ dispatcher, repository, topic }`, a single batch shares no completion
     completions: new SharedCompletions({ dispatcher, repository, topic }),
     handler: open.handle,
     abortMs: 2e3,

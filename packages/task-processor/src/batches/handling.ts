@@ -7,10 +7,10 @@ import { failed } from './decisions.ts'
 import type { BatchEvent } from '../core/listener.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
-/** Spans around handlers, for who subscribes: the messages are the events of `onStart`. */
+/** Tracing channels around handlers. Their messages are the events of `onStart`. */
 const channels = tracingChannel('taskstream:handle')
 
-/** One call of a handler: its context, its time, and what is told of it. */
+/** One call of a handler, with its context, its time limit and its events. */
 export class Handling<Transaction> {
   readonly #environment: BatchEnvironment<Transaction>
   #controller: AbortController | undefined
@@ -31,12 +31,12 @@ export class Handling<Transaction> {
     return this.#at ? { ...event, at: this.#at } : event
   }
 
-  /** What the handler was asked to let go for, if it was. */
+  /** Why the handler was asked to let go. Undefined if it was not asked. */
   get aborted(): TaskError | undefined {
     return this.#aborted
   }
 
-  /** Made when it is asked for: most handlers are done before anybody could. */
+  /** The handler's signal. It is made on the first access, as most handlers never look at it. */
   get #signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal
     this.#controller = new AbortController()
@@ -50,9 +50,9 @@ export class Handling<Transaction> {
   }
 
   /**
-   * Calls the handler. When its time is up it is asked to let go, and `onStuck` is called when it does not.
+   * Calls the handler. When its time is up, the handler is asked to let go; if it does not, `onStuck` is called.
    *
-   * @param complete what the handler's context does for it
+   * @param complete the `complete` of the handler's context
    */
   async run(complete: HandlerContext<Transaction>['complete'], onStuck: (reason: TaskError) => void): Promise<Decisions | void> {
     const { listener, handler } = this.#environment
@@ -62,9 +62,9 @@ export class Handling<Transaction> {
     try {
       let outcome
       try {
-        // What a handler enters by `enterWith` is left with it: the loop that has called it calls others.
+        // The snapshot confines `enterWith` in the handler to this call: the same loop calls other handlers.
         outcome = AsyncLocalStorage.snapshot()(() =>
-          // With nobody who subscribes the handler is simply called.
+          // Without subscribers the handler is called directly, which is faster.
           channels.hasSubscribers
             ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
             : handler(this.#tasks, context),
@@ -117,12 +117,12 @@ export class Handling<Transaction> {
   }
 }
 
-/** What a handler may do at most once. */
+/** Makes the error for a handler that completes its batch twice. */
 export function completedAlready(topic: string): TaskError {
   return new TaskError('LIFECYCLE', `A batch of topic "${topic}" was completed already`, { topic })
 }
 
-/** What is committed, told to the listener. */
+/** Reports a committed completion to the listener. */
 export function tellCompleted<Transaction>(
   { listener }: BatchEnvironment<Transaction>,
   event: BatchEvent,

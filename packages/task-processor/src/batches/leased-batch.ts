@@ -8,7 +8,7 @@ import { OwnCompletion } from './own-completion.ts'
 import { Patience } from '../core/patience.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
-/** A batch that is held by the owner's lease: polled, handled and completed in transactions of their own. */
+/** A batch whose tasks the owner's lease holds. Its poll and its completion are separate transactions, and its handler runs between them. */
 export class LeasedBatch<Transaction> implements Batch {
   readonly isLeased = true
   readonly tasks: readonly HeldTask[]
@@ -16,24 +16,24 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly #handling: Handling<Transaction>
   readonly #completing: Completing<Transaction>
   readonly #plain: boolean
-  /** For the database. */
+  /** The patience of completions that the batch makes by itself. */
   readonly #patience: Patience
-  /** The same, for what its handler has asked for. */
+  /** The patience of the completion that the handler has asked for. */
   #handlersPatience: Patience | undefined
-  /** The handler's own completion, once it has asked for one. */
+  /** The completion that the handler has asked for. Undefined before. */
   #asked: Promise<Completion> | undefined
   #own: OwnCompletion<Transaction> | undefined
-  /** What has been told already, and may come back through the handler. */
+  /** An error that was reported already. The handler may throw it again. */
   #told: unknown
   #decided = false
-  /** Decided or handed back without the handler: what it may still decide is refused. */
+  /** Whether the tasks were decided or handed back without the handler, whose later decisions are refused. */
   #taken = false
   readonly #stuck = Promise.withResolvers<void>()
   #taking: Promise<void> = Promise.resolve()
   #handled: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
 
-  /** `plain`: the topic has no order but fifo, and no condition. */
+  /** @param plain whether the topic is plain: fifo, without a condition */
   constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[], plain: boolean) {
     this.#environment = environment
     this.tasks = tasks
@@ -87,18 +87,18 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Begins to handle the batch. */
   begin(): Promise<void> {
     this.#handled = this.#run()
-    // A handler that ends as its tasks are taken from it does not end the batch: they are still to be written.
+    // A handler may end while its tasks are being taken from it: the batch ends once they are written.
     this.#ended = Promise.race([this.#handled.then(() => this.#taking), this.#stuck.promise])
     return this.#ended
   }
 
-  /** Hands the batch back instead: nobody is there any more to handle it. */
+  /** Hands the batch back unhandled, as the topic is stopping or the lease is lost. */
   decline(): Promise<void> {
     this.#ended = this.handBack()
     return this.#ended
   }
 
-  /** Makes what is still held ready again; never rejects. */
+  /** Hands back the tasks that are still held; never rejects. */
   async handBack(): Promise<void> {
     if (this.#decided) return
     await this.#completing.handBack(this.tasks, this.#patience)
@@ -112,7 +112,7 @@ export class LeasedBatch<Transaction> implements Batch {
       if (await this.#isCompleted(decisions)) return
       if (this.#taken) this.#environment.listener.onLost(this.event)
       else if (decisions) await this.#decide(decisions)
-      // Asked to let go, it may leave out every task.
+      // An aborted handler may return nothing, and then all its tasks are handed back.
       else if (this.#handling.aborted) await this.#decide(new Map())
       else throw decisionsMissing(this.#environment.topic)
     } catch (error) {
@@ -134,12 +134,12 @@ export class LeasedBatch<Transaction> implements Batch {
       typeof decide === 'function'
         ? this.#completeWith(new OwnCompletion(this.#environment, decide), patience)
         : this.#completeAs(decide, patience)
-    // Who asked hears of a failure; if it does not listen, the batch does.
+    // The handler gets the rejection. If it does not await it, `#isCompleted` does.
     this.#asked.catch(() => {})
     return this.#asked
   }
 
-  /** With what the handler writes in the same transaction. */
+  /** Completes in one transaction with the handler's own writes. */
   async #completeWith(own: OwnCompletion<Transaction>, patience: Patience): Promise<Completion> {
     this.#own = own
     this.#environment.listener.onCallback(this.event)
@@ -157,12 +157,12 @@ export class LeasedBatch<Transaction> implements Batch {
       this.#told = error
       throw error
     } finally {
-      // Each task by itself, whatever became of it; unless it was taken from the handler, and is decided by somebody else.
+      // Every task was written or left by now, even after an error. Tasks that were taken from the handler are decided elsewhere.
       this.#decided ||= !this.#taken
     }
   }
 
-  /** Waits for what the handler did not wait for. A completion that failed may be followed by decisions. */
+  /** Waits for a completion that the handler did not await. If the completion failed, the handler may still return decisions. */
   async #isCompleted(decisions: Decisions | void): Promise<boolean> {
     if (!this.#asked) return false
     try {
@@ -174,7 +174,7 @@ export class LeasedBatch<Transaction> implements Batch {
     }
   }
 
-  /** Completes what was decided. Of a handler that was asked to let go, what it left undecided is handed back. */
+  /** Completes the decided tasks. If the handler was asked to let go, the tasks without a decision are handed back. */
   async #decide(given: Decisions): Promise<void> {
     const { listener, completions } = this.#environment
     const { aborted } = this.#handling
@@ -183,7 +183,7 @@ export class LeasedBatch<Transaction> implements Batch {
     const decisions = left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.event)
     const alone = async (onWait?: () => void): Promise<void> => {
-      // What it throws is told.
+      // `complete` has reported the error that it throws.
       await this.#completing.complete(decisions, this.#patience, onWait).catch(() => {})
     }
     const shared = left.length > 0 ? await alone() : await completions.complete(decisions, this.#plain, alone)
@@ -192,20 +192,20 @@ export class LeasedBatch<Transaction> implements Batch {
     this.#decided = true
   }
 
-  /** Whatever went wrong, every task of the batch is completed as failed; once, and in a transaction of its own. */
+  /** Completes every task as failed, or as the retry policy says, in a separate transaction. */
   async #fail(error: unknown): Promise<void> {
     const { listener } = this.#environment
     const failure = this.#own?.failureBy(error)
     const activity = failure === undefined || failure === 'handler' ? 'handle' : 'complete'
     if (this.#decided || this.#taken) {
-      // Decided already: what comes later is the handler's own affair.
+      // The tasks are decided already, so a later error of the handler is only reported.
       if (error !== this.#told && failure !== 'given up') listener.onError({ ...this.event, activity, error })
       return
     }
     const { aborted } = this.#handling
     const timedOut = aborted?.code === 'TASK_TIMEOUT'
     if (failure === 'given up' || isTaskError(error, 'SHUTDOWN') || (aborted && !timedOut)) {
-      // Not the tasks' fault.
+      // The error is not the tasks' fault, so they keep their tries.
       await this.handBack()
       return
     }
@@ -214,9 +214,9 @@ export class LeasedBatch<Transaction> implements Batch {
     await this.#failAll(timedOut ? aborted : error)
   }
 
-  /** The handler holds on to what is not its any more: its tasks are decided without it. */
+  /** Decides the tasks of a handler that did not let go in time. */
   async #takeFrom(reason: TaskError): Promise<void> {
-    // What was handed back is somebody else's by now.
+    // Tasks that were handed back may be held by another owner by now, so they are not decided here.
     const isBack = this.#taken
     this.#take()
     if (!this.#decided && !isBack) await this.#failAll(reason)
@@ -231,7 +231,7 @@ export class LeasedBatch<Transaction> implements Batch {
   async #failAll(reason: unknown): Promise<void> {
     const { retry } = this.#environment
     const decisions = new Map(this.tasks.map((task) => [task, failed(task, reason, retry)]))
-    // The handler's own completion may have come first; then nothing is left. What goes wrong is told.
+    // If the handler's own completion came first, no task is left. `complete` has reported the error that it throws.
     await this.#completing.complete(decisions, this.#patience).catch(() => {})
     this.#decided = true
   }

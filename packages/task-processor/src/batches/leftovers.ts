@@ -15,20 +15,20 @@ export interface LeftoversOptions<Transaction> {
   readonly clock: Clock
 }
 
-/** What nobody knows of, and cannot be written, is looked for so often. */
+/** The pause after a `reclaim` that failed, as the database refused it or was busy. */
 const reclaimEveryMs = 10_000
 
-/** What waited for a lock may be committed long after it was given up: what comes so much later is found as much later again. */
+/** A poll that was given up while it waited for a lock may be committed much later. The pauses between `reclaim`s therefore double. */
 const firstDoubtMs = 1_000
 const longestDoubtMs = 600_000
 
-/** That this owner holds tasks of a topic which nobody knows of. */
+/** Says that this owner may hold tasks of a topic without knowing them, and when to ask the database. */
 interface Doubt {
   askAtMs: number
   pauseMs: number
 }
 
-/** What is left of a topic. */
+/** The left-over tasks of a topic. */
 interface Left {
   readonly tasks: Set<HeldTask>
   readonly condition: Condition
@@ -38,54 +38,54 @@ interface Left {
 }
 
 /**
- * Tasks that this owner holds and no batch answers for any more: its living heart would keep them from everybody. They are handed back as soon
- * as that can be written, by whoever polls the topic, or else by maintenance.
+ * Tasks that this owner holds although no batch has them any more. The owner's heartbeat would keep them from everybody else. The loop that polls the
+ * topic hands them back as soon as the database allows; if no loop polls the topic, maintenance does.
  */
 export class Leftovers<Transaction> {
   readonly #options: LeftoversOptions<Transaction>
   readonly #left: Map<string, Left> = new Map()
   readonly #returned: WeakSet<HeldTask> = new WeakSet()
-  /** Topics where a poll went unanswered: it may have been committed, or will be. */
+  /** Topics of which a poll was not answered. Such a poll may have been committed, or may be later. */
   readonly #doubts: Map<string, Doubt> = new Map()
-  /** How many loops poll a topic: a former one may still wait for its last poll. */
+  /** How many loops poll a topic. There may be two, as a stopped loop may still wait for its last poll. */
   readonly #polled: Map<string, number> = new Map()
-  /** The last time that a topic's were looked for by the node itself. */
+  /** The last `reclaim` of a topic that maintenance has begun. */
   readonly #reclaiming: Map<string, Promise<void>> = new Map()
 
   constructor(options: LeftoversOptions<Transaction>) {
     this.#options = options
   }
 
-  /** A loop is about to poll: from now on nothing is reclaimed but by itself. */
+  /** Notes that a loop is about to poll a topic, so that maintenance reclaims nothing there. Waits for a `reclaim` under way. */
   async enter(topic: string): Promise<void> {
     this.#polled.set(topic, (this.#polled.get(topic) ?? 0) + 1)
     await this.#reclaiming.get(topic)?.catch(() => {})
   }
 
-  /** That loop polls no more. */
+  /** Notes that a loop no longer polls the topic. */
   leave(topic: string): void {
     const others = this.#polled.get(topic)! - 1
     if (others > 0) this.#polled.set(topic, others)
     else this.#polled.delete(topic)
   }
 
-  /** These tasks could be neither completed nor handed back. */
+  /** Adds tasks that could be neither completed nor handed back. */
   add(topic: string, tasks: readonly HeldTask[]): void {
     if (tasks.length === 0) return
     const condition = new Condition(this.#options.listener, 'complete', topic)
-    // mutants: equivalent `nextAtMs: 0`, it is set below
+    // mutants: equivalent `nextAtMs: 0`, the call of #pause below sets it
     const left: Left = this.#left.get(topic) ?? { tasks: new Set(), condition, failures: 0, nextAtMs: 0 }
     for (const task of tasks) left.tasks.add(task)
     this.#left.set(topic, left)
     this.#pause(left)
   }
 
-  /** A poll went unanswered. */
+  /** Notes that a poll was not answered. */
   doubt(topic: string): void {
     this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs })
   }
 
-  /** Whether it is time to ask what is held of the topic. */
+  /** Whether it is time to reclaim tasks of the topic. */
   isDoubted(topic: string): boolean {
     const doubt = this.#doubts.get(topic)
     return doubt !== undefined && doubt.askAtMs <= this.#options.clock.monotonicMs()
@@ -99,13 +99,13 @@ export class Leftovers<Transaction> {
     return this.#returned.has(task)
   }
 
-  /** How long to wait before it is worth trying again; for ever, if there is nothing to be tried. */
+  /** The pause until the next attempt, in milliseconds. Infinite if no task is left. */
   pauseMs(topic: string): number {
     const left = this.#left.get(topic)
     return left ? Math.max(0, left.nextAtMs - this.#options.clock.monotonicMs()) : Infinity
   }
 
-  /** Hands back what is left of a topic. The fence keeps it from what was polled since; never rejects. */
+  /** Hands back the left-over tasks of a topic; never rejects. Tasks that were polled again since are refused by their attempt. */
   async handBack(topic: string): Promise<void> {
     const left = this.#left.get(topic)
     if (!left) return
@@ -114,15 +114,15 @@ export class Leftovers<Transaction> {
   }
 
   /**
-   * Makes ready whatever this owner holds in a topic beside `known` and what is known to be left: when nobody else polls it for this owner.
+   * Makes ready all tasks that this owner holds in a topic, except `known` and the left-over tasks. Nobody else may poll the topic for this owner.
    *
-   * @throws what the database throws: it is asked again a little later
+   * @throws the error of the database. The topic is due again a little later
    */
   async reclaim(topic: string, known: readonly HeldTask[]): Promise<void> {
     const { dispatcher, repository, clock } = this.#options
     const doubt = this.#doubts.get(topic)
     const ask = (ms: number): void => void (doubt && (doubt.askAtMs = clock.monotonicMs() + ms))
-    // One at a time.
+    // Postponed, so that no second `reclaim` begins meanwhile.
     ask(longestDoubtMs)
     try {
       const all = [...known, ...this.of(topic)]
@@ -136,12 +136,12 @@ export class Leftovers<Transaction> {
     doubt.pauseMs = Math.min(2 * doubt.pauseMs, longestDoubtMs)
   }
 
-  /** Does what is to be done of its own accord. @throws what the database throws */
+  /** Hands back all left-over tasks, and reclaims tasks of topics that no loop polls. @throws the error of the database */
   async tidy(): Promise<void> {
     for (const topic of this.#left.keys()) await this.handBack(topic)
     for (const topic of this.#doubts.keys()) {
       if (this.#polled.has(topic) || !this.isDoubted(topic)) continue
-      // Once: somebody may poll it with the same repository who is not known here.
+      // Such a topic is reclaimed once only, as other code may poll it with the same repository.
       const reclaiming = this.reclaim(topic, []).then(() => void this.#doubts.delete(topic))
       this.#reclaiming.set(topic, reclaiming)
       await reclaiming
@@ -150,9 +150,9 @@ export class Leftovers<Transaction> {
 
   async #handBack(topic: string, left: Left): Promise<void> {
     const tasks = [...left.tasks]
-    // Told once, however often it is tried.
+    // The condition reports the failure once, however often the hand-back is tried.
     const listener = { ...this.#options.listener, onError: ({ error }: { error: unknown }) => left.condition.failed(error) }
-    // mutants: equivalent `retry: undefined`, what is handed back is not tried by a policy
+    // mutants: equivalent `retry: undefined`, a hand-back asks no retry policy
     const completing = new Completing({ ...this.#options, listener, topic, retry: undefined }, { event: { topic, tasks } }, false)
     const once = new Patience(this.#options.clock)
     once.end()

@@ -12,17 +12,17 @@ interface Failure {
   readonly by: 'handler' | 'completing' | 'given up'
 }
 
-/** A completion with what the handler writes, in one transaction: all of it, or nothing. */
+/** A completion in one transaction with the handler's own writes: both are committed, or neither. */
 export class OwnCompletion<Transaction> {
   readonly #environment: CompletingEnvironment<Transaction>
   readonly #decide: Decide<Transaction>
-  /** What `decide` threw, at its last run. */
+  /** The error that `decide` threw in its last run. */
   #thrown: { readonly error: unknown } | undefined
   #decisions: Decisions = new Map()
-  /** Whether there was a transaction, the last time. */
+  /** Whether the last attempt had a transaction. */
   #begun = false
   #failure: Failure | undefined
-  /** A message could not be stored: all are to be such as any database can. */
+  /** Whether messages are written in ASCII, which every database can store, as a message could not be stored before. */
   #ascii = false
 
   constructor(environment: CompletingEnvironment<Transaction>, decide: Decide<Transaction>) {
@@ -30,16 +30,20 @@ export class OwnCompletion<Transaction> {
     this.#decide = decide
   }
 
-  /** What an error came of, if it is the one that this has failed with; `given up`: of what is repeated until nobody waits any more. */
+  /**
+   * Says where an error came from, if this completion failed with it. `given up`: a passing error of the database, after which nobody waited for
+   * another attempt.
+   */
   failureBy(error: unknown): Failure['by'] | undefined {
     return this.#failure && this.#failure.error === error ? this.#failure.by : undefined
   }
 
   /**
-   * Runs `decide` again when the database went away, or is short of something: of a commit whose outcome is unknown the fence tells, and nothing
-   * takes effect twice. Once more when what it decided could not be written, as that may be for the messages.
+   * Runs `decide` in a transaction and completes. Runs `decide` again if the database went away or is short of something. After a commit with an
+   * unknown outcome, `hold` finds the tasks that are still held, so nothing takes effect twice. If the decisions could not be written, `decide` runs
+   * once more with messages in ASCII.
    *
-   * @throws what `decide` throws; what kept it from being completed
+   * @throws the error of `decide`; the error that kept the batch from being completed
    */
   async run(tasks: readonly HeldTask[], completing: Completing<Transaction>, patience: Patience): Promise<Completion> {
     const { dispatcher } = this.#environment

@@ -3,31 +3,31 @@ import type { Completion } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
-/** A batch of as many gains nothing by company. */
+/** A batch of so many tasks gains nothing from sharing a transaction. */
 const largeBatch = 100
-/** Tasks that are completed together at most; what is more goes with the next. */
+/** How many tasks one transaction completes at most. Further batches wait for the next. */
 const mostTasks = 1_000
-/** So many at a time go their own way: while one waits for its commit, another is at work. */
+/** How many completions run at a time: while one waits for its commit, another is at work. */
 const ownWay = 2
 
-/** A small batch that waits for company. */
+/** A small batch that waits for the next shared completion. */
 interface Waiting {
   readonly decisions: Decisions
-  /** Whether it would be a single statement. */
+  /** Whether its completion is a single statement. */
   readonly single: boolean
-  /** Given nothing, it was not completed, or nobody knows. */
+  /** Called with undefined if the batch was not completed, or if the outcome is unknown. */
   readonly resolve: (completion: Completion | undefined) => void
 }
 
 /**
- * Completions of a topic's small batches, several in one transaction: those that come while others are under way go along with the next. None
- * waits for more to come. If the shared commit fails, each batch is tried alone; if its outcome is unknown, the fence rejects duplicates.
+ * Completes a topic's small batches, several in one transaction. Batches that come while completions are under way share the next transaction, and none
+ * waits for further batches. If the shared commit fails, each batch is tried alone; if its outcome is unknown, the fence rejects duplicates.
  */
 export class SharedCompletions<Transaction> {
   readonly #environment: Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic'>
   #underWay = 0
   #waiting: Waiting[] = []
-  /** What many share is no part of the context of the one who happens to come first. */
+  /** Runs work outside the AsyncLocalStorage context of the caller that happens to start it, as many callers share the work. */
   readonly #detached = AsyncLocalStorage.snapshot()
 
   constructor(environment: Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic'>) {
@@ -35,8 +35,10 @@ export class SharedCompletions<Transaction> {
   }
 
   /**
-   * @param alone completes these decisions by themselves; never rejects. It calls back when it has to wait for somebody: nobody is to wait for it
-   * @returns nothing where `alone` did it
+   * Completes a batch, alone or together with others.
+   *
+   * @param alone completes these decisions alone; never rejects. It calls `onWait` when it waits for a lock, so that the next completion may begin
+   * @returns undefined if `alone` completed the batch
    */
   async complete(
     decisions: Decisions,
@@ -76,14 +78,14 @@ export class SharedCompletions<Transaction> {
   #take(): Waiting[] {
     let tasks = 0
     const end = this.#waiting.findIndex(({ decisions }) => (tasks += decisions.size) > mostTasks)
-    // mutants: equivalent boundary number:1, the first is never too large
+    // mutants: equivalent boundary number:1, the first batch is never too large
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
   }
 
   /** Never rejects. */
   async #completeAll(together: readonly Waiting[]): Promise<void> {
     const { dispatcher, repository, topic } = this.#environment
-    // In order, as each batch is: whoever else locks these rows does so in order too.
+    // Rows are locked in order of sequence, as everywhere, so that transactions do not deadlock.
     const all = new Map(
       together.flatMap(({ decisions }) => [...decisions]).toSorted(([left], [right]) => left.sequence - right.sequence),
     )

@@ -7,23 +7,23 @@ import { completedAlready, Handling, tellCompleted } from './handling.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
 /**
- * A batch that is polled, handled and completed in one transaction. Whatever goes wrong, it is rolled back, and was never polled: a
- * process that dies leaves nothing to be recovered, and nothing that counts as a try.
+ * A batch that is polled, handled and completed in one transaction. If anything goes wrong, the transaction is rolled back with its poll. A process
+ * that dies leaves nothing to recover, and no try is counted.
  */
 export class TransactionalBatch<Transaction> implements Batch {
   readonly isLeased = false
   readonly #environment: BatchEnvironment<Transaction>
   readonly #polled = Promise.withResolvers<readonly HeldTask[]>()
-  /** The end of a transaction that the handler does not let go of. */
+  /** Rejects when the transaction ends although the handler does not let go. */
   readonly #abandoned = Promise.withResolvers<never>()
   #run: Run<Transaction> | undefined
-  /** What it polls from now on is not to be handled. */
+  /** Whether tasks that are polled from now on must not be handled. */
   #over = false
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
-  /** It was rolled back. */
+  /** Whether the transaction was rolled back. */
   #failed = false
-  /** And not for the handler. */
+  /** Whether the transaction was rolled back by an error of the database, not of the handler. */
   #setback = false
   #ended: Promise<void> = Promise.resolve()
 
@@ -44,7 +44,7 @@ export class TransactionalBatch<Transaction> implements Batch {
     return this.#returned
   }
 
-  /** Nothing is held but by the transaction. */
+  /** Always empty, as only the transaction holds tasks. */
   get undecided(): readonly HeldTask[] {
     return []
   }
@@ -69,12 +69,12 @@ export class TransactionalBatch<Transaction> implements Batch {
     return this.#run?.handling.event ?? { topic: this.#environment.topic, tasks: [] }
   }
 
-  /** Whether the transaction was rolled back: its tasks should be taken up again with more care. */
+  /** Whether the transaction was rolled back. The next polls are then leased, so that tries are counted. */
   get failed(): boolean {
     return this.#failed
   }
 
-  /** Begins the transaction. @returns what was polled; rejects if nothing could be */
+  /** Begins the transaction. @returns the polled tasks; rejects if the poll fails */
   begin(options: PollOptions): Promise<readonly HeldTask[]> {
     this.#ended = this.#transact(options)
     return this.#polled.promise
@@ -105,10 +105,10 @@ export class TransactionalBatch<Transaction> implements Batch {
     try {
       await dispatcher.once(
         async (transaction, lift) => {
-          // The source may begin again: what was polled before was rolled back, and its handler has nobody to complete for.
+          // The source may begin again after a rollback. The handler of the former attempt can then complete nothing.
           last?.rollBack(new TaskError('TRANSACTION_CONFLICT', 'The transaction was rolled back, and is begun again', { topic }))
           const tasks = await repository.poll(transaction, topic, { ...options, hold: 'transaction' })
-          // Given up meanwhile, it is handled elsewhere.
+          // Throws if the transaction was given up meanwhile, as the tasks are then handled elsewhere.
           await lift(() => {})
           if (this.#over && tasks.length > 0) {
             this.#polled.resolve([])
@@ -117,7 +117,7 @@ export class TransactionalBatch<Transaction> implements Batch {
           this.#run = last =
             tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
           this.#polled.resolve(tasks)
-          // A poll that found nothing has still written: what it took off a list, say.
+          // A poll without tasks is committed too, as it may have written: it removes entries of lists, say.
           if (last) await Promise.race([last.complete(), this.#abandoned.promise])
         },
         { foreign: true },
@@ -141,7 +141,7 @@ export class TransactionalBatch<Transaction> implements Batch {
     const { aborted, event } = run.handling
     this.#failed = true
     this.#setback = run.isDatabases(error)
-    // Of a commit that went unanswered nobody knows.
+    // If the commit was not answered, nobody knows whether the tasks were returned.
     this.#returned = run.completion && isTaskError(error, 'DATABASE_UNAVAILABLE') ? [] : run.tasks
     run.rollBack(error)
     if (aborted && aborted.code !== 'TASK_TIMEOUT') listener.onReturned(event)
@@ -149,13 +149,13 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 }
 
-/** One go at it: the source of transactions may have several. */
+/** One attempt at the transaction. The transaction source may make several. */
 class Run<Transaction> {
   readonly tasks: readonly HeldTask[]
   readonly handling: Handling<Transaction>
   decisions: Decisions = new Map()
   completion: Completion | undefined
-  /** Handed back: a handler that was asked to let go left them undecided. */
+  /** Tasks that are handed back, as a handler that was asked to let go left them undecided. */
   left: readonly HeldTask[] = []
   handled: Promise<void> = Promise.resolve()
   readonly #environment: BatchEnvironment<Transaction>
@@ -164,7 +164,7 @@ class Run<Transaction> {
   readonly #onStuck: () => void
   readonly #committed = Promise.withResolvers<Completion>()
   #asked: Promise<Decisions> | undefined
-  /** What the handler threw, in the function that it completes with or elsewhere. */
+  /** The error that the handler threw. `inTransaction`: the function that it passed to `complete` threw it. */
   #thrown: { readonly error: unknown; readonly inTransaction?: true } | undefined
   #state: 'open' | 'committed' | 'rolled back' = 'open'
 
@@ -184,7 +184,7 @@ class Run<Transaction> {
     this.#committed.promise.catch(() => {})
   }
 
-  /** Handles the batch, and completes it in the transaction as soon as it is decided. */
+  /** Handles the batch, and completes it in the transaction as soon as the handler has decided. */
   async complete(): Promise<void> {
     const { topic, repository, listener } = this.#environment
     const asked = Promise.withResolvers<Decisions>()
@@ -192,7 +192,7 @@ class Run<Transaction> {
     this.handled = handled.then(
       () => {},
       (error: unknown) => {
-        // Committed already: what comes later is the handler's own affair.
+        // The batch is committed already, so a later error of the handler is only reported.
         if (this.#state === 'committed') listener.onError({ ...this.handling.event, activity: 'handle', error })
       },
     )
@@ -207,7 +207,7 @@ class Run<Transaction> {
     if (this.left.length > 0) await repository.handBack(this.#transaction, topic, this.left)
   }
 
-  /** Whether the handler is to blame, or the database: what a handler writes with is its own only as long as the database does not say so. */
+  /** Tells whether the database caused an error. An error of the handler's own statements counts as the database's if it is passing. */
   isDatabases(error: unknown): boolean {
     if (isTaskError(error, 'TRANSACTION_ABANDONED')) return false
     if (!this.#thrown || this.#thrown.error !== error) return true
@@ -225,7 +225,7 @@ class Run<Transaction> {
     }
   }
 
-  /** Of a handler that has returned nothing. @throws TaskError DECISIONS_MISSING, unless it was asked to let go */
+  /** Gives the decisions of a handler that returned nothing. @throws TaskError DECISIONS_MISSING unless the handler was asked to let go */
   #undecided(): Decisions {
     if (!this.handling.aborted) throw decisionsMissing(this.#environment.topic)
     return new Map()
@@ -236,7 +236,7 @@ class Run<Transaction> {
     this.#committed.resolve(this.completion!)
   }
 
-  /** Nothing more is done in its transaction, which ends now; unless that is being committed. */
+  /** Refuses further work, as the transaction ends now. A transaction that was committed stays so. */
   abandon(): void {
     if (this.#state === 'open') this.#state = 'rolled back'
   }
