@@ -18,19 +18,19 @@ export interface ActivationsOptions<Transaction> {
   readonly managers: () => Iterable<TaskManager<Transaction>>
 }
 
-/** A notifier that cannot tell topics apart may call for every commit of others: it is looked so often at most. */
+/** The pause between two looks without a topic: a notifier that cannot tell topics apart may call after every commit. */
 const atMostEveryMs = 1_000
 
 /**
- * Starts and stops managers as was said in the database. It acts on what has changed since it looked last, and writes nothing: a manager
- * that was stopped by hand stays so, and nodes do not call each other in circles.
+ * Starts and stops managers by the activations in the database. It acts only on changes since its last look, so a manager that was stopped by hand stays
+ * stopped. It writes nothing, so nodes do not trigger each other in circles.
  */
 export class Activations<Transaction> {
   readonly #options: ActivationsOptions<Transaction>
   readonly #condition: Condition
-  /** What was acted on, by topic. */
+  /** The last activation of each topic on which managers have acted. */
   readonly #seen: Map<string, string> = new Map()
-  /** What managers are still doing about it: one after the other, so that the last word counts. */
+  /** Starts and stops under way, by topic: one after the other, so that the last activation counts. */
   readonly #acting: Map<string, Promise<void>> = new Map()
   #looking: Promise<void> | undefined
   #again = false
@@ -44,7 +44,7 @@ export class Activations<Transaction> {
     this.#condition = new Condition(options.listener, 'activation')
   }
 
-  /** Goes on looking, now and then. */
+  /** Looks at regular intervals from now on. */
   start(): void {
     this.#end = every(this.#options.clock, this.#options.intervalMs, () => this.look())
   }
@@ -57,11 +57,11 @@ export class Activations<Transaction> {
   }
 
   /**
-   * Makes the topics of managers known, and starts those that are to run. Managers that come meanwhile are taken along.
+   * Makes the topics of managers known, and starts the active ones. Managers that are added meanwhile are included.
    *
-   * @param log notes what becomes of each
-   * @param patience for how long a database that is away is waited for; without it, that fails the whole
-   * @throws what the database throws when it is away
+   * @param log notes the outcome of each topic
+   * @param patience how long to wait for a database that is away. Without it, such a database is an error
+   * @throws the error of a database that is away
    */
   async begin(managers: Iterable<TaskManager<Transaction>>, log: StartLog, patience?: Patience): Promise<void> {
     const all = [...managers].map((manager) => ({ manager, stops: manager.stops }))
@@ -85,7 +85,7 @@ export class Activations<Transaction> {
     }
   }
 
-  /** Something may have changed; without a topic, a moment later is soon enough. */
+  /** Looks for changes: at once for a topic, and otherwise at most once a second. */
   look(topic?: string): void {
     if (this.#stopped) return
     const { clock } = this.#options

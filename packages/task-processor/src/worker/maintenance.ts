@@ -9,14 +9,14 @@ import { Condition } from '../core/listener.ts'
 import type { SafeListener } from '../core/listener.ts'
 import type { ProcessOptions } from './process-options.ts'
 
-/** Tasks expired, or purged, in one transaction; a dead owner's thousands go in several. */
+/** How many tasks one transaction expires or purges at most. */
 const chunkSize = 1_000
 
-/** Owners that have been silent for a day are not coming back under their name and incarnation. */
+/** An owner that has been silent for a day does not come back under its name and incarnation. */
 const forgottenAfterMs = 86_400_000
 const forgetEveryMs = 600_000
 
-/** How long statistics may take: the whole of a table may be read for them. */
+/** How long a refresh of statistics may take, as it may read whole tables. */
 const refreshTimeoutMs = 3_600_000
 
 export interface MaintenanceOptions<Transaction> {
@@ -26,12 +26,12 @@ export interface MaintenanceOptions<Transaction> {
   readonly clock: Clock
   readonly intervalMs: number
   readonly leaseMs: number
-  /** What becomes of the tasks of dead owners. */
+  /** The state that tasks of dead owners get. */
   readonly expireTo: 'ready' | 'expired'
-  /** How often the planner's statistics are renewed, if ever. */
+  /** How often the planner's statistics are refreshed. Undefined: never. */
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
-  /** Tasks of these topics are ready again. */
+  /** Called with the topics that have tasks ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** How long the ended tasks of each topic are kept. */
   readonly retained: () => Iterable<{
@@ -41,15 +41,15 @@ export interface MaintenanceOptions<Transaction> {
 }
 
 /**
- * Takes the tasks of dead owners from them, and purges what is old, now and then; every node does, and any one is enough. What batches of its own
- * have left behind, only the node itself can hand back.
+ * Expires the tasks of dead owners, and purges old tasks, at regular intervals. Every node does so, and one would be enough. Each node also hands back
+ * its own left-over tasks, which no other node can.
  */
 export class Maintenance<Transaction> {
   readonly #options: MaintenanceOptions<Transaction>
   readonly #condition: Condition
   #end: (() => void) | undefined
   #running: Promise<void> | undefined
-  // mutants: equivalent literal, a start says so
+  // mutants: equivalent literal, a start sets it
   #stopped = false
   #forgetAt = -Infinity
   #refreshAt = -Infinity
@@ -84,7 +84,7 @@ export class Maintenance<Transaction> {
         )
         if (topics.length > 0) onReady(topics)
         more = expired + ready + failed >= chunkSize
-        // mutants: equivalent condition:true, a turn more
+        // mutants: equivalent condition:true, one more turn of the event loop
         if (more) await turnOfEventLoop()
       }
       await this.#purge()
@@ -96,7 +96,7 @@ export class Maintenance<Transaction> {
     }
   }
 
-  /** What a forgotten owner held is as good as expired: nobody needs its row for that. */
+  /** Removes the rows of owners that are long dead. Their tasks expire without these rows. */
   async #forget(): Promise<void> {
     const { repository, dispatcher, leaseMs, clock } = this.#options
     if (clock.monotonicMs() < this.#forgetAt) return
@@ -111,7 +111,7 @@ export class Maintenance<Transaction> {
     await dispatcher.once<void>((transaction) => repository.refresh(transaction), { statementTimeoutMs: refreshTimeoutMs })
   }
 
-  /** A topic that is not known yet, or not any more, keeps no other from being purged: its polls tell of it. */
+  /** Purges old tasks of each topic. An unknown topic must not keep others from being purged, and its polls report it. */
   async #purge(): Promise<void> {
     for (const { topic, retainMs } of this.#options.retained()) {
       try {
@@ -123,15 +123,15 @@ export class Maintenance<Transaction> {
     }
   }
 
-  /** One chunk of one state of one topic in each transaction: nobody waits for a purge. */
+  /** Purges one state of a topic in chunks. Each chunk has its own transaction, so that nobody waits long for a purge. */
   async #purgeState(topic: string, state: FilterState, olderThanMs: number): Promise<void> {
     const { repository, dispatcher } = this.#options
     for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
       purged = await dispatcher.once<number>((transaction) =>
         repository.purge(transaction, topic, { states: [state], olderThanMs, limit: chunkSize }),
       )
-      // Nor does the event loop, which a driver that answers at once would hold up.
-      // mutants: equivalent condition:true, a turn more
+      // A synchronous driver would block the event loop between chunks.
+      // mutants: equivalent condition:true, one more turn of the event loop
       if (purged >= chunkSize) await turnOfEventLoop()
     }
   }

@@ -7,59 +7,59 @@ import type { TaskListener } from '../core/listener.ts'
 import type { HeartbeatThread } from '../liveness/thread-heartbeat.ts'
 
 export interface TaskNodeOptions<Transaction> {
-  /** It may ask less of a transaction than yours has: handlers are given what `transactions` open. */
+  /** The repository. Handlers get the transactions that `transactions` opens, which may have more than the repository needs. */
   readonly repository: TaskRepository<NoInfer<Transaction>, Execution>
   /** How transactions are opened: `pgTransactions(pool)`, `sqliteTransactions(db)`, or your own. */
   readonly transactions: TransactionSource<Transaction>
-  /** Hears of new tasks, so that the node need not poll for them often. */
+  /** Notifies the node of new tasks, so that it need not poll often. */
   readonly notifier?: TaskNotifier
-  /** Milliseconds, 10 to a day. Default 5 000. More often finds a lost database sooner, and costs a write each time. */
+  /** The pause between two heartbeats in milliseconds, 10 to a day. Default 5 000. A short one notices a lost database sooner, and costs more writes. */
   readonly heartbeatIntervalMs?: number
   /**
-   * A node that has been silent for so long is dead, and its tasks are taken from it; milliseconds, more than twice the interval.
-   * Default 30 000. Shorter recovers sooner; too short takes tasks from a process that merely paused.
+   * How long a node may be silent before it counts as dead and its tasks are taken, in milliseconds: more than twice the heartbeat interval.
+   * Default 30 000. A short lease recovers sooner; one that is too short takes tasks from a process that merely paused.
    */
   readonly leaseMs?: number
   /**
-   * How often the tasks of dead owners are looked for, in milliseconds. Default: half the lease. Seldom leaves them lying for longer; often
-   * costs a statement each time.
+   * How often the node looks for tasks of dead owners, in milliseconds. Default: half the lease. A look costs a statement; tasks of a dead owner wait for
+   * the next one.
    */
   readonly maintenanceIntervalMs?: number
   /**
-   * How long the database may take to answer a statement of the node's own, or to begin or end a transaction of it, in milliseconds, 100 to one
-   * day. Default 30 000. What takes longer is given up with its connection, and tried again; a handler's own statements take as long as they take.
+   * How long the database may take for a statement of the node, or to begin or end a transaction, in milliseconds, 100 to one day. Default 30 000.
+   * After that the node gives up the transaction with its connection, and tries again. Statements of handlers have no such limit.
    */
   readonly statementTimeoutMs?: number
   /**
-   * Beats from a thread of its own, so that a handler which computes for longer than the lease keeps its tasks; a thread and a connection
-   * more, and an event loop that hangs is noticed later. Default: from the event loop.
+   * Sends heartbeats from a separate thread, so that a handler that computes for longer than the lease keeps its tasks. This costs a thread and a
+   * connection, and a hanging event loop is noticed later. Default: heartbeats come from the event loop.
    */
   readonly heartbeatThread?: HeartbeatThread
   /**
-   * How often maintenance renews what the database's planner knows of the tables (`refresh`), in milliseconds, a minute to a week. Default:
-   * never, as PostgreSQL does by itself. Worth it for a large SQLite file, which does not.
+   * How often maintenance refreshes the statistics of the database's planner (`refresh`), in milliseconds, a minute to a week. Default: never.
+   * PostgreSQL refreshes them by itself; SQLite does not, so set this for a large file.
    */
   readonly refreshIntervalMs?: number
   /**
-   * What becomes of the tasks of dead owners: `'ready'` (default), as long as they have tries left, or `'expired'`, and left for somebody to look
-   * at. Any node may be the one that finds them: give all nodes of a database the same.
+   * The state that tasks of dead owners get: `'ready'` (default) while they have tries left, or `'expired'`, in which they wait for a person. Give all
+   * nodes of a database the same value, as any node may expire the tasks.
    */
   readonly expireTo?: 'ready' | 'expired'
-  /** Former nodes of the same owner name are dead from the start of this one. Default false: they are when their lease has run out. */
+  /** Whether former nodes of the same owner name count as dead once this node starts. Default false: they do when their lease has run out. */
   readonly exclusive?: boolean
-  /** Shared by all topics of the node: `bound(n)`, `prioritizing(n, …)`, or your own. Default: no limit but each topic's concurrency. */
+  /** Limits the batches of all topics together: `bound(n)`, `prioritizing(n, …)`, or your own. Default: only each topic's concurrency limits. */
   readonly limiter?: TaskLimiter
   /**
-   * The listener is told when the event loop has stood still for so long, in milliseconds, 10 to one day. Default 1 000: well before a
+   * For how long the event loop must stand still before `onBlocked` is called, in milliseconds, 10 to one day. Default 1 000, which is well before a
    * heartbeat is late.
    */
   readonly blockedMs?: number
   readonly listener?: TaskListener
-  /** For tests: what time is, for every pause, lease and timeout. Default: the process's own. */
+  /** The clock for pauses, the lease and timeouts. Tests may give their own. Default: the clock of the process. */
   readonly clock?: Clock
 }
 
-/** The numbers of a node, checked, with their defaults. */
+/** The checked settings of a node, with defaults filled in. */
 export interface NodeSettings {
   readonly heartbeatIntervalMs: number
   readonly leaseMs: number

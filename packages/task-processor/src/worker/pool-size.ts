@@ -2,13 +2,13 @@ import { TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { TaskManager } from './task-manager.ts'
 
-/** Polls and completions take turns on one connection if need be; heartbeats and maintenance must never wait for them. */
+/** Heartbeats and maintenance need a connection each, so that they never wait for batches. Polls and completions may take turns on those. */
 const always = 2
 
 /**
- * A transaction that waits for a connection which another of the same node holds makes a heartbeat late, and a lease run out.
+ * Checks that the pool has enough connections. In a small pool a heartbeat may wait for a transaction of the same node until the lease has run out.
  *
- * @throws TaskError POOL_TOO_SMALL with the number that is needed
+ * @throws TaskError POOL_TOO_SMALL with the number of connections that the node needs
  */
 export function checkPoolSize<Transaction>(
   { connections }: TransactionSource<Transaction>,

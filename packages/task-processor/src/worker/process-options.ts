@@ -3,68 +3,67 @@ import type { FilterState, TaskError, TaskState, TopicOptions } from '@taskstrea
 import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { TaskHandler } from '../core/task-handler.ts'
 
-/** The states that tasks can be kept in for some time, and then purged from. */
+/** The states in which tasks can be kept for some time and then purged. */
 export type RetainedState = Exclude<TaskState, 'active' | 'ready'>
 
-/** With an order or a condition, the topic is initialised so; without, it is as it is. */
+/** How a topic is processed. If an order or a condition is given, the topic is initialized with it; otherwise the topic stays as it is. */
 export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly handler: TaskHandler<Transaction>
-  /** Tasks of a batch, 1 to 10 000. Default 100. Small batches are polled, and completed, several at a time. */
+  /** The most tasks of a batch, 1 to 10 000. Default 100. Several small batches are polled, or completed, together. */
   readonly size?: number
   /**
-   * Batches held at a time, 1 to 10 000. Default: what the handler takes at a time, if it says so, and otherwise 2: one is polled while
-   * another is handled. With 1, batches follow each other strictly.
+   * The most batches that the topic holds at a time, 1 to 10 000. Default: the handler's capacity if it has one, and otherwise 2, so that one batch is
+   * polled while another is handled. With 1, a batch is polled only after the last has ended.
    */
   readonly concurrency?: number
   /**
-   * `'leased'` (default): tasks are polled, handled and completed in transactions of their own, and held by the owner's lease meanwhile.
-   * `'transactional'`: all in one transaction, for handlers that take milliseconds. A crash leaves nothing to be recovered, and effects
-   * in the same database happen once without a word from the handler; but the transaction stays open as long as the handler works, which
-   * holds back what a database does to clean up. A batch whose transaction was rolled back, and the first after a start, are leased, so
-   * that tries are counted.
+   * `'leased'` (default): poll and completion are separate transactions, and the owner's lease holds the tasks in between.
+   * `'transactional'`: one transaction polls, handles and completes, for handlers that take milliseconds. A crash leaves nothing to recover. Writes to the
+   * same database happen exactly once without `context.complete`. The transaction stays open while the handler works, which delays the database's cleanup.
+   * The first batch after a start, and a batch after a rollback, are leased, so that tries are counted.
    */
   readonly mode?: 'leased' | 'transactional'
   /**
-   * Whether the topic is processed while nothing was said of it by `activate` or `deactivate`: `'active'` (default) or `'inactive'`.
-   * `'ignored'`: it is, whatever was said.
+   * Whether the topic is processed before `activate` or `deactivate` was ever called: `'active'` (default) or `'inactive'`. With `'ignored'` the topic is
+   * always processed.
    */
   readonly activation?: 'active' | 'inactive' | 'ignored'
-  /** What becomes of a task whose handler throws, or of which the database will not write what was decided. Default: it fails. */
+  /** Decides whether a task is tried again after its handler threw, or after the database refused its decision. Default: the task fails. */
   readonly retry?: RetryPolicy
   /**
-   * How long the handler may take for a batch, in milliseconds, 1 to one day. Then its signal is aborted with TASK_TIMEOUT; tasks that it
-   * has not decided of when it lets go are handed back. Default: for ever; in transactional mode 10 000, or a third of the lease if that is
-   * less, and with `abortMs` no more than the lease.
+   * How long the handler may take for a batch, in milliseconds, 1 to one day. Then its signal is aborted with TASK_TIMEOUT, and tasks that the handler
+   * leaves undecided are handed back. Default: no limit. In transactional mode the default is 10 000, or a third of the lease if that is less, and
+   * `timeoutMs` and `abortMs` together must not exceed the lease.
    */
   readonly timeoutMs?: number
   /**
-   * How long a handler may take to let go once it was asked to, in milliseconds, 0 to one day. After that its tasks are failed, or
-   * retried by the policy, without it, and what it decides later is refused. Default 2 000.
+   * How long a handler may take to let go once its signal is aborted, in milliseconds, 0 to one day. Default 2 000. After that its tasks fail, or are
+   * retried by the policy, and later decisions of the handler are refused.
    */
   readonly abortMs?: number
   /**
-   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 while the node has a notifier, which
-   * wakes it earlier, and 1 000 without one, or when it has given up.
+   * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 while the node has a working notifier, which wakes it
+   * earlier, and otherwise 1 000.
    */
   readonly idleMs?: number
   /**
-   * How long tasks are kept once they have ended, by state, in milliseconds: maintenance purges what is older. What waits for its due time or
-   * for a retry has not ended, and is never purged: `suspended` are those set aside for somebody. Default: for ever.
+   * How long ended tasks are kept, by state, in milliseconds. Maintenance purges older ones. Default: tasks are never purged. `suspended` means tasks that
+   * wait for somebody: delayed tasks and tasks that wait for a retry are never purged.
    * @example { succeeded: 86_400_000, recreated: 0, redundant: 0 }
    */
   readonly retainMs?: Readonly<Partial<Record<RetainedState, number>>>
 }
 
-/** What is still to be done cannot be kept for so long only: it would be lost. */
+/** States of tasks that are still to be done, which must not be purged. */
 const unended: readonly FilterState[] = ['active', 'ready', 'delayed']
 
 const transactionalTimeoutMs = 10_000
 
-/** What is processed how: the options, checked, with their defaults. */
+/** The checked options of a topic, with defaults filled in. */
 export interface Processing<Transaction> {
   readonly handler: TaskHandler<Transaction>
   readonly size: number
-  /** Undefined: the handler says. */
+  /** Undefined if the handler's capacity decides. */
   readonly concurrency: number | undefined
   readonly mode: 'leased' | 'transactional'
   readonly activation: 'active' | 'inactive' | 'ignored'
@@ -73,7 +72,7 @@ export interface Processing<Transaction> {
   readonly abortMs: number
   readonly idleMs: number | undefined
   readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
-  /** What the topic is initialised with, if anything was said. */
+  /** The options with which the topic is initialized, if any were given. */
   readonly topicOptions: TopicOptions | undefined
 }
 
@@ -112,7 +111,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
   if (options.timeoutMs !== undefined) checkInteger('timeoutMs', options.timeoutMs, 1, 86_400_000)
   checkInteger('abortMs', abortMs, 0, 86_400_000)
-  // On one connection the heartbeat has to wait for the transaction.
+  // On a single connection the heartbeat waits for the transaction.
   if (mode === 'transactional' && timeoutMs! + abortMs > leaseMs) throw longerThanLease(options, timeoutMs!, abortMs, leaseMs)
   for (const [state, ms] of Object.entries(retainMs)) {
     checkState('retainMs', state)
@@ -123,7 +122,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   return { handler, size, concurrency, mode, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
 }
 
-/** Names what the user has given: defaults are nobody's mistake. */
+/** Names the option that the user has given, as a default is not the user's mistake. */
 function longerThanLease(
   given: Pick<ProcessOptions<never>, 'timeoutMs' | 'abortMs'>,
   timeoutMs: number,

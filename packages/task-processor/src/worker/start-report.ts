@@ -1,10 +1,10 @@
-/** What became of the topics of a node as it was started: each is in one of the three. */
+/** The outcome of a node's start for its topics. Each topic is in one of the three fields. */
 export interface StartReport {
-  /** They are processed from now on. */
+  /** Topics that are processed from now on. */
   readonly started: readonly string[]
-  /** They are not to be processed for now: `deactivate` has stored so, or their option `activation` says so. */
+  /** Topics that are not processed for now, by a stored `deactivate` or by their option `activation`. */
   readonly inactive: readonly string[]
-  /** They cannot be processed, for the error beside each, which `onFatal` was told too. `manager.start()` tries such a topic again. */
+  /** Topics that cannot be processed, each with its error, which `onFatal` got too. `manager.start()` tries such a topic again. */
   readonly failed: ReadonlyMap<string, unknown>
 }
 
@@ -14,7 +14,7 @@ export class StartLog implements StartReport {
   readonly inactive: string[] = []
   readonly failed: Map<string, unknown> = new Map()
 
-  /** @throws what is wrong with the first topic, if not one of several can be processed */
+  /** @throws the error of the first failed topic, if no topic can be processed */
   checkAny(): void {
     if (this.started.length + this.inactive.length > 0) return
     for (const error of this.failed.values()) throw error

@@ -2,9 +2,9 @@ import { checkNames, optionNames } from '@taskstream/task-api'
 import type { StopOptions, StopReport } from './stop-report.ts'
 
 export interface StopOnSignalOptions extends StopOptions {
-  /** Default SIGTERM and SIGINT. */
+  /** The signals on which the node stops. Default: SIGTERM and SIGINT. */
   readonly signals?: readonly NodeJS.Signals[]
-  /** Called with what became of the tasks; the process may end then. */
+  /** Called with the report when the node has stopped. The process may end then. */
   readonly onStopped?: (report: StopReport) => void
 }
 
@@ -17,9 +17,9 @@ const names = optionNames<StopOnSignalOptions>('stopOnSignal', {
 })
 
 /**
- * Stops a node in phases when the process is asked to end; asked a second time, the process ends at once.
+ * Stops a node in phases when the process gets a signal to end. A second signal ends the process at once.
  *
- * @returns gives the signals back when disposed
+ * @returns an object that stops listening for the signals when it is disposed
  * @throws TaskError ARGUMENT_INVALID
  * @example
  * using _ = stopOnSignal(node, { graceMs: 20_000 })
@@ -33,7 +33,7 @@ export function stopOnSignal(
   let asked = false
   const stop = (signal: NodeJS.Signals): void => {
     if (asked) {
-      // As the signal would have ended it without us.
+      // Without our listener, the signal ends the process as it usually does.
       release()
       process.kill(process.pid, signal)
       return

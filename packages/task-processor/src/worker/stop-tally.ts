@@ -11,27 +11,27 @@ export interface StopTallyOptions<Transaction> {
   readonly wasReturned: (task: HeldTask) => boolean
 }
 
-/** Tasks are asked for one by one, in transactions of so many. */
+/** How many tasks one transaction asks for, one by one. */
 const askedAtOnce = 100
 
-/** Counts what is held as a stop begins, and what comes while it lasts, and says in the end what became of each. */
+/** Notes the tasks that are held when a stop begins, or that come during the stop, and reports the outcome of each in the end. */
 export class StopTally<Transaction> {
   readonly #options: StopTallyOptions<Transaction>
-  /** By sequence. A poll under way may bring again what was handed back a moment before: the last word counts. */
+  /** Held tasks by sequence. A poll under way may bring a task again that was just handed back: the later one counts. */
   readonly #held: Map<number, HeldTask> = new Map()
   readonly #seen: Set<HeldTask> = new Set()
   readonly #batches: Set<Batch> = new Set()
-  /** What the database has said of those of which nobody else knew. */
+  /** Outcomes that only the database knew. */
   readonly #told: Map<HeldTask, keyof StopReport> = new Map()
 
-  /** @param left held by batches that have ended, and could neither complete them nor hand them back */
+  /** @param left tasks that earlier batches could neither complete nor hand back */
   constructor(options: StopTallyOptions<Transaction>, batches: Iterable<Batch>, left: readonly HeldTask[]) {
     this.#options = options
     this.#hold(left)
     for (const batch of batches) {
       const open = new Set(batch.isLeased ? batch.leased : batch.tasks)
       for (const task of [...batch.finished, ...batch.returned]) open.delete(task)
-      // What is done already is not held any more.
+      // Tasks that are done already are not held any more.
       for (const task of batch.tasks) if (!open.has(task)) this.#seen.add(task)
       this.add(batch)
     }
@@ -41,16 +41,16 @@ export class StopTally<Transaction> {
     return this.#batches
   }
 
-  /** A batch that has come while the stop lasts, or whose transaction has polled meanwhile. */
+  /** Adds a batch that was polled during the stop. */
   add(batch: Batch): void {
     this.#batches.add(batch)
     this.#hold(batch.tasks)
   }
 
   /**
-   * Asks the database what became of the tasks of which nothing is known: of a commit that went unanswered, say.
+   * Asks the database for the state of tasks whose outcome is unknown: after a commit without an answer, say.
    *
-   * @throws what the database throws: they count as abandoned
+   * @throws the error of the database. The tasks then count as abandoned
    */
   async ask(): Promise<void> {
     const { topic, dispatcher, repository } = this.#options
@@ -66,7 +66,7 @@ export class StopTally<Transaction> {
 
   report(): StopReport {
     const batches = [...this.#batches]
-    // A transaction may have polled, and ended, since it was added.
+    // The transaction of a batch may have polled, and ended, since the batch was added.
     for (const batch of batches) this.#hold(batch.tasks)
     const finished = new Set(batches.flatMap((batch) => batch.finished))
     const returned = new Set(batches.flatMap((batch) => batch.returned))
@@ -88,9 +88,9 @@ export class StopTally<Transaction> {
   }
 
   #outcomeOf(task: HeldTask, { state, attempt, tries, owner, completed }: TaskInfo): keyof StopReport {
-    // Polled again by this very owner, perhaps, after a hand-back that went unanswered.
+    // This owner may itself have polled the task again, after a hand-back without an answer.
     if (completed && owner === this.#options.repository.owner) return 'finished'
-    // Tried more often, somebody has taken it up since; unless that was refunded too.
+    // A later attempt means that an owner has polled the task since. Fewer tries mean that this attempt was refunded too.
     return state === 'ready' && (attempt === task.attempt || tries < task.tries) ? 'returned' : 'abandoned'
   }
 }

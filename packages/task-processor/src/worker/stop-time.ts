@@ -2,10 +2,10 @@ import { within } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { StopOptions } from './stop-report.ts'
 
-/** Of the time for what is left to be done, so much is kept for the last thing. */
+/** The share of the remaining time that is kept for the last step. */
 const lastPart = 1 / 8
 
-/** How long a node's stop may take: no longer than anybody allows who asks for it. */
+/** How long a node's stop may take: the least that any of its callers allows. */
 export class StopTime {
   readonly #clock: Clock
   #endMs = Infinity
@@ -16,7 +16,7 @@ export class StopTime {
     this.#clock = clock
   }
 
-  /** From now on. What is allowed beyond what is allowed already changes nothing. */
+  /** Limits the stop from now on. A later end than the present one changes nothing. */
   allow({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
     const endMs = this.#clock.monotonicMs() + graceMs + abortMs + leaveMs
     if (endMs >= this.#endMs) return
@@ -26,7 +26,7 @@ export class StopTime {
     this.#shortened = Promise.withResolvers()
   }
 
-  /** Resolves with `work`, or when there is no time left for it. `last`: nothing follows. */
+  /** Resolves when `work` ends, or when no time is left for it. @param last whether this is the last step */
   async within(work: Promise<unknown>, last = false): Promise<void> {
     for (let endMs = -1; endMs !== this.#endMs;) {
       endMs = this.#endMs

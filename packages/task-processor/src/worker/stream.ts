@@ -5,17 +5,17 @@ import type { BatchHandler, Decisions, HandlerContext, TaskHandlerFactory } from
 import type { TaskManager } from './task-manager.ts'
 
 export interface StreamOptions<Transaction> extends Omit<ProcessOptions<Transaction>, 'handler' | 'mode'> {
-  /** Ends the stream: the batch that is being looked at goes on, and no other follows. */
+  /** Ends the stream after the current batch. */
   readonly signal?: AbortSignal
 }
 
-/** A batch of a stream. A task that is not decided of when the next batch is asked for fails; left by `break`, it is handed back. */
+/** A batch of a stream. Tasks that are undecided when the next batch is asked for fail. After a `break` they are handed back. */
 export interface StreamBatch<Transaction> extends Pick<HandlerContext<Transaction>, 'complete' | 'signal' | 'failed'> {
   readonly topic: string
   readonly tasks: readonly HeldTask[]
 }
 
-/** A batch on its way from the poll loop to who iterates. */
+/** A batch on its way from the poll loop to the iteration. */
 interface Waiting<Transaction> {
   readonly tasks: readonly HeldTask[]
   readonly context: HandlerContext<Transaction>
@@ -24,10 +24,10 @@ interface Waiting<Transaction> {
 }
 
 /**
- * The batches of a topic, as they are pulled.
+ * Yields the batches of a topic.
  *
- * @param open begins to process the topic with a handler, once the first batch is asked for
- * @param leave ends that
+ * @param open begins to process the topic with a handler; called when the first batch is asked for
+ * @param leave ends the processing of the topic
  */
 export async function* stream<Transaction>(
   topic: string,
@@ -40,7 +40,7 @@ export async function* stream<Transaction>(
   let wake = (): void => {}
   const end = (): void => {
     over.abort()
-    // Nobody will look at them.
+    // No iteration will get these batches.
     for (const { refuse } of waiting.splice(0)) refuse(shutdown(topic))
     wake()
   }
@@ -71,13 +71,13 @@ export async function* stream<Transaction>(
       const { tasks, context, settle } = current
       const { signal: batchSignal, failed } = context
       const complete: typeof context.complete = (decide) => {
-        // Completed by who looks at it, there is nothing left to be handed back.
+        // After a completion in the loop, nothing is left to be handed back.
         const completed = context.complete(decide)
         settle()
         return completed
       }
       yield { topic, tasks, signal: batchSignal, complete, failed }
-      // What is left undecided fails: the stream has decided nothing of it.
+      // Without decisions, tasks that the loop has not completed fail.
       current.settle(new Map())
       current = undefined
     }

@@ -16,7 +16,7 @@ import { StopTally } from './stop-tally.ts'
 import { openHandler } from '../core/task-handler.ts'
 import type { OpenHandler } from '../core/task-handler.ts'
 
-/** What a manager has of its node. */
+/** The parts of a node that its task managers need. */
 export interface ManagerEnvironment<Transaction> extends Omit<
   BatchEnvironment<Transaction>,
   'handler' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
@@ -25,7 +25,7 @@ export interface ManagerEnvironment<Transaction> extends Omit<
   readonly leftovers: Leftovers<Transaction>
   readonly defaultIdleMs: () => number
   readonly lease: PollSettings<Transaction>['lease']
-  /** Whether topics may be started: the node runs. */
+  /** Whether topics may be started, as the node runs. */
   readonly mayStart: () => boolean
 }
 
@@ -35,20 +35,20 @@ interface Running<Transaction> {
   readonly handler: OpenHandler<Transaction>
 }
 
-/** Processes one topic: made by `TaskNode.process`. Stopped, it can be started again for as long as its node runs. */
+/** Processes one topic. `TaskNode.process` makes it. A stopped manager can be started again while its node runs. */
 export class TaskManager<Transaction> {
   readonly topic: string
-  /** The options, checked, with their defaults. */
+  /** The checked options, with defaults filled in. */
   readonly processing: Processing<Transaction>
   readonly #environment: ManagerEnvironment<Transaction>
   #running: Running<Transaction> | undefined
   /** Starts that are under way. */
   readonly #starting: Set<Promise<boolean>> = new Set()
   #stops = 0
-  /** Whether the topic is there, as it is to be. */
+  /** Whether the topic is known to exist with the right mode. */
   #isKnown = false
   #stopping: Promise<StopReport> | undefined
-  /** Each ends a phase of the stop under way. */
+  /** Resolvers that each end a phase of the stop under way. */
   #phases: PromiseWithResolvers<void>[] = []
   readonly #hurrying: (() => void)[] = []
 
@@ -59,7 +59,7 @@ export class TaskManager<Transaction> {
     this.#environment = environment
   }
 
-  /** Whether it polls. */
+  /** Whether the manager polls. */
   get isActive(): boolean {
     return this.#running !== undefined && this.#stopping === undefined
   }
@@ -69,21 +69,21 @@ export class TaskManager<Transaction> {
     return this.#running?.loop.batches ?? []
   }
 
-  /** How often it was stopped: a start that was meant before is off then. */
+  /** How often the manager was stopped. A stop cancels starts that were asked for before. */
   get stops(): number {
     return this.#stops
   }
 
-  /** How many batches it may hold at a time, as far as is known before its handler is opened. */
+  /** The most batches that the manager holds at a time. Before its handler is opened, this is the option or its default. */
   get concurrency(): number {
     return this.#running ? concurrencyOf(this.processing, this.#running.handler) : (this.processing.concurrency ?? 2)
   }
 
   /**
-   * Makes the topic known, once: a topic that was destroyed since stays so.
+   * Initializes the topic, once: a topic that was destroyed since stays destroyed.
    *
-   * @param patience for how long a database that is away is waited for; without it, that is an error
-   * @throws TaskError TOPIC_DIFFERENT; what the database throws
+   * @param patience how long to wait for a database that is away. Without it, such a database is an error
+   * @throws TaskError TOPIC_DIFFERENT; the error of the database
    */
   async makeKnown(patience?: Patience): Promise<void> {
     if (this.#isKnown) return
@@ -97,10 +97,10 @@ export class TaskManager<Transaction> {
   }
 
   /**
-   * Begins to poll. A stop under way is waited for.
+   * Begins to poll, after a stop under way.
    *
-   * @returns false if it does already
-   * @throws TaskError LIFECYCLE unless the node runs, or if it is stopped meanwhile; TOPIC_DIFFERENT; what opening the handler throws
+   * @returns false if the manager already polls
+   * @throws TaskError LIFECYCLE if the node does not run, or if the manager is stopped meanwhile; TOPIC_DIFFERENT; the error of opening the handler
    */
   start(): Promise<boolean> {
     const starting = this.#start(this.#stops).finally(() => this.#starting.delete(starting))
@@ -125,7 +125,7 @@ export class TaskManager<Transaction> {
     }
   }
 
-  /** @param stops how often it had been stopped when the start was asked for */
+  /** @param stops how often the manager had been stopped when the start was asked for */
   #checkGoOn(stops: number): void {
     const { topic, mayStart } = this.#environment
     if (!mayStart()) throw new TaskError('LIFECYCLE', `The node of topic "${topic}" is not running: start it first`, { topic })
@@ -133,13 +133,13 @@ export class TaskManager<Transaction> {
       throw new TaskError('LIFECYCLE', `Topic "${topic}" was stopped while it was being started: start it again`, { topic })
   }
 
-  /** @returns nothing if it runs already */
+  /** @returns undefined if the manager already runs */
   #open(stops: number): Running<Transaction> | undefined {
     if (this.isActive) return undefined
     this.#checkGoOn(stops)
     const handler = openHandler(this.processing.handler, this.topic)
     try {
-      // Opening it may be what has stopped the node.
+      // Opening the handler may have stopped the node.
       this.#checkGoOn(stops)
     } catch (error) {
       void this.#close(handler)
@@ -150,10 +150,10 @@ export class TaskManager<Transaction> {
   }
 
   /**
-   * Starts, and has it stored that the topic is to be processed: other nodes follow, and so does this one after a restart.
+   * Starts, and stores that the topic is active. Other nodes follow, and so does this node after a restart.
    *
-   * @returns false if it runs already: nothing is stored then
-   * @throws TaskError as `start`; what the database throws: it runs here, and nothing was stored
+   * @returns false if the manager already runs, in which case nothing is stored
+   * @throws TaskError as `start`; the error of the database, in which case the topic runs here but nothing was stored
    */
   async activate(): Promise<boolean> {
     if (!(await this.start())) return false
@@ -163,10 +163,10 @@ export class TaskManager<Transaction> {
   }
 
   /**
-   * Stops, and has it stored that the topic is not to be processed: other nodes follow, and so does this one after a restart.
+   * Stops, and stores that the topic is inactive. Other nodes follow, and so does this node after a restart.
    *
-   * @returns false if it does not run: nothing is stored then
-   * @throws TaskError as `stop`; what the database throws: it is stopped here, and nothing was stored
+   * @returns false if the manager does not run, in which case nothing is stored
+   * @throws TaskError as `stop`; the error of the database, in which case the topic is stopped here but nothing was stored
    */
   async deactivate(options: StopOptions = {}): Promise<boolean> {
     if (!this.isActive) return false
@@ -176,19 +176,19 @@ export class TaskManager<Transaction> {
     return true
   }
 
-  /** There may be work. Never lost, whatever the manager is doing; nothing happens where it does not run. */
+  /** Polls soon, as there may be work. A call is never lost while the manager runs, and does nothing otherwise. */
   wake(): void {
     this.#running?.loop.wake()
   }
 
-  /** Asks the handlers of what is held to let go. */
+  /** Asks the handlers of all held batches to let go. */
   abort(reason: TaskError): void {
     for (const batch of this.batches) batch.abort(reason)
   }
 
   /**
-   * Polls no more, lets handlers finish, then asks them to let go, then hands back what they still hold. Called again meanwhile, it
-   * reports the same; where nothing runs, nothing was held.
+   * Stops polling, lets handlers finish, then asks them to let go, then hands back the tasks that they still hold. A second call during the stop gets
+   * the same report. If nothing runs, the report is empty.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
@@ -197,7 +197,7 @@ export class TaskManager<Transaction> {
     this.#stops++
     const { clock, leftovers } = this.#environment
     const { graceMs, abortMs, leaveMs } = checked
-    // Starts under way are broken off.
+    // Starts under way are cancelled.
     if (!this.#running)
       return within(clock, graceMs + abortMs + leaveMs, Promise.allSettled(this.#starting)).then(() => nothingHeld)
     if (this.#stopping) this.#hurry(checked)
@@ -209,7 +209,7 @@ export class TaskManager<Transaction> {
     return this.#stopping
   }
 
-  /** A stop under way takes no longer than whoever asks for it again allows. */
+  /** Shortens a stop under way to the times that a further caller allows. */
   #hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
     const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
     for (const [index, ms] of ends.entries())
@@ -231,31 +231,31 @@ export class TaskManager<Transaction> {
     let isOver = false
     const drained = loop.drain((batch) => {
       tally.add(batch)
-      // Nobody waits for it any more.
+      // Nobody waits for this batch any more.
       if (isOver) batch.giveUp()
     })
     const closed = drained.then(() => this.#close(handler))
     await during(0, graceMs, this.#ended(loop, drained, tally))
     if (loop.batches.size > 0) {
       this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      // Where whoever asked again has ended the grace, there is as much more time to let go.
+      // If a further caller has ended the grace early, handlers get the rest of it to let go.
       await during(1, Math.max(abortMs, abortEndMs - clock.monotonicMs()), this.#ended(loop, drained, tally))
     }
     const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
-    // What a poll still brings is handed back too.
+    // Batches that a poll still brings are handed back too.
     const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
-    // Half of the time: a quarter is for what follows here, and the rest for the node's end.
+    // This step gets half of the time, the next two a quarter, and the node's end the rest.
     await during(2, leaveMs / 2, Promise.allSettled([...returned, late]))
     isOver = true
     for (const batch of loop.batches) {
       tally.add(batch)
       batch.giveUp()
-      // Their handlers hold on to them; they are the database's to give to others.
+      // The handlers do not let go of these tasks, so they are handed back later.
       leftovers.add(topic, batch.leased)
     }
-    // A handler that waits for its own workers, of which one is stuck, would never be closed.
+    // The wait is limited, as closing may wait for a worker that is stuck.
     await within(clock, Math.min(abortMs, leaveMs / 8), closed)
-    // Where the database does not answer they count as abandoned.
+    // Tasks count as abandoned if the database does not answer.
     await within(clock, leaveMs / 8, tally.ask()).catch(() => {})
     return tally.report()
   }
@@ -282,7 +282,7 @@ export class TaskManager<Transaction> {
     return new PollLoop(
       { ...environment, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
       {
-        // Named, a topic that was destroyed and made anew in another way is found out.
+        // A poll with order and condition fails if the topic was destroyed and made again with others.
         poll: { size, ...(order && { order }), ...(condition && { condition }) },
         mode,
         concurrency: concurrencyOf(this.processing, handler),
@@ -292,7 +292,7 @@ export class TaskManager<Transaction> {
         lease,
         onFatal: (error) => {
           listener.onFatal({ topic: this.topic, error })
-          // What is held is handled to its end.
+          // The stop lets held batches finish.
           void this.stop()
         },
       },

@@ -27,11 +27,11 @@ import type { StreamBatch, StreamOptions } from './stream.ts'
 import { Submitter } from '../submit/submit.ts'
 import { TaskManager } from './task-manager.ts'
 
-/** How long the database may take for each thing that a start which has failed has to undo. */
+/** How long the database may take for each step that undoes a failed start. */
 const undoMs = 5_000
 
 const starting = 'The node is being started already'
-/** What keeps a node from being started. */
+/** Why a node cannot be started, by its state. */
 const refusals = {
   entering: starting,
   opening: starting,
@@ -40,7 +40,7 @@ const refusals = {
 } as const
 
 /**
- * One per process: the owner and its heartbeat, wake-ups, the care for dead owners' tasks, and any number of topics.
+ * The worker of a process: an owner with its heartbeat, wake-ups, the maintenance of dead owners' tasks, and any number of topics.
  *
  * @example
  * await using node = new TaskNode({ repository: tasks, transactions: pgTransactions(pool), notifier: pgListener(() => new pg.Client(url)) })
@@ -59,14 +59,14 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #submitter: Submitter<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #unwatch: (() => void) | undefined
-  /** `entering`: not there yet; `opening`: topics are started one by one. */
+  /** `entering`: the owner is being registered; `opening`: topics are being started. */
   #state: 'new' | 'entering' | 'opening' | 'started' | 'stopped' = 'new'
   /** The start that is under way; never rejects. */
   #starting: Promise<unknown> | undefined
-  /** Ends the attempts to make topics known that have come late. */
+  /** Ends the attempts to initialize topics that were added after the start. */
   readonly #patience: Patience
   #stopping: Promise<StopReport> | undefined
-  /** What is left of the time for the stop. */
+  /** The time that is left for the stop. */
   readonly #stopTime: StopTime
 
   /** @throws TaskError ARGUMENT_INVALID */
@@ -84,7 +84,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       ...shared,
       heartbeatIntervalMs,
       heartbeatThread,
-      // The next beat goes over another connection: it must come before the lease has run out.
+      // After a timeout the next beat uses another connection, and must come before the lease has run out.
       statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil((leaseMs - heartbeatIntervalMs) / 3)),
       notifier,
       exclusive,
@@ -107,13 +107,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers: () => this.#managers.values() })
   }
 
-  /** Who this node is, in the database. */
+  /** The name of this node's owner in the database. */
   get owner(): string {
     return this.#options.repository.owner
   }
 
   /**
-   * Processes a topic, from the start of the node, or from now on if it is started.
+   * Processes a topic, from now on or from the start of the node.
    *
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the node was stopped; POOL_TOO_SMALL
    */
@@ -138,7 +138,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const manager = new TaskManager(environment, checkProcessOptions(options, this.#settings.leaseMs))
     if (this.#state === 'started') {
       checkPoolSize(transactions, [...this.#managers.values(), manager])
-      // A database that is away is waited for. Topics that cannot be processed are told by `begin`; what else it throws comes of the stop.
+      // `begin` waits for a database that is away, and reports topics that cannot be processed. Its other errors come from a stop.
       void this.#activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
         if (!this.#isStopped) this.#listener.onFatal({ topic, error })
       })
@@ -148,8 +148,8 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   /**
-   * The batches of a topic, to be pulled instead of handled: the node must be started, now or later. A batch is polled ahead while one is
-   * looked at. The topic is processed from the first batch that is asked for until the loop is left.
+   * Yields the batches of a topic to a loop instead of a handler. The node must be started, before or after. While the loop works on a batch, another is
+   * polled ahead. The topic is processed from the first batch that is asked for until the loop ends.
    *
    * @throws TaskError as `process`, when the first batch is asked for
    * @example
@@ -166,7 +166,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       signal,
       (handler) => this.process(topic, { ...options, handler }),
       async (manager) => {
-        // The stop of the node waits for its batches by itself.
+        // A stop of the node already waits for these batches.
         if (this.#isRunning) await manager.stop()
         this.#managers.delete(topic)
       },
@@ -174,15 +174,15 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   /**
-   * Registers the owner, makes the topics known, and begins.
+   * Registers the owner, initializes the topics, and begins to process.
    *
-   * One topic that cannot be processed keeps no other from it: its handler does not open, say, or it is there with another order. `onFatal` is
-   * told, and the report. When that is so of every topic, the start fails.
+   * A topic that cannot be processed does not keep others from starting: its handler may not open, say, or the topic may have another order. Such a
+   * topic goes to `onFatal` and to the report. If no topic can be processed, the start fails.
    *
-   * A start that fails leaves nothing behind, and can be repeated. One that is stopped meanwhile ends by LIFECYCLE.
+   * A start that fails leaves nothing behind, and can be repeated. A start that is stopped meanwhile throws LIFECYCLE.
    *
-   * @throws TaskError LIFECYCLE if the node is being started, runs, or was stopped; POOL_TOO_SMALL; SCHEMA_* if the tables do not fit; what the
-   * database, the notifier or the heartbeat's thread throws; what is wrong with its topics, if none can be processed
+   * @throws TaskError LIFECYCLE if the node is being started, runs, or was stopped; POOL_TOO_SMALL; SCHEMA_* if the tables do not fit; errors of the
+   * database, the notifier or the heartbeat's thread; the first topic's error if no topic can be processed
    */
   async start(): Promise<StartReport> {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', refusals[this.#state])
@@ -203,13 +203,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       this.#checkGoOn()
       log.checkAny()
     } catch (error) {
-      // What there is to be undone then, the stop undoes.
+      // The stop undoes this start.
       if (this.#isStopped)
         throw new TaskError('LIFECYCLE', 'The node was stopped while it was being started', {}, { cause: error })
       this.#state = 'entering'
       const stopped = [...this.#managers.values()].map((manager) => manager.stop({ graceMs: 0 }))
       await Promise.all([this.#maintenance.stop(), ...stopped])
-      // What keeps it from leaving in order is most often what it has failed for.
+      // Errors of the undo are ignored, as they usually repeat the start's error.
       await this.#presence.undo((work) => within(this.#settings.clock, undoMs, work), undoMs)
       if (!this.#isStopped) this.#state = 'new'
       throw error
@@ -238,10 +238,10 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   /**
-   * Pushes in a transaction of the node's own, together with what others submit at the same time, and wakes the topic if it is processed
-   * here. Resolves when that is committed; see `Submitter`. The node need not be started.
+   * Pushes tasks in a transaction of the node, together with tasks that others submit at the same time. Resolves after the commit, and wakes the topic if
+   * this node processes it. The node need not be started. See `Submitter`.
    *
-   * @throws TaskError as `Submitter.submit`; LIFECYCLE when the node was stopped
+   * @throws TaskError as `Submitter.submit`; LIFECYCLE if the node was stopped
    * @example
    * const [task] = await node.submit('invoices', { identifier: 'inv-1' })
    */
@@ -253,14 +253,14 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     return this.#submitter.submit(topic, creations, options)
   }
 
-  /** There may be work in a topic, or in any. */
+  /** Has a topic polled soon, as there may be work. Without a topic, all topics are polled. */
   wake(topic?: string): void {
     if (topic === undefined) for (const manager of this.#managers.values()) manager.wake()
     else this.#managers.get(topic)?.wake()
   }
 
   /**
-   * Stops every topic in phases, and leaves. Called again, it reports the same, and takes no longer than whoever asks for it again allows.
+   * Stops every topic in phases, and removes the owner. A second call gets the same report, and may shorten the stop.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
@@ -272,7 +272,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     return this.#stopping
   }
 
-  /** A stop under way keeps the time that it was given. */
+  /** Stops the node by the default times. A stop under way keeps its own. */
   async [Symbol.asyncDispose](): Promise<void> {
     await (this.#stopping ?? this.stop())
   }
@@ -282,23 +282,23 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#state = 'stopped'
     this.#patience.end()
     const submitted = this.#submitter[Symbol.asyncDispose]()
-    /** A database that hangs keeps no process from ending: what it does not get to know it will find out by the lease. */
+    /** Limits the wait, as a database that hangs must not keep the process from ending. The lease then ends without us. */
     const inTime = (work: Promise<unknown>, last = false): Promise<void> => this.#stopTime.within(work, last)
     const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
-    // At once, so that what is held now is what is reported. The heart beats to the end: what is still handled is still held.
+    // All topics stop at the same time, so that the report has all tasks that are held now. The heartbeat goes on, as tasks are still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
     // A start under way ends at its next step.
     let isStarted = false
     const starting = this.#starting?.then(() => (isStarted = true))
     await inTime(Promise.all([maintained, submitted, starting]))
     this.#unwatch?.()
-    // An owner that has left counts as dead: what it could not hand back is taken up at once.
+    // An owner that was removed counts as dead, so others take its remaining tasks at once.
     const leave = (): Promise<void> =>
       this.#presence.leave(inTime, (error) => this.#listener.onError({ activity: 'heartbeat', error }))
     if (!isNew) await leave()
     if (isStarted || !starting) this.#dispatcher.close(waitsNoLonger())
     else {
-      // What a step brings that hangs is undone when it comes.
+      // A step of the start still hangs. Its effects are undone once it ends.
       this.#dispatcher.end(waitsNoLonger())
       void starting.then(leave).then(() => this.#dispatcher.close(waitsNoLonger()))
     }
