@@ -16,7 +16,7 @@ export interface HeartbeatOptions<Transaction> extends LeaseOptions {
   readonly statementTimeoutMs: number
 }
 
-/** One beat for all that an owner holds, from the event loop that its handlers run on. */
+/** Sends an owner's heartbeats from the event loop on which its handlers run. One heartbeat covers all tasks of the owner. */
 export class Heartbeat<Transaction> implements Beating {
   readonly #options: HeartbeatOptions<Transaction>
   readonly #lease: Lease
@@ -40,7 +40,7 @@ export class Heartbeat<Transaction> implements Beating {
     this.#isStopped = false
     this.#lease.renew(registeredMs)
     this.#end = every(clock, intervalMs, () => {
-      // A beat that hangs is not joined by others, and the lease is looked at all the same.
+      // While a beat hangs, no other begins, but the lease is still checked.
       void this.holds
       this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
     })
@@ -61,7 +61,7 @@ export class Heartbeat<Transaction> implements Beating {
       this.#lease.renew(sentMs)
     } catch (error) {
       this.#condition.failed(error)
-      // One that was given up may have been on a connection that has fallen silent: another is asked at once.
+      // The failed beat may have used a dead connection, so another beat follows at once.
       if (again && isPassing(error)) await this.#beat(false)
     }
   }
@@ -74,9 +74,9 @@ async function beat<Transaction>(
   try {
     await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { statementTimeoutMs })
   } catch (error) {
-    // Removed as dead: what was held is gone, and the owner may begin anew.
+    // The owner was removed as dead. Its tasks are gone, and it registers again.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
-    // Its node has removed it by itself.
+    // The owner's own node has removed it.
     if (isStopped()) return
     await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
   }

@@ -5,7 +5,7 @@ import type { SafeListener } from '../core/listener.ts'
 export interface Beating {
   /** Whether the lease holds at this moment. */
   readonly holds: boolean
-  /** Begins to beat; the owner was registered at that moment of the clock, which counts as the first. @throws if it cannot */
+  /** Begins to beat. The registration, at `registeredMs` of the clock, counts as the first beat. @throws an error if no beat can be sent */
   start(registeredMs: number): Promise<void>
   stop(): Promise<void>
 }
@@ -14,15 +14,15 @@ export interface LeaseOptions {
   readonly listener: SafeListener
   readonly leaseMs: number
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** The lease is lost: called once, until it holds again. */
+  /** Called once when the lease is lost. */
   readonly onLost: () => void
-  /** The lease holds again. */
+  /** Called when the lease holds again. */
   readonly onRegained: () => void
 }
 
 /**
- * For how long an owner is certainly alive to others: measured by this process's monotonic clock, from the sending of the last beat that
- * came through. The database cannot have counted from any earlier moment.
+ * Tells whether an owner certainly counts as alive. The time runs from the sending of the last beat that came through, by the monotonic clock of this
+ * process. The database counts from that moment or later.
  */
 export class Lease {
   readonly #options: LeaseOptions
@@ -33,7 +33,7 @@ export class Lease {
     this.#options = options
   }
 
-  /** Asked, not only timed: a process that was stopped wakes with every timer late. */
+  /** Whether the lease holds. Each access checks the time, as timers are late after a process was suspended. */
   get holds(): boolean {
     const { leaseMs, clock, listener, onLost } = this.#options
     if (!this.#lost && clock.monotonicMs() - this.#sentMs > leaseMs) {
@@ -44,7 +44,7 @@ export class Lease {
     return !this.#lost
   }
 
-  /** A beat that was sent then has come through. */
+  /** Notes that a beat, which was sent at `sentMs`, has come through. */
   renew(sentMs: number): void {
     const { leaseMs, clock, onRegained } = this.#options
     this.#sentMs = Math.max(this.#sentMs, sentMs)

@@ -21,28 +21,28 @@ export interface PresenceOptions<Transaction> {
   readonly statementTimeoutMs: number
   readonly notifier: TaskNotifier | undefined
   readonly exclusive: boolean
-  /** The lease is lost: what is held may be taken over. */
+  /** Called when the lease is lost, and others may take the tasks. */
   readonly onLost: (reason: TaskError) => void
-  /** There may be work in a topic, or in any. */
+  /** Called when there may be work in a topic, or in any topic. */
   readonly wake: (topic?: string) => void
   readonly onActivation: (topic?: string) => void
 }
 
-/** Why what is under way is given up in the end. */
+/** Makes the error by which a stop gives up everything that is under way. */
 export function waitsNoLonger(): TaskError {
   return new TaskError('DATABASE_UNAVAILABLE', 'The node has stopped, and waits for the database no longer')
 }
 
-/** That a node is there: its owner is registered, a heart beats for it, and it hears of new tasks. Entered once at a time, and left. */
+/** The presence of a node in the database: its owner is registered and sends heartbeats, and its notifier listens. */
 export class Presence<Transaction> {
   readonly #options: PresenceOptions<Transaction>
   /** Says whether the owner's lease holds. */
   readonly heartbeat: Beating
   #listening: AsyncDisposable | undefined
-  /** Whether there is a notifier that hears, for all that is known. */
+  /** Whether a notifier is connected, as far as is known. */
   #notified: boolean
   readonly #listenCondition: Condition
-  /** Being registered anew. */
+  /** The last registration after the owner was removed as dead. */
   #registering: Promise<unknown> = Promise.resolve()
   #isLeft = true
 
@@ -67,14 +67,16 @@ export class Presence<Transaction> {
       : new Heartbeat(lease)
   }
 
-  /** Whether pushes are heard of. */
+  /** Whether a notifier reports pushes. */
   get isNotified(): boolean {
     return this.#notified
   }
 
   /**
-   * @param checkGoOn throws when it is not to go on; asked after each step
-   * @throws what a step throws; what was entered by then is still to be left
+   * Registers the owner, begins to beat, and listens.
+   *
+   * @param checkGoOn throws if the start was stopped; called after each step
+   * @throws the error of a step. The caller must then undo the steps before
    */
   async enter(checkGoOn: () => void): Promise<void> {
     const { repository, dispatcher, notifier, exclusive, clock } = this.#options
@@ -83,7 +85,7 @@ export class Presence<Transaction> {
     await dispatcher.once<boolean>((transaction) => repository.register(transaction, { exclusive }))
     checkGoOn()
     this.#notified = notifier !== undefined
-    // Listening comes before the first poll: what is pushed in between is found by one or the other.
+    // The notifier listens before the first poll, so that no push in between is missed.
     this.#listening = await notifier?.listen(this.#callbacks())
     checkGoOn()
     await this.heartbeat.start(registeredMs)
@@ -91,11 +93,11 @@ export class Presence<Transaction> {
   }
 
   /**
-   * Ends all of it; the owner counts as dead then, and what it could not hand back is taken up at once. May be called again, for what a step that
-   * hung has brought since.
+   * Stops the heartbeat and the notifier, and removes the owner, so that others take its remaining tasks at once. May be called again, to undo a step of
+   * the start that ended late.
    *
-   * @param inTime waits for a thing that is left to be done, for no longer than that may take; `last` if nothing follows
-   * @param onError told when the owner cannot be removed
+   * @param inTime waits for work within the time of the stop; `last` says that nothing follows
+   * @param onError called if the owner cannot be removed
    */
   async leave(
     inTime: (work: Promise<unknown>, last?: boolean) => Promise<void>,
@@ -106,7 +108,7 @@ export class Presence<Transaction> {
     const listening = this.#listening
     this.#listening = undefined
     await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
-    // What is under way still keeps a connection, or the only one.
+    // Transactions under way may keep the only connection, which the removal needs.
     dispatcher.end(waitsNoLonger())
     await inTime(
       this.#registering.then(() => dispatcher.once<boolean>((transaction) => repository.unregister(transaction))).catch(onError),
@@ -115,9 +117,9 @@ export class Presence<Transaction> {
   }
 
   /**
-   * Ends what a start that failed has entered. The removal of the owner is waited for, or given up: late, it would be that of the next start.
+   * Undoes a start that failed. Waits until the owner is removed or the removal is given up: a late removal would hit the next start.
    *
-   * @param inTime waits for a thing that is left to be done, for no longer than that may take
+   * @param inTime waits for work for a limited time
    */
   async undo(inTime: (work: Promise<unknown>) => Promise<void>, statementTimeoutMs: number): Promise<void> {
     const { repository, dispatcher } = this.#options
@@ -126,11 +128,11 @@ export class Presence<Transaction> {
     this.#listening = undefined
     await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
     await this.#registering
-    // What keeps it from leaving in order is most often what the start has failed for.
+    // An error is ignored, as it usually repeats the start's error.
     await dispatcher.once<boolean>((transaction) => repository.unregister(transaction), { statementTimeoutMs }).catch(() => {})
   }
 
-  /** Removed as dead, the owner begins anew; what it held is gone. */
+  /** Registers the owner again after it was removed as dead. Its former tasks are gone. */
   async #register(): Promise<void> {
     const { repository, dispatcher, listener } = this.#options
     if (this.#isLeft) return
@@ -147,7 +149,7 @@ export class Presence<Transaction> {
       onDisconnected: (error) => {
         this.#notified = false
         this.#listenCondition.failed(error)
-        // Nobody sleeps on for as long as a notifier would have allowed.
+        // Loops must not sleep on for as long as they would with a notifier.
         wake()
       },
       onConnected: () => {

@@ -9,45 +9,45 @@ import type { ThreadData, ThreadMessage } from './thread-messages.ts'
 import { hrtimeMs } from './thread-messages.ts'
 import { heartbeatWorker } from './thread-program.ts'
 
-/** What beats in the thread: the default export of its module makes one. */
+/** Sends heartbeats in the thread. The default export of the thread's module makes it. */
 export interface ThreadBeat {
   /** Sends a heartbeat of the owner, over a connection of the thread's own. */
   heartbeat(): void | Promise<void>
   close?(): void | PromiseLike<void>
 }
 
-/** What the module of a heartbeat thread exports as its default. */
+/** The default export of a heartbeat thread's module. */
 export type OpenThreadBeat = (owner: string) => ThreadBeat | Promise<ThreadBeat>
 
 export interface HeartbeatThread {
-  /** The module whose default export is an `OpenThreadBeat`. In a bundle it is an entry of its own, as this names it. */
+  /** The module whose default export is an `OpenThreadBeat`. A bundler must build it as a separate entry under this name. */
   readonly module: URL
   /**
-   * How long the event loop may stand still, in milliseconds, before the thread falls silent as well: handlers that never let go must
-   * not be alive for ever. At least two intervals; default ten leases.
+   * How long the event loop may stand still before the thread stops its heartbeats too, in milliseconds: at least two heartbeat intervals. Default: ten
+   * leases. Without this limit, a handler that never ends would keep its tasks for ever.
    */
   readonly hungMs?: number
-  /** Handed to the thread. Default: as this process was started. */
+  /** Options of the worker thread. By default the thread runs with the options of this process. */
   readonly worker?: WorkerOptions
 }
 
-/** How long the thread may take to end. */
+/** How long the thread may take to end before it is terminated. */
 const closingMs = 1_000
 
 export interface ThreadHeartbeatOptions extends Omit<LeaseOptions, 'clock'> {
   readonly owner: string
   readonly intervalMs: number
   readonly thread: HeartbeatThread
-  /** The owner was removed as dead: what was held is gone, and it may be registered anew. */
+  /** Called when the owner was removed as dead. Its tasks are gone, and it may be registered again. */
   readonly onUnknown: () => void
 }
 
-/** Beats from a thread of its own: a handler that computes for longer than the lease does not lose its tasks. */
+/** Sends heartbeats from a separate thread, so that a handler that computes for longer than the lease keeps its tasks. */
 export class ThreadHeartbeat implements Beating {
   readonly #options: ThreadHeartbeatOptions
   readonly #lease: Lease
   readonly #condition: Condition
-  /** What the two threads know of each other: when this one was alive, and when the last beat was sent that came through. */
+  /** Times that the two threads share: when this thread was last alive, and when the last successful beat was sent. */
   readonly #shared = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT))
   #worker: Worker | undefined
   #end: (() => void) | undefined
@@ -62,7 +62,7 @@ export class ThreadHeartbeat implements Beating {
   }
 
   get holds(): boolean {
-    // Read, not told: when the event loop goes on after it stood still, no message has been received yet.
+    // The time is read from shared memory: after a standstill of the event loop, messages of the thread have not arrived yet.
     const sent = Atomics.load(this.#shared, 1)
     if (sent > 0n) this.#lease.renew(hrtimeMs(sent))
     return this.#lease.holds
@@ -87,7 +87,7 @@ export class ThreadHeartbeat implements Beating {
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage('close')
-    // A beat under way may hang for as long as the database does, and is of no more use.
+    // A beat under way may hang as long as the database does, and nobody needs it any more.
     const cancel = systemClock.after(closingMs, () => void worker.terminate())
     await exited
     cancel()
@@ -104,7 +104,7 @@ export class ThreadHeartbeat implements Beating {
     const worker = new Worker(heartbeatWorker, { ...options, workerData })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     worker.on('message', (message: ThreadMessage) => {
-      // It runs; whether the database answers is another matter.
+      // Any message shows that the thread runs, even if the database does not answer.
       resolve()
       if (message.beating) this.#condition.worked()
       else this.#refused(message)
@@ -118,7 +118,7 @@ export class ThreadHeartbeat implements Beating {
       reject(threadFailed(module, new Error(`it ended with code ${code} before its first beat`)))
       if (this.#worker !== worker) return
       this.#worker = undefined
-      // It ended without being asked to: the next does better, or the lease runs out.
+      // The thread ended by itself, so another is opened. If that fails too, the lease runs out.
       this.#cancelReopening = systemClock.after(intervalMs, () => void this.#open().catch(() => {}))
     })
     this.#worker = worker
@@ -132,7 +132,7 @@ export class ThreadHeartbeat implements Beating {
 }
 
 function threadFailed({ protocol, pathname }: URL, cause: Error): TaskError {
-  // What its address has in its query is its own, and may be secret.
+  // The query of the module's address is left out, as it may contain secrets.
   const module = `${protocol}//${pathname}`
   return new TaskError(
     'THREAD_FAILED',

@@ -1,11 +1,11 @@
-/** What the two threads of a `ThreadHeartbeat` share. */
+/** Data and messages between the two threads of a `ThreadHeartbeat`. */
 
 export interface ThreadData {
   readonly owner: string
   readonly module: string
   readonly intervalMs: number
   readonly hungMs: number
-  /** When the main thread was alive, and when the last beat was sent that came through: nanoseconds of `process.hrtime`. */
+  /** When the main thread was last alive, and when the last successful beat was sent, in nanoseconds of `process.hrtime`. */
   readonly shared: BigInt64Array
 }
 

@@ -6,18 +6,18 @@ import type { SafeListener } from '../core/listener.ts'
 export interface EventLoopOptions {
   readonly clock: Clock
   readonly listener: SafeListener
-  /** From how many milliseconds on it is told. */
+  /** After how many milliseconds a standstill is reported. */
   readonly blockedMs: number
   readonly batches: () => Iterable<Batch>
 }
 
-/** Looks often enough that what blocked the event loop is still being completed when it is found out. */
+/** The pause between two looks. It is so short that the batch that blocked the event loop is still held when the standstill is found. */
 const lookEveryMs = 100
 
 /**
- * Tells of an event loop that stood still, and of what was being handled then: no heartbeat is sent meanwhile, and no timer is on time.
+ * Reports a standstill of the event loop, with the batches that were being handled. During a standstill no heartbeat is sent, and timers are late.
  *
- * @returns ends that
+ * @returns a function that ends the watch
  */
 export function watchEventLoop({ clock, listener, blockedMs, batches }: EventLoopOptions): () => void {
   let lookedMs = clock.monotonicMs()

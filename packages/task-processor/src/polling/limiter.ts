@@ -1,43 +1,45 @@
 import { checkInteger } from '@taskstream/task-api'
 
-/** How many batches may be under way at a time: shared by the topics of a node, or of several. */
+/** Limits how many batches are under way at a time. Topics of one node, or of several, may share a limiter. */
 export interface TaskLimiter {
   /**
    * Waits for a slot.
    *
-   * @returns gives the slot back; called twice, it does so once
-   * @throws the signal's reason, when it is aborted before: no slot is taken then
+   * @returns a function that gives the slot back. A second call does nothing
+   * @throws the signal's reason if the signal is aborted first, in which case no slot is taken
    */
   acquire(topic: string, signal: AbortSignal): Promise<() => void>
 }
 
-/** No limit. */
+/** A limiter without a limit. */
 export const unlimited: TaskLimiter = { acquire: async () => () => {} }
 
 /**
- * So many batches at a time, 1 to 10 000; who waits is served in order.
+ * Limits the batches under way at a time. Topics that wait get slots in the order in which they came.
  *
+ * @param slots the most batches at a time, 1 to 10 000
  * @throws TaskError ARGUMENT_INVALID
  * @example
  * new TaskNode({ repository, transactions, limiter: bound(4) })
  */
 export function bound(slots: number): TaskLimiter {
-  // mutants: equivalent number, one is as good as another
+  // mutants: equivalent number, any equal priorities give the same order
   return prioritizing(slots, () => 0)
 }
 
 /**
- * So many batches at a time, 1 to 10 000; of those who wait the topic of the highest priority is served first, and within a priority
- * the first. Topics of low priority wait for as long as there are others.
+ * Limits the batches under way at a time, by priority. Of the topics that wait, the one with the highest priority gets the next slot; among equals, the
+ * first that came. A topic of low priority waits as long as others wait.
  *
- * @param priorityOf asked once for each time that a topic has to wait; higher is sooner. What it throws, `acquire` throws
+ * @param slots the most batches at a time, 1 to 10 000
+ * @param priorityOf gives a topic's priority; called once whenever a topic has to wait. `acquire` throws its errors
  * @throws TaskError ARGUMENT_INVALID
  * @example
  * const limiter = prioritizing(4, (topic) => (topic === 'payments' ? 1 : 0))
  */
 export function prioritizing(slots: number, priorityOf: (topic: string) => number): TaskLimiter {
   checkInteger('slots', slots, 1, 10_000)
-  /** Highest priority first, and in order of arrival. */
+  /** Sorted by priority, highest first, and then by arrival. */
   const waiting: Waiter[] = []
   let free = slots
 
@@ -46,7 +48,7 @@ export function prioritizing(slots: number, priorityOf: (topic: string) => numbe
     return () => {
       if (!given) return
       given = false
-      // Handed on directly: nobody who comes in between can take it.
+      // The slot is passed on directly, so that no newcomer takes it.
       const next = waiting.shift()
       if (next) next.serve(give())
       else free++
@@ -69,7 +71,7 @@ interface Waiter {
   readonly serve: (release: () => void) => void
 }
 
-/** Stands in line until it is served or the signal is aborted; then it is in nobody's way any more. */
+/** Waits in line until a slot is free, or leaves the line when the signal is aborted. */
 function wait(waiting: Waiter[], priority: number, signal: AbortSignal): Promise<() => void> {
   const { promise, resolve, reject } = Promise.withResolvers<() => void>()
   const leave = (): void => {
@@ -79,7 +81,7 @@ function wait(waiting: Waiter[], priority: number, signal: AbortSignal): Promise
   const waiter: Waiter = {
     priority,
     serve: (release) => {
-      // From now on it has a slot, and gives it back as everybody does.
+      // The waiter has its slot now, so a later abort has nothing to leave.
       signal.removeEventListener('abort', leave)
       resolve(release)
     },

@@ -18,24 +18,24 @@ export interface PollSettings<Transaction> {
   readonly concurrency: number
   readonly idleMs: () => number
   readonly limiter: TaskLimiter
-  /** Of the owner: without it nothing is polled. */
+  /** The owner's lease. Nothing is polled unless it holds. */
   readonly lease: { readonly holds: boolean }
-  /** What batches have left behind. */
+  /** Tasks that earlier batches have left held. */
   readonly leftovers: Leftovers<Transaction>
-  /** The loop has ended by itself, and will not go on. */
+  /** Called when the loop has ended by an error, and does not go on. */
   readonly onFatal: (error: unknown) => void
 }
 
-/** Small batches are polled several at a time, of so many tasks at most: a poll costs the database more than most of its rows. */
+/** The most tasks of one poll for several small batches. A poll costs the database more than most of its rows. */
 const polledAtOnce = 100
 
-/** Due tasks are looked for at least so often, however busy the topic is. */
+/** How often due tasks are promoted at least, however busy the topic is. */
 const promoteEveryMs = 1_000
 
-/** The only loop, and the only place that sleeps. Polls ahead while earlier batches are handled, and never more than it may hold. */
+/** The loop that polls a topic, and the only place that sleeps. It polls ahead while earlier batches are handled, up to the topic's concurrency. */
 export class PollLoop<Transaction> {
   readonly batches: Set<Batch> = new Set()
-  /** Handlers that were given up, and run on: as many are put up with as there may be batches. */
+  /** Batches that were given up while their handlers run on. Polling stops when there are as many as the topic's concurrency. */
   readonly #stuck: Set<Batch> = new Set()
   readonly #environment: BatchEnvironment<Transaction>
   readonly #settings: PollSettings<Transaction>
@@ -43,24 +43,24 @@ export class PollLoop<Transaction> {
   readonly #polling: Condition
   readonly #draining = new AbortController()
   /**
-   * So many tasks are to be taken by a lease, where tries count, before transactions are trusted again: after a start, as the process
-   * may have died of one of them, and after a transaction that was rolled back.
+   * How many tasks are still to be polled by a lease, where tries count, before transactional batches begin. Set after a start, as a task may have killed
+   * the process, and after a transaction that was rolled back.
    */
   #careful: number
-  /** Whether the topic has no order but fifo and no condition, for all that is known. */
+  /** Whether the topic is plain, as far as is known. */
   #plain: boolean
   #empty = 0
   /**
-   * Batches to be polled at once. More each time, as long as all that was asked for came: of a few tasks that many processes are woken for
-   * nobody is to take all.
+   * How many batches the next poll asks for. The number doubles while polls come back full. It begins small, as many processes may be woken for a few
+   * tasks, which should be shared.
    */
   #ahead = 1
-  /** When due tasks are looked for before anything is polled: while the topic is busy, or when one is known to be due. */
+  /** When due tasks are promoted next, before a poll: while the topic is busy, or when a task is known to be due. */
   #promoteAt = 0
-  /** Batches in a row of which nothing could be completed; nothing is polled for a while then. */
+  /** How many batches in a row could not be completed. After such a batch, polling pauses. */
   #setbacks = 0
   #resumeAt = 0
-  /** Told of what polls bring when the loop has been asked to end. */
+  /** Called with batches that a poll brings after the loop was asked to end. */
   #onLate: (batch: Batch) => void = () => {}
   #ended: Promise<void> | undefined
 
@@ -76,7 +76,7 @@ export class PollLoop<Transaction> {
 
   start(): void {
     this.#ended ??= this.#run()
-      // Whatever it is, nobody polls any more.
+      // After any error of the loop itself, nobody polls any more.
       .catch((error: unknown) => this.#settings.onFatal(error))
   }
 
@@ -85,8 +85,7 @@ export class PollLoop<Transaction> {
   }
 
   /**
-   * Polls no more; what is held goes on. Resolves when the last poll has ended. What that one brings is handed back at once, and
-   * `onLate` is told.
+   * Stops polling, while held batches go on. Resolves when the last poll has ended. A batch of that poll is handed back at once, and passed to `onLate`.
    */
   async drain(onLate: (batch: Batch) => void): Promise<void> {
     this.#onLate = onLate
@@ -100,7 +99,7 @@ export class PollLoop<Transaction> {
     while (!signal.aborted) {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
-        // A batch that ends wakes the loop, and so does the lease when it holds again.
+        // The loop is woken when a batch ends, and when the lease holds again.
         await this.#wake.sleep(version, promoteEveryMs)
         continue
       }
@@ -114,18 +113,18 @@ export class PollLoop<Transaction> {
         release = await this.#settings.limiter.acquire(this.#environment.topic, signal)
       } catch (error) {
         if (signal.aborted) return
-        // Nobody knows how many may run now.
+        // The limiter has thrown, so nobody knows how many batches may run.
         this.#settings.onFatal(error)
         return
       }
-      // It may have waited for the slot for long, where slots are limited.
+      // With a limiter, the wait for a slot may have been long.
       if (this.#settings.limiter !== unlimited && !this.#mayPoll()) {
         release()
         continue
       }
       const sleepMs = await this.#turn(release, version)
       if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
-      // A driver that answers at once is never waited for: as long as there is work, no timer would ring, and no heart beat.
+      // A synchronous driver never yields to the event loop: without this turn no timer would fire and no heartbeat be sent while there is work.
       else await turnOfEventLoop()
     }
   }
@@ -136,7 +135,7 @@ export class PollLoop<Transaction> {
     return this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
   }
 
-  /** Polls once. `release` is called when nothing came of it, or what came has ended. @returns how long there is nothing to do */
+  /** Polls once. @param release called when the poll brought nothing, or when its batch has ended @returns how long to sleep, in milliseconds */
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
     const { leftovers } = this.#settings
@@ -145,7 +144,7 @@ export class PollLoop<Transaction> {
         this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, (await this.#promoteDue()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       if (leftovers.isDoubted(topic)) await this.#reclaim()
-      // What took its time before the poll is no reason to poll after all.
+      // The steps before may have taken long, so the loop checks again whether it may poll.
       if (this.#draining.signal.aborted || !this.#mayPoll()) {
         release()
         return 0
@@ -159,10 +158,10 @@ export class PollLoop<Transaction> {
       }
       release()
       listener.onEmpty({ topic })
-      // Woken meanwhile, it polls at once: due tasks have a time of their own.
-      // mutants: equivalent number, of what it was woken for before it sleeps no sleep comes
+      // After a wake-up in between, the loop polls at once, without looking for due tasks.
+      // mutants: equivalent number, after a wake-up the sleep ends before it begins
       if (version !== this.#wake.version) return 0
-      // Before it sleeps it must know when to wake.
+      // The loop must know the next due time before it sleeps.
       const { promoted, nextDueMs = Infinity } = await this.#promoteDue()
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
       this.#promoteAt = clock.monotonicMs() + nextDueMs
@@ -174,7 +173,7 @@ export class PollLoop<Transaction> {
     }
   }
 
-  /** Dense at first: where one task came, more may follow. Less so where pushes wake the loop, and it sleeps long. */
+  /** Gives the pause after a number of empty polls. Pauses begin short, as tasks often come together, and longer ones begin longer. */
   #idleMs(empty: number): number {
     const longest = this.#settings.idleMs()
     return pauseMs(empty, Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
@@ -192,7 +191,7 @@ export class PollLoop<Transaction> {
     const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
-    // A lease that was lost before it came asks no handler to let go any more.
+    // If the lease was lost during the poll, the abort of handlers has already happened, so these batches must not begin.
     const isLate = this.#draining.signal.aborted || !this.#settings.lease.holds
     for (let from = 0; from < tasks.length; from += size) {
       const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
@@ -204,13 +203,13 @@ export class PollLoop<Transaction> {
 
   #batchesAtOnce(): number {
     const { concurrency, limiter, mode, poll } = this.#settings
-    // A slot is for one batch.
+    // A slot of the limiter, or a transaction, is for one batch.
     if (limiter !== unlimited || mode === 'transactional') return 1
     const room = concurrency - Math.max(this.batches.size, this.#stuck.size)
     return Math.max(1, Math.min(this.#ahead, room, Math.floor(polledAtOnce / poll.size)))
   }
 
-  /** A poll of a plain topic is a statement of its own. @returns nothing if the topic turns out not to be one */
+  /** Polls a plain topic by a single statement. @returns undefined if the topic turns out not to be plain */
   async #pollPlain(size: number): Promise<HeldTask[] | undefined> {
     try {
       return await this.#poll({ size, order: 'fifo', condition: 'none' })
@@ -231,7 +230,7 @@ export class PollLoop<Transaction> {
         single: asked.order !== undefined,
       })
     } catch (error) {
-      // It may have been committed all the same, and hold tasks that nobody knows of; unless the repository refused it.
+      // Unless the repository refused the poll, it may have been committed and hold tasks that nobody knows.
       if (!isTaskError(error, 'TOPIC_DIFFERENT')) leftovers.doubt(topic)
       throw error
     }
@@ -247,7 +246,7 @@ export class PollLoop<Transaction> {
     })
     if (length === 0) {
       await batch.ended
-      // Nobody is woken: the loop is about to sleep.
+      // An empty batch wakes nobody, so the loop may sleep.
       this.batches.delete(batch)
       return 0
     }
@@ -271,12 +270,12 @@ export class PollLoop<Transaction> {
       this.#wake.wake()
     })
     await undefined
-    // A handler that runs on will wake the loop when it ends, but its batch has made room already.
-    // mutants: equivalent condition:true, who is woken twice is woken
+    // The batch has made room already, although its handler runs on and wakes the loop only when it ends.
+    // mutants: equivalent condition:true, a second wake-up changes nothing
     if (this.#stuck.has(batch)) this.#wake.wake()
   }
 
-  /** What could not be completed would be polled, and handled, again at once. */
+  /** Pauses polling after a batch that could not be completed, as its tasks would be polled and handled again at once. */
   #pauseAfter({ finished, setback }: Batch): void {
     const now = this.#environment.clock.monotonicMs()
     if (finished.length > 0) this.#setbacks = 0
@@ -290,7 +289,7 @@ export class PollLoop<Transaction> {
       await this.#settings.leftovers.reclaim(topic, known)
     } catch (error) {
       if (isPassing(error) && !isTaskError(error, 'DATABASE_BUSY')) throw error
-      // Of one that cannot be written the others are not to suffer: they are polled meanwhile.
+      // Other tasks are polled meanwhile, even if one task cannot be written.
       listener.onError({ activity: 'poll', topic, error })
     }
   }

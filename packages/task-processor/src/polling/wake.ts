@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 
-/** A wake-up that is never lost: one that comes before the sleep ends it before it begins. */
+/** A wake-up that is never lost: if it comes before the sleep, the sleep ends at once. */
 export class Wake {
   readonly #clock: Clock
   #version = 0
@@ -10,7 +10,7 @@ export class Wake {
     this.#clock = clock
   }
 
-  /** To be read before looking for work, and given to `sleep` when there was none. */
+  /** The number of wake-ups so far. Read it before looking for work, and pass it to `sleep`. */
   get version(): number {
     return this.#version
   }
@@ -20,7 +20,7 @@ export class Wake {
     this.#sleeper?.()
   }
 
-  /** Sleeps for so many milliseconds, or until woken since `version`. One sleeper at a time. */
+  /** Sleeps for `ms` milliseconds, or until a wake-up after `version`. Only one sleeper at a time is allowed. */
   async sleep(version: number, ms: number): Promise<void> {
     if (version !== this.#version) return
     const { promise, resolve } = Promise.withResolvers<void>()
