@@ -1,12 +1,12 @@
 /** The time of a process, for pauses, leases and timeouts. The time of tasks is the database's. */
 export interface Clock {
-  /** Milliseconds since some moment; never goes back. */
+  /** The milliseconds since an arbitrary moment. The value never decreases. */
   monotonicMs(): number
-  /** Calls back once, when so many milliseconds have passed. @returns cancels that */
+  /** Calls `callback` once after `ms` milliseconds. @returns a function that cancels the call */
   after(ms: number, callback: () => void): () => void
 }
 
-/** Timers beyond 2^31 ms would fire at once. */
+/** The longest timer of Node.js, as a longer one would fire at once. */
 const longestTimerMs = 2_147_483_647
 
 export const systemClock: Clock = {
@@ -20,7 +20,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Calls back again and again, so many milliseconds from one call to the next. @returns ends that */
+/** Calls `callback` repeatedly, every `ms` milliseconds. @returns a function that ends the calls */
 export function every(clock: Clock, ms: number, callback: () => void): () => void {
   let cancel = clock.after(ms, again)
   function again(): void {
@@ -30,7 +30,7 @@ export function every(clock: Clock, ms: number, callback: () => void): () => voi
   return () => cancel()
 }
 
-/** Resolves with `work`, or when so many milliseconds have passed, whichever is first. */
+/** Resolves when `work` ends, or after `ms` milliseconds, whichever comes first. */
 export async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(ms, resolve)

@@ -19,36 +19,36 @@ export interface DispatcherOptions<Transaction> {
 }
 
 interface OnceOptions extends TransactionOptions {
-  /** What `work` does is one statement, or several that may be committed one by one. */
+  /** Whether `work` is a single statement, or several that may be committed one by one. */
   readonly single?: boolean
-  /** Default: that of all. */
+  /** The time limit of each step, in milliseconds. Default: the dispatcher's. */
   readonly statementTimeoutMs?: number
-  /** Somebody else's code has a part in it, which has no limit: the server is not asked to limit anything. */
+  /** Whether code of the user runs in the transaction. Such code has no time limit, so the server is not asked to limit statements. */
   readonly foreign?: boolean
 }
 
 interface PersistOptions {
   readonly patience: Patience
   readonly onRetry: (error: unknown) => void
-  /** Whether an error was thrown by code that is not ours, which `work` called in the transaction. */
+  /** Tells whether the user's code, which `work` called in the transaction, threw an error. */
   readonly isForeign: (error: unknown) => boolean
 }
 
-/** What keeps a process out before it has a transaction: somebody is at work on the database, or on who may do what in it. */
+/** Errors that count as passing before a transaction has begun, as somebody may be changing the database or its permissions. */
 const refusals: ReadonlySet<TaskErrorCode> = new Set(['AUTHENTICATION_FAILED', 'DATABASE_MISSING', 'PERMISSION_DENIED'])
 
-/** How long the server is asked to end statements by itself, after one took too long. */
+/** For how long after a timeout the server is asked to limit statements itself. */
 const carefulMs = 60_000
 
-/** Lifts the limit for what is not ours: it takes as long as it takes. */
+/** Runs code of the user without the time limit. */
 export type Lift = TimeLimit['lift']
 
-/** Opens every transaction that the processor has, and waits for none for ever. */
+/** Opens all transactions of the processor, each with a time limit. */
 export class Dispatcher<Transaction> {
   readonly #options: DispatcherOptions<Transaction>
   readonly #open = new TimeLimits()
   #closed: TaskError | undefined
-  /** Until when the server is to end by itself what takes too long. */
+  /** Until when the server is asked to limit statements itself. */
   #carefulUntilMs = -Infinity
 
   constructor(options: DispatcherOptions<Transaction>) {
@@ -56,9 +56,9 @@ export class Dispatcher<Transaction> {
   }
 
   /**
-   * One transaction, or as many as its source begins for it.
+   * Runs `work` in a transaction. The transaction source may begin several, one after the other.
    *
-   * @throws what it throws; TaskError DATABASE_BUSY, DATABASE_UNAVAILABLE when it was given up: its outcome may be unknown
+   * @throws the error of the transaction; TaskError DATABASE_BUSY or DATABASE_UNAVAILABLE if it was given up, and then its outcome may be unknown
    */
   async once<Result>(
     work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
@@ -67,7 +67,7 @@ export class Dispatcher<Transaction> {
     const { single = false, statementTimeoutMs = this.#options.statementTimeoutMs, foreign = false } = options
     const abort = abortOf(options)
     const { transactions, repository } = this.#options
-    // What was given up may wait on the server for as long as a lock is held: the next is to end by itself, or they would become many.
+    // A statement that was given up may still wait for a lock on the server. The server limits the next ones, so that they do not accumulate.
     const isCareful = !foreign && performance.now() < this.#carefulUntilMs
     const alone = single && !isCareful ? transactions.autocommit : undefined
     const limit = new TimeLimit(statementTimeoutMs, alone !== undefined)
@@ -93,7 +93,7 @@ export class Dispatcher<Transaction> {
     }
   }
 
-  /** The same as a source of transactions, for what knows of nothing else. */
+  /** The dispatcher as a transaction source. */
   get source(): TransactionSource<Transaction> {
     const { transactions } = this.#options
     const source: TransactionSource<Transaction> = (work, options) => this.once(work, options)
@@ -107,23 +107,23 @@ export class Dispatcher<Transaction> {
     })
   }
 
-  /** There is nothing more to be done for now. */
+  /** Stops the timer unless a transaction is under way. */
   rest(): void {
     this.#open.rest()
   }
 
-  /** Gives up whatever is under way: nobody waits for it any more. */
+  /** Gives up all transactions under way, as nobody waits for them any more. */
   end(reason: TaskError): void {
     this.#open.end(reason)
   }
 
-  /** The same, and opens no more: whoever goes on to try hears that there is nothing to wait for. */
+  /** Gives up all transactions under way, and refuses further ones with `reason`. */
   close(reason: TaskError): void {
     this.#closed = reason
     this.end(reason)
   }
 
-  /** Goes on until the database answers, or nobody waits any more. After a commit whose outcome is unknown the fence tells what was done. */
+  /** Repeats `work` until the database answers or the patience is over. After a commit with an unknown outcome, the fence rejects duplicates. */
   async persist<Result>(
     work: (transaction: Transaction, lift: Lift) => Result | Promise<Result>,
     { patience, onRetry, isForeign }: PersistOptions,
@@ -145,7 +145,7 @@ export class Dispatcher<Transaction> {
     }
   }
 
-  /** With patience it goes on as `persist` does, and `condition` is told; without, it is tried once. */
+  /** Repeats `work` as `persist` does, and reports failures to `condition`. Without patience, `work` is tried once. */
   async patiently<Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
     patience: Patience | undefined,
@@ -162,17 +162,17 @@ export class Dispatcher<Transaction> {
   }
 
   /**
-   * Whether an error is of the moment, and not of what was to be done.
+   * Tells whether an error is passing, so that the same work may succeed later.
    *
-   * @param begun whether there was a transaction: what is refused before (a password, say) is nobody's fault who works in one
-   * @param foreign whether code that is not ours threw it in the transaction: then it must be the database's own word
+   * @param begun whether a transaction had begun. An error before that, such as a refused password, is not the fault of the work
+   * @param foreign whether the user's code threw the error. Then the error is passing only if it comes from the database
    */
   isPassing(error: unknown, begun: boolean, foreign = false): boolean {
     if (!begun && (!isTaskError(error) || refusals.has(error.code))) return true
     return isPassing(foreign ? this.#named(error) : error)
   }
 
-  /** What the database says of an error that is not ours: nothing, where it is not the database's. */
+  /** Classifies an error of the user's code. Returns undefined if the error does not come from the database. */
   #named(error: unknown): unknown {
     const { classify } = this.#options.transactions
     return classify ? classify(error) : error

@@ -3,23 +3,23 @@ import type { Execution, TaskError, TaskRepository, TransactionSource } from '@t
 import { Dispatcher } from './dispatcher.ts'
 
 export interface LimitTransactionsOptions {
-  /** How long the database may take for each of them, in milliseconds, 100 to one day. Default 30 000. */
+  /** How long the database may take for each step of a transaction, in milliseconds, 100 to one day. Default 30 000. */
   readonly statementTimeoutMs?: number
 }
 
-/** Transactions none of which waits for ever. */
+/** A transaction source with time limits. */
 export interface LimitedTransactions<Transaction> extends TransactionSource<Transaction> {
-  /** Gives up those under way. */
+  /** Gives up all transactions under way. */
   end(reason: TaskError): void
 }
 
 const names = optionNames<LimitTransactionsOptions>('limitTransactions', { statementTimeoutMs: true })
 
 /**
- * Gives up what the database does not answer in time, as a node does: to begin a transaction, all that is done in it, to commit it. For a loop of
- * one's own.
+ * Adds a node's time limits to a transaction source, for a loop of your own. A transaction is given up if the database takes too long to begin it, to do
+ * its work, or to commit it.
  *
- * @throws TaskError ARGUMENT_INVALID; from a transaction DATABASE_BUSY, DATABASE_UNAVAILABLE: its outcome may be unknown
+ * @throws TaskError ARGUMENT_INVALID. A transaction that is given up throws DATABASE_BUSY or DATABASE_UNAVAILABLE, and its outcome may be unknown
  * @example
  * const transactions = limitTransactions(tasks, pgTransactions(pool), { statementTimeoutMs: 5_000 })
  */

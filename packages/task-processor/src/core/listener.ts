@@ -22,17 +22,17 @@ export interface BatchEvent {
 }
 
 /**
- * Hears what a node does. Every method is optional; one that throws is reported as a process warning and changes nothing. The same
- * events are published on channels of `node:diagnostics_channel`, named after the method: `taskstream:onStart`.
+ * Gets the events of a node. Every method is optional. If a method throws, a process warning reports the error, and nothing else changes. The same events
+ * are published on channels of `node:diagnostics_channel` with the methods' names, such as `taskstream:onStart`.
  */
 export interface TaskListener {
-  /** A batch was polled, and its handler begins. What is returned comes back as `trace` in the later events of the batch. */
+  /** A batch was polled, and its handler begins. Later events of the batch have the returned value as `trace`. */
   onStart?(event: BatchEvent): unknown
   /** The handler was called, and has returned or thrown; a promise that it returned may still be pending. */
   onDispatched?(event: BatchEvent): void
   /** The batch is about to be completed. */
   onCallback?(event: BatchEvent): void
-  /** A completion was committed: of the batch, or of those of its tasks that are named, where it could not be written as a whole. */
+  /** A completion was committed. `tasks` has only part of the batch if the batch could not be written as a whole. */
   onComplete?(
     event: BatchEvent & { readonly completion: Completion; readonly decisions: ReadonlyMap<HeldTask, TaskDecision> },
   ): void
@@ -41,32 +41,31 @@ export interface TaskListener {
   /** Tasks were handed back undone: they are ready again, with their try refunded. */
   onReturned?(event: BatchEvent): void
   /**
-   * A handler ignored being asked to let go. Its tasks, or the one that it is `at`, were decided without it, and what it may still decide
-   * is refused; but its code goes on to run.
+   * A handler did not let go in time. Its tasks, or the task `at`, were decided without it. Later decisions of the handler are refused, but its code runs
+   * on.
    */
   onStuck?(event: BatchEvent & { readonly heldMs: number; readonly at?: HeldTask }): void
   /** A poll found nothing. */
   onEmpty?(event: { readonly topic: string }): void
   /**
-   * Something failed. Reported once for each change: a poll that goes on failing is silent until it works again. `complete` is told of the tasks
-   * that could not be written as they were decided, if it was about some of them.
+   * Something failed. Repeated failures of a poll, say, are reported once until the poll works again. With the activity `complete`, `tasks` are the tasks
+   * that could not be written as decided, if there are such tasks.
    */
   onError?(event: { readonly activity: Activity; readonly error: unknown } & Partial<BatchEvent>): void
-  /** What had failed works again. */
+  /** An activity that had failed works again. */
   onRecovered?(event: { readonly activity: Activity; readonly topic?: string }): void
   /**
-   * A topic is not processed, or not any more, because of an error that will not go away by itself: its handler cannot be opened, it is there with
-   * another order (TOPIC_DIFFERENT), or a limiter has thrown. The other topics of the node go on; `manager.start()` tries this one again. A process
-   * warning where nobody listens.
+   * A topic is not processed, or no longer, because of a lasting error. Its handler could not be opened, the topic has another order (TOPIC_DIFFERENT), or
+   * a limiter has thrown. The node's other topics go on; `manager.start()` tries this topic again. Default: a process warning.
    */
   onFatal?(event: { readonly topic: string; readonly error: unknown }): void
-  /** No heartbeat has come through for as long as the lease: others may take over what is held. Handlers are aborted. */
+  /** No heartbeat has come through during a whole lease, so others may take the tasks. Handlers are aborted. */
   onLeaseLost?(event: { readonly leaseMs: number }): void
-  /** The event loop stood still for so long. `batches` were being handled; `at` is the task whose handler was called last. */
+  /** The event loop stood still for `blockedMs`. `batches` were being handled; `at` is the task whose handler was called last. */
   onBlocked?(event: { readonly blockedMs: number; readonly batches: readonly (BatchEvent & { readonly at?: HeldTask })[] }): void
 }
 
-/** A listener whose every method is there and cannot throw. */
+/** A listener that has every method. None of them throws. */
 export type SafeListener = Required<TaskListener>
 
 export function safeListener(listener: TaskListener): SafeListener {
@@ -103,12 +102,12 @@ export function safeListener(listener: TaskListener): SafeListener {
   }
 }
 
-/** A topic that is not processed is never silent. */
+/** Reports a topic that is not processed, if the listener has no `onFatal`. */
 function warnFatal({ topic, error }: Parameters<SafeListener['onFatal']>[0]): void {
   process.emitWarning(`Topic "${topic}" is not processed: ${error instanceof Error ? error.stack : String(error)}`)
 }
 
-/** For what must not fail because somebody who only looks on does. */
+/** Reports an error of a listener, which must not make anything else fail. */
 export function warn(who: string, error: unknown): void {
   process.emitWarning(`${who} threw: ${error instanceof Error ? error.stack : String(error)}`)
 }

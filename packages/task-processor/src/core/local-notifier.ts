@@ -5,7 +5,7 @@ export interface LocalNotifier extends TaskNotifier {
   notify(topic?: string): void
 }
 
-/** For a push and its node in one process, where the database has no word for it. */
+/** Makes a notifier within one process, for a database that cannot notify. */
 export function localNotifier(): LocalNotifier {
   const listeners = new Set<(topic?: string) => void>()
   return {
@@ -13,7 +13,7 @@ export function localNotifier(): LocalNotifier {
       for (const listener of listeners) listener(topic)
     },
     listen: async ({ onTasks }) => {
-      // One of its own, as the same function may listen twice.
+      // A new function each time, as the same `onTasks` may listen twice.
       const listener = (topic?: string): void => onTasks(topic)
       listeners.add(listener)
       return { [Symbol.asyncDispose]: async () => void listeners.delete(listener) }

@@ -4,23 +4,23 @@ import { pauseMs } from './retry-policy.ts'
 const firstPauseMs = 50
 const longestPauseMs = 5_000
 
-/** Pauses between attempts, longer each time, until nobody waits any more. */
+/** Makes growing pauses between attempts, until somebody ends them. */
 export class Patience {
   readonly #clock: Clock
   #over = false
-  /** Made for the first pause: most work is done at the first attempt. */
+  /** Pauses under way. The set is made by the first pause, as most work succeeds at the first attempt. */
   #sleepers: Set<() => void> | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Whether nobody waits any more: an attempt under way is the last. */
+  /** Whether the pauses were ended, so that an attempt under way is the last. */
   get isOver(): boolean {
     return this.#over
   }
 
-  /** Ends every pause. */
+  /** Ends all present and future pauses. */
   end(): void {
     this.#over = true
     for (const wake of this.#sleepers ?? []) wake()

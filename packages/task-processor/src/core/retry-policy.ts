@@ -1,24 +1,24 @@
 import { checkDuration, checkInteger, checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 
-/** What the policies here go by. */
+/** The field of a failed task by which retry policies decide. */
 export interface Tried {
-  /** How often it was tried, this time included. */
+  /** How often the task was tried, this time included. */
   readonly tries: number
 }
 
-/** After how many milliseconds something that threw is tried again, such as the handler of a task; undefined: it fails. */
+/** Returns after how many milliseconds a task is tried again whose handler threw, or undefined if the task fails. */
 export type RetryPolicy<Failed extends Tried = HeldTask> = (failed: Failed, error: unknown) => number | undefined
 
 interface Jitter {
-  /** The share of a pause that is left to chance, 0 to 1, so that tasks which failed together do not come back together. Default 0.2. */
+  /** The random share of a pause, 0 to 1, so that tasks that failed together do not come back together. Default 0.2. */
   readonly jitter?: number
 }
 
 export interface FixedOptions extends Jitter {
   /** How often a task is tried in all, 1 to 32767. */
   readonly tries: number
-  /** Each pause, in milliseconds. */
+  /** The length of each pause, in milliseconds. */
   readonly afterMs: number
 }
 
@@ -27,9 +27,9 @@ export interface LinearOptions extends Jitter {
   readonly tries: number
   /** The pause after the first try, in milliseconds. */
   readonly firstMs: number
-  /** By how much each pause is longer than the one before, in milliseconds. Default: as long as the first. */
+  /** By how much each pause is longer than the pause before, in milliseconds. Default: `firstMs`. */
   readonly stepMs?: number
-  /** No pause is longer; not less than the first. Default one hour. */
+  /** The longest pause, in milliseconds: at least `firstMs`. Default: one hour. */
   readonly maxMs?: number
 }
 
@@ -38,9 +38,9 @@ export interface ExponentialOptions extends Jitter {
   readonly tries: number
   /** The pause after the first try, in milliseconds. */
   readonly firstMs: number
-  /** What each pause is multiplied with for the next, 1 to 100. Default 2. */
+  /** The factor from one pause to the next, 1 to 100. Default 2. */
   readonly factor?: number
-  /** No pause is longer; not less than the first. Default one hour. */
+  /** The longest pause, in milliseconds: at least `firstMs`. Default: one hour. */
   readonly maxMs?: number
 }
 
@@ -54,11 +54,11 @@ const exponentialNames = optionNames<ExponentialOptions>('exponential', {
   jitter: true,
 })
 
-/** A task whose handler throws fails at once, whatever tries it has left. */
+/** A policy that never retries: a task whose handler throws fails at once, whatever tries are left. */
 export const never: RetryPolicy<Tried> = () => undefined
 
 /**
- * The same pause each time.
+ * Makes a policy with the same pause each time.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -72,7 +72,7 @@ export function fixed(options: FixedOptions): RetryPolicy<Tried> {
 }
 
 /**
- * Pauses that grow by the same amount: 5 s, 10 s, 15 s …
+ * Makes a policy with pauses that grow by the same amount: 5 s, 10 s, 15 s …
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -88,7 +88,7 @@ export function linear(options: LinearOptions): RetryPolicy<Tried> {
 }
 
 /**
- * Pauses that grow by a factor: 5 s, 10 s, 20 s …
+ * Makes a policy with pauses that grow by a factor: 5 s, 10 s, 20 s …
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -110,9 +110,10 @@ export type ErrorRule<Failed extends Tried = HeldTask> = readonly [
 ]
 
 /**
- * A policy for each class of errors. An error counts as of a class when it, or what caused it, is an instance; the first rule decides.
+ * Makes a policy from rules for classes of errors. A rule applies if the error, or one of its causes, is an instance of the class. The first such rule
+ * decides.
  *
- * @param otherwise for all other errors. Default: they fail
+ * @param otherwise the policy for all other errors. Default: `never`
  * @throws TaskError ARGUMENT_INVALID
  * @example
  * retry: byError([[RateLimited, fixed({ tries: 100, afterMs: 60_000 })], [TypeError, never]], exponential({ tries: 5, firstMs: 5_000 }))
@@ -137,7 +138,7 @@ function checkMost(firstMs: number, maxMs: number): void {
   if (firstMs > maxMs) throw invalid('firstMs', firstMs, `must not be above maxMs, which is ${maxMs}`)
 }
 
-/** The pause after the `count`th time, counted from 1. */
+/** Computes the pause after the `count`th failure, counted from 1, in milliseconds. */
 export function pauseMs(count: number, firstMs: number, factor: number, maxMs: number, jitter: number): number {
   const pause = Math.min(maxMs, firstMs * factor ** (count - 1))
   return pause * (1 - jitter * Math.random())
@@ -149,7 +150,7 @@ function policy(tries: number, jitter = 0.2, pauseAfter: (count: number) => numb
   return (failed) => (failed.tries >= tries ? undefined : Math.round(pauseAfter(failed.tries) * (1 - jitter * Math.random())))
 }
 
-/** An error and what caused it; a cause may be its own. */
+/** Lists an error and its causes. A chain of causes may be a cycle. */
 function causesOf(error: unknown): unknown[] {
   const causes: unknown[] = []
   for (

@@ -1,75 +1,77 @@
 import type { Completion, HeldTask, TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Clock } from './clock.ts'
 
-/** What is decided of each task of a batch. */
+/** The decisions of a batch, by task. */
 export type Decisions = ReadonlyMap<HeldTask, TaskDecision>
 
-/** What a handler is given beside its tasks. */
+/** The context that a handler gets beside its tasks. */
 export interface HandlerContext<Transaction> {
   readonly topic: string
   /**
-   * Aborted when the tasks should be let go of: `reason` is a TaskError, LEASE_LOST when others may have taken them over, TASK_TIMEOUT
-   * when the handler has taken too long, or SHUTDOWN when the node is stopping and its grace is over. What the handler has decided by
-   * then it may still return: the tasks that it leaves out are handed back. A courtesy: what is committed in the end is decided by the
-   * repository.
+   * Aborted when the handler should let go of its tasks. `reason` is a TaskError: LEASE_LOST if others may have taken the tasks, TASK_TIMEOUT if the handler
+   * took too long, or SHUTDOWN if the node is stopping and its grace is over. The handler may still return the decisions that it has made; tasks without
+   * a decision are handed back. Whatever the handler does, the repository refuses decisions for tasks that are no longer held.
    */
   readonly signal: AbortSignal
-  /** The signal's reason, once it is aborted: to be asked before each task, without having a signal made. */
+  /** The signal's reason once it is aborted. Ask this before each task, as it is cheaper than `signal`, which is made on first access. */
   readonly aborted: TaskError | undefined
   /**
-   * Completes the batch in one transaction with the handler's own writes. `decide` is given what is still held, locked: it writes for
-   * those tasks and no others, and returns their decisions. All or nothing. Called at most once; the batch is completed, and committed,
-   * when this resolves. Decisions that need no writes are given as they are, which takes one statement less.
-   * After a deadlock, or when the database went away or is short of something, `decide` is run again in a new transaction, for what is held
-   * then; once more, with messages in ASCII, when what it decided cannot be stored. What it does outside its transaction, it must be able to
-   * do twice. Of decisions that are given as they are, one that cannot be written costs no other; it rejects when that has been seen to.
+   * Completes the batch, and resolves once it is committed. Call it at most once.
    *
-   * @throws TaskError LIFECYCLE when called again, TASK_LOST when the batch was taken from the handler; what `decide` throws, unless it is the
-   * database's word that it is busy; what kept the database from writing a task as it was decided
+   * With a function, one transaction has the completion and the handler's own writes. The function gets the tasks that are still held, which are locked,
+   * writes for those only, and returns their decisions. After a deadlock, or if the database went away or is short of something, the function runs
+   * again in a new transaction. It runs once more, with messages in ASCII, if its decisions cannot be stored. Effects outside the transaction may
+   * therefore happen twice.
+   *
+   * With a Map of decisions, one statement less is sent. A decision that cannot be written then costs no other task: the rest is written before the
+   * call rejects.
+   *
+   * @throws TaskError LIFECYCLE when called again; TASK_LOST if the batch was taken from the handler; the error of the function, unless the database is
+   * only busy; the error that kept the database from writing a task as decided
    */
   complete(
     decide: Decisions | ((transaction: Transaction, held: readonly HeldTask[]) => Decisions | Promise<Decisions>),
   ): Promise<Completion>
-  /** What an error means for a task: another try, if the retry policy has one left, and otherwise a failure. */
+  /** Makes a decision of an error: another try if the retry policy allows one, and otherwise a failure. */
   failed(task: HeldTask, error: unknown): TaskDecision
-  /** Says which task the handler is at: who is told that it is stuck, or blocks the event loop, is told this too. */
+  /** Says which task the handler is working on. The events `onStuck` and `onBlocked` have this task as `at`. */
   at(task: HeldTask): void
   /** Reports that a task's handler did not let go when its time was up, and that the task is decided without it. */
   stuck(task: HeldTask, heldMs: number): void
-  /** What time is, for pauses of the handler's own that a test may want to pass. */
+  /** The clock of the node, for pauses in handlers that tests may want to skip. */
   readonly clock: Clock
-  /** There may be work in another topic of this node: to be called once what was pushed to it is committed. */
+  /** Wakes another topic of this node, as there may be work. Call it once a push to that topic is committed. */
   wake(topic: string): void
 }
 
 /**
- * Handles a batch, outside any transaction: returns decisions, or completes by `context.complete`. What it throws fails every task of
- * the batch, or retries it by the policy; a task without a decision fails. Nothing returned is for handlers that have called `complete`, or were
- * asked to let go: from any other it is an error, DECISIONS_MISSING.
+ * Handles a batch: returns decisions, or completes by `context.complete`. An error fails every task of the batch, or retries it by the policy. A task
+ * without a decision fails. A handler may return nothing only if it has called `complete` or was asked to let go; otherwise its tasks fail with
+ * DECISIONS_MISSING.
  */
 export type BatchHandler<Transaction> = (
   batch: readonly HeldTask[],
   context: HandlerContext<Transaction>,
 ) => Decisions | void | Promise<Decisions | void>
 
-/** A handler with a state of its own, such as a buffer: opened whenever a topic begins to be processed, and closed when it ends. */
+/** A handler with a state, such as a buffer. It is opened when a topic begins to be processed, and closed when that ends. */
 export interface TaskHandlerFactory<Transaction> {
-  /** @throws what is wrong with the handler: the topic is not processed then */
+  /** Opens the handler for a topic. @throws an error if the handler cannot work, and then the topic is not processed */
   open(topic: string): OpenHandler<Transaction>
 }
 
-/** What is opened for one topic. */
+/** A handler that is open for one topic. */
 export interface OpenHandler<Transaction> {
   readonly handle: BatchHandler<Transaction>
-  /** How many batches it takes at a time, those that it keeps waiting included: what is polled at most. Default: what the topic says. */
+  /** How many batches the handler takes at a time, waiting ones included. No more are polled. Default: the topic's `concurrency`. */
   readonly capacity?: number
-  /** No more batches will come. Those it has been given are still to be settled, one way or another. */
+  /** Called when no more batches come. The handler must still settle the batches that it has. */
   close?(): void | Promise<void>
 }
 
 export type TaskHandler<Transaction> = BatchHandler<Transaction> | TaskHandlerFactory<Transaction>
 
-/** A handler ready for the batches of a topic. */
+/** Opens a handler for a topic. A plain function needs no opening. */
 export function openHandler<Transaction>(handler: TaskHandler<Transaction>, topic: string): OpenHandler<Transaction> {
   return typeof handler === 'function' ? { handle: handler } : handler.open(topic)
 }

@@ -2,7 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { TaskManager } from './task-manager.ts'
 
-/** Heartbeats and maintenance need a connection each, so that they never wait for batches. Polls and completions may take turns on those. */
+/** A node needs one connection for polls and completions, which may take turns, and one for the heartbeat, which must never wait for them. */
 const always = 2
 
 /**
