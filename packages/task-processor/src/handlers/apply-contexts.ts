@@ -3,18 +3,18 @@ import type { TaskSupplement } from '@taskstream/task-api'
 import type { Decisions } from '../core/task-handler.ts'
 import type { ContextBatch, TaskCommit, TaskContext, TaskContextFactory } from './task-context.ts'
 
-/** A context at work on a batch, and what to call it. */
+/** A context that is open for a batch, with its name. */
 export interface OpenContext<Transaction> {
   readonly name: string
   readonly context: TaskContext<Transaction>
 }
 
-/** What a context is called in messages and in the flowchart. */
+/** Gives the name of a context in messages and in the flowchart. */
 export function nameOf({ name }: { readonly name?: string }, index: number): string {
   return name ?? `contexts[${index}]`
 }
 
-/** Makes contexts ready for a batch. @throws what a factory throws */
+/** Opens contexts for a batch. @throws the error of a factory */
 export function openContexts<Transaction>(
   contexts: readonly (TaskContext<Transaction> | TaskContextFactory<Transaction>)[],
   batch: ContextBatch,
@@ -26,9 +26,9 @@ export function openContexts<Transaction>(
 }
 
 /**
- * Lets each context do its part in `transaction`, one after the other: each is given what those before it have decided.
+ * Applies contexts in `transaction`, one after the other. Each gets the decisions of the contexts before it.
  *
- * @throws what a context throws; TaskError TASK_UNKNOWN if one decided of a task that it was not given
+ * @throws the error of a context; TaskError TASK_UNKNOWN if a context decides about a task that it was not given
  */
 export async function applyContexts<Transaction>(
   contexts: readonly OpenContext<Transaction>[],
@@ -45,9 +45,9 @@ export async function applyContexts<Transaction>(
 }
 
 /**
- * Tells every context of the commit.
+ * Calls `afterTransaction` of every context.
  *
- * @throws what one of them throws, when all have ended; an AggregateError of several
+ * @throws the error of a context, after all have ended; an AggregateError if there are several
  */
 export async function afterTransaction(contexts: readonly OpenContext<never>[], commit: TaskCommit): Promise<void> {
   const ended = await Promise.allSettled(contexts.map(async ({ context }) => context.afterTransaction?.(commit)))

@@ -12,18 +12,18 @@ import type { HeldTask } from '@taskstream/task-api'
 import pLimit from 'p-limit'
 import type { BatchHandler, HandlerContext } from '../core/task-handler.ts'
 
-/** Handles one task. Nothing returned is a success; what is thrown, or returned instead of a decision, is the task's alone. */
+/** Handles one task. A handler that returns nothing succeeds. An error, or a result that is no decision, fails this task only. */
 export type SingleHandler<Transaction> = (
   task: HeldTask,
   context: HandlerContext<Transaction>,
 ) => TaskDecision | void | Promise<TaskDecision | void>
 
 export interface EachTaskOptions {
-  /** Tasks of a batch that are handled at a time, 1 to 1000. Default 1: strictly one after the other, in their order. */
+  /** How many tasks of a batch are handled at a time, 1 to 1000. Default 1: one after the other, in their order. */
   readonly concurrency?: number
-  /** How long one task may take, in milliseconds, 1 to one day; then its signal is aborted with TASK_TIMEOUT. Default: for ever. */
+  /** How long one task may take, in milliseconds, 1 to one day. Then its signal is aborted with TASK_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number
-  /** How long a task may go on once its time is up, in milliseconds, 0 to one day, before it is decided without it. Default 2 000. */
+  /** How long a handler may go on once its time is up, in milliseconds, 0 to one day, before its task is decided without it. Default 2 000. */
   readonly abortMs?: number
 }
 
@@ -32,7 +32,7 @@ const names = optionNames<EachTaskOptions>('eachTask', { concurrency: true, time
 const success = TaskDecision.success()
 
 /**
- * A handler of single tasks.
+ * Makes a batch handler from a handler of single tasks.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example

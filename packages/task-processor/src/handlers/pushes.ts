@@ -12,20 +12,20 @@ import {
 } from '@taskstream/task-api'
 import type { HeldTask, Insertion, Junction, PushOptions, TaskCreation } from '@taskstream/task-api'
 
-/** What is pushed for a task. */
+/** The creations that are pushed for a task. */
 export type Creations = string | TaskCreation | readonly (string | TaskCreation)[]
 
-/** Changes a creation that is pushed for a task: returns another. */
+/** Returns a changed creation for one that is pushed for a task. */
 export type Postprocess = (creation: TaskCreation, task: HeldTask) => TaskCreation
 
 export interface JoinOptions {
-  /** When a group has met. Default `'singular'`: each identifier has a suspended task. */
+  /** When the tasks of a group become ready. Default `'singular'`: once each identifier has a suspended task. */
   readonly junction?: Junction
 }
 
 const joinNames = optionNames<JoinOptions>('junctionByTask', { junction: true })
 
-/** What steps ask for, to be done when their tasks are completed. */
+/** Takes the pushes that steps ask for. They are made when the tasks are completed. */
 export interface Pushes {
   /**
    * Pushes to a topic for each of these tasks that all steps go on to continue.
@@ -76,7 +76,7 @@ export interface PushesOfBatch {
   readonly pushes: Pushes
   readonly creations: readonly Asked<Insertion, TaskCreation>[]
   readonly groups: readonly Asked<Junction, readonly string[]>[]
-  /** Nothing can be asked any more. */
+  /** Refuses further pushes. */
   end(): void
 }
 

@@ -6,13 +6,13 @@ import type { TaskContextFactory } from './task-context.ts'
 
 export interface PushingOptions<Transaction> {
   readonly repository: Pick<TaskSink<Transaction, Execution> & TaskJuncture<Transaction, Execution>, 'push' | 'junction'>
-  /** Has the last word on every creation, such as `tagging()`. */
+  /** Changes every creation before it is pushed: `tagging()`, say. */
   readonly postprocess?: Postprocess
 }
 
 const names = optionNames<PushingOptions<never>>('pushing', { repository: true, postprocess: true })
 
-/** A context, and at the same time the token of what steps are given by it. */
+/** A context that is also the token by which steps get their `Pushes`. */
 export interface Pushing<Transaction> extends TaskContextFactory<Transaction>, SupplementToken<Pushes> {
   readonly name: string
 }
@@ -47,7 +47,7 @@ export function pushing<Transaction>(options: PushingOptions<Transaction>): Push
       return {
         apply: async (transaction, decisions) => {
           asked.end()
-          // In a transaction that left nothing it may have run before: what it knows of that is not true.
+          // An earlier run may have been rolled back, so its topics are forgotten.
           touched = new Set()
           const goesOn = tasks.filter((task) => decisions.get(task)?.continued)
           for (const { topic, kind: insertion, items } of inRuns(asked.creations, goesOn)) {

@@ -23,6 +23,6 @@ export function tagging(
   checkNames(names, options)
   const { override = true } = options
   return (creation, task) =>
-    // A blank reference is none.
+    // A blank reference counts as no reference.
     override || !creation.reference?.trim() ? { ...creation, reference: referent(task) } : creation
 }

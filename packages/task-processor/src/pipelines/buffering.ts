@@ -16,18 +16,18 @@ export interface BufferState {
 }
 
 export interface BufferingOptions<Transaction> {
-  /** Batches that wait for a worker, 0 to 10 000. */
+  /** The most batches that wait for a worker, 0 to 10 000. */
   readonly buffer: number
-  /** Batches that are handled at a time, 1 to 1000: each worker has a delegate of its own. */
+  /** The most batches that are handled at a time, 1 to 1000. Each worker has its own open handler. */
   readonly workers: number
-  /** What handles a batch; one with a state of its own is opened for each worker. */
+  /** The handler of the batches. A handler with a state is opened for each worker. */
   readonly handler: TaskHandler<Transaction>
   /**
-   * What becomes of batches that still wait when the topic is stopped: `'handle'` (default) handles them, within the grace of the stop;
-   * `'return'` hands them back, for another node to take; `'fail'` fails their tasks with the reason SHUTDOWN.
+   * What is done with batches that still wait when the topic is stopped. `'handle'` (default) handles them within the grace of the stop. `'return'` hands
+   * them back for another node. `'fail'` fails their tasks with SHUTDOWN.
    */
   readonly pendingOnClose?: PendingOnClose
-  /** Told of every change; what it throws is reported as a process warning. */
+  /** Called at every change. A process warning reports its errors. */
   readonly observer?: (state: BufferState) => void
 }
 
@@ -50,7 +50,7 @@ interface Waiting<Transaction> {
 }
 
 /**
- * Keeps batches at hand for a number of workers, so that none waits for a poll. No more is polled than fits: the poll loop waits.
+ * Makes a handler that keeps batches ready for a number of workers, so that no worker waits for a poll. No more batches are polled than fit.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -97,7 +97,7 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
     const { promise, resolve, reject } = Promise.withResolvers<Decisions | void>()
     const waiting = { batch, context, resolve, reject, within: AsyncLocalStorage.snapshot() }
     this.#waiting.push(waiting)
-    // It does not wait for its turn to hear that there is none.
+    // An aborted batch leaves the buffer at once.
     context.signal.addEventListener('abort', () => this.#withdraw(waiting))
     this.#work()
     this.#observe()
@@ -122,7 +122,7 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
       throw new AggregateError(errors, `${errors.length} handlers of topic "${this.#topic}" could not be closed`)
   }
 
-  /** Brings together who waits and who is idle. */
+  /** Gives waiting batches to idle workers. */
   #work(): void {
     while (this.#waiting.length > 0 && this.#idle.length > 0) {
       const delegate = this.#idle.shift()!

@@ -15,13 +15,13 @@ import { warn } from '../core/listener.ts'
 export interface SubmitterOptions<Transaction> {
   readonly repository: Pick<TaskSink<NoInfer<Transaction>, Execution>, 'push'>
   readonly transactions: TransactionSource<Transaction>
-  /** Called with each topic that something was pushed to, once that is committed. */
+  /** Called after a commit with each topic to which tasks were pushed. */
   readonly onCommitted?: (topic: string) => void
-  /** Creations that may wait to be pushed, 1 to 10 000 000. Default 100 000: then a submit waits before it is taken in. */
+  /** The most creations that wait or are being pushed, 1 to 10 000 000. Default 100 000. Further submissions wait for room. */
   readonly pending?: number
 }
 
-/** What one caller submits. */
+/** The creations of one call of `submit`. */
 interface Submission {
   readonly topic: string
   readonly creations: readonly (string | TaskCreation)[]
@@ -37,8 +37,8 @@ interface Push extends Pick<Submission, 'topic' | 'options'> {
 }
 
 /**
- * Pushes without a transaction of the caller's own, many at a time: while one transaction is under way, others gather for the next. Each
- * submission has its own outcome, as if it had been pushed alone, in the order of the calls.
+ * Pushes tasks without a transaction of the caller. While one transaction is under way, further submissions gather for the next. Each submission has its
+ * own outcome, as if the calls had been pushed one by one in their order.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -49,12 +49,12 @@ export class Submitter<Transaction> implements AsyncDisposable {
   readonly #options: SubmitterOptions<Transaction>
   readonly #limit: number
   #waiting: Submission[] = []
-  /** Creations that are waiting, or under way. */
+  /** How many creations wait or are being pushed. */
   #pending = 0
-  /** Who waits for room, in order. */
+  /** Submissions that wait for room, in order. */
   readonly #outside: { readonly count: number; readonly enter: () => void }[] = []
   #running: Promise<void> | undefined
-  /** What many share is no part of the context of the one who happens to come first. */
+  /** Runs work outside the AsyncLocalStorage context of the caller that happens to start it, as many callers share the work. */
   readonly #detached = AsyncLocalStorage.snapshot()
   #closed = false
 
@@ -66,10 +66,10 @@ export class Submitter<Transaction> implements AsyncDisposable {
   }
 
   /**
-   * Pushes, and resolves once that is committed. A commit whose outcome is unknown rejects as DATABASE_UNAVAILABLE: creations with an
-   * `externalId` can be submitted again.
+   * Pushes tasks, and resolves once they are committed. Rejects with DATABASE_UNAVAILABLE if the outcome of the commit is unknown. Creations with an
+   * `externalId` can then be submitted again.
    *
-   * @throws TaskError as `push`; LIFECYCLE when the submitter is closed; what the database throws, for all that went with it
+   * @throws TaskError as `push`; LIFECYCLE if the submitter is closed; the error of the database, which all submissions of the transaction get
    */
   async submit(
     topic: string,
@@ -81,7 +81,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
     const own = typeof creations === 'object' && Symbol.iterator in creations ? [...creations] : [creations]
     checkInteger('the number of creations', own.length, 0, taskLimits.batchSize)
     if (this.#options.transactions.inside) {
-      // It would wait for the transaction that waits for it.
+      // The submission and the caller's transaction would wait for each other.
       const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'
       throw new TaskError('LIFECYCLE', message, { topic })
     }
@@ -92,15 +92,15 @@ export class Submitter<Transaction> implements AsyncDisposable {
     return promise.finally(() => this.#leave(own.length))
   }
 
-  /** Takes in no more, and resolves when all is pushed. */
+  /** Refuses further submissions, and resolves when all others are pushed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
-    // Whoever waited at the door has not been taken in.
+    // Submissions that wait for room are woken, and refused.
     for (const { enter } of this.#outside.splice(0)) enter()
     await this.#running
   }
 
-  /** Waits for room, behind those who wait already. */
+  /** Waits for room, behind submissions that already wait. */
   async #enter(count: number): Promise<void> {
     if (this.#outside.length > 0 || !this.#hasRoom(count)) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -119,13 +119,13 @@ export class Submitter<Transaction> implements AsyncDisposable {
     }
   }
 
-  /** More at once than there ever is room for come in alone. */
+  /** Tells whether there is room. A submission that is larger than the limit gets in when nothing else is pending. */
   #hasRoom(count: number): boolean {
     return this.#pending === 0 || this.#pending + count <= this.#limit
   }
 
   async #run(): Promise<void> {
-    // Whoever submits in the same turn goes along.
+    // Submissions of the same turn of the event loop share the first transaction.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const submissions = this.#waiting
@@ -150,7 +150,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
         return pushed
       })
     } catch (error) {
-      // Not written for certain, because of one of them: each is tried alone, and only that one fails.
+      // Certainly nothing was written, because of one submission. Each is tried alone, so that only that one fails.
       const unwritten = single ? refusals.some((code) => isTaskError(error, code)) : !written && isTaskError(error)
       if (unwritten && submissions.length > 1 && !isPassing(error)) {
         for (const submission of submissions) await this.#push([submission])
@@ -175,7 +175,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
     const results = new Map<Submission, PushedTask[]>()
     for (const { topic, options, creations, submissions } of pushes) {
       const pushed: PushedTask[] = await this.#options.repository.push(transaction, topic, creations, options)
-      // Alone, it is given whatever came of it: a push that deletes has no task for what it left out.
+      // A single submission gets the whole result, as a push that deletes may return fewer tasks than creations.
       const [alone] = submissions.length === 1 ? submissions : []
       if (alone) results.set(alone, pushed)
       let from = 0
@@ -194,18 +194,18 @@ function unknownOutcome(error: TaskError): TaskError {
   return new TaskError('DATABASE_UNAVAILABLE', error.message, error.data, { cause: error })
 }
 
-/** What a push is refused for before it writes anything. */
+/** The errors by which a push is refused before it writes anything. */
 const refusals = ['ARGUMENT_INVALID', 'TOPIC_UNKNOWN'] as const
 
-/** Submissions in as few statements as give the outcomes that one statement each would have given. */
+/** Joins submissions into as few pushes as possible, with the same outcomes as one push for each submission. */
 function together(submissions: readonly Submission[]): Push[] {
   const pushes: Push[] = []
-  /** The last push of each topic: what comes later may not overtake it. */
+  /** The last push of each topic. Later submissions must not overtake it. */
   const last = new Map<string, Push>()
   for (const submission of submissions) {
     const { topic, options, creations } = submission
     let push = last.get(topic)
-    // Where older tasks give way, the first of two pushed together would be redundant from the start.
+    // Unless both only append, they are not joined: the first would be redundant from the start.
     if (!push || !appends(push) || !appends(submission) || push.creations.length + creations.length > taskLimits.batchSize) {
       push = { topic, options, submissions: [], creations: [] }
       pushes.push(push)
