@@ -23,16 +23,16 @@ export interface CompositeOptions<Transaction> {
   /** Batches at a time, 0 to 100, those that are being completed included; 0 and 1 are one. Default: what the topic says. */
   readonly concurrency?: number
   /**
-   * What becomes of batches that are not done when the composite is closed. Default `'handle'`.
+   * What is done with unfinished batches when the composite is closed. Default `'handle'`.
    *
-   * - `'handle'`: they are done; the close waits for them
+   * - `'handle'`: the close waits until they are done
    * - `'return'`: they are handed back, undone
-   * - `'fail'`: every task of them fails, with TaskError SHUTDOWN
+   * - `'fail'`: all their tasks fail with TaskError SHUTDOWN
    *
-   * The latter two ask running steps to let go, and do not wait for them. What is being committed is left alone.
+   * The latter two ask running steps to let go, and do not wait for them. A batch that is being committed is left alone.
    */
   readonly pendingOnClose?: PendingOnClose
-  /** What has a part in the completing transaction, in this order. With none, a batch is completed in one round trip. */
+  /** Contexts that work in the completing transaction, in this order. Without contexts, a batch is completed in one round trip. */
   readonly contexts?: readonly (TaskContext<Transaction> | TaskContextFactory<Transaction>)[]
   /** Makes the supplement of each batch. Default: an empty one. */
   readonly supplement?: (tasks: readonly HeldTask[]) => TaskSupplement
@@ -164,7 +164,7 @@ function describe(
   checkFunction(`step "${id}"`, handle)
   if (!Array.isArray(after)) throw invalid(`step "${id}": after`, after, 'must be an array of the ids of steps')
   for (const awaited of after as readonly string[]) {
-    // Only what is there can be waited for: nothing can go round in circles.
+    // A step may wait for earlier steps only, so there are no cycles.
     if (!steps.some((step) => step.id === awaited))
       throw invalid(
         `step "${id}": after`,

@@ -15,7 +15,7 @@ export function eachRun(
     const limit = pLimit(concurrency)
     const decided = tasks.map((task) =>
       limit(async (): Promise<[HeldTask, TaskDecision]> => {
-        // What is left of an aborted batch is not begun.
+        // The remaining tasks of an aborted batch are not begun.
         context.signal.throwIfAborted()
         context.at(task)
         return [task, await decide(handle, provides, task, supplement, context)]
@@ -43,7 +43,7 @@ async function decide(
   }
 }
 
-/** As `Promise.all`, but what it rejects with comes when all of it has ended: nothing goes on unseen. */
+/** Like `Promise.all`, but rejects only when all promises have ended, so that no work goes on unseen. */
 async function allEnded<Result>(work: readonly Promise<Result>[]): Promise<Result[]> {
   await Promise.allSettled(work)
   return Promise.all(work)

@@ -7,7 +7,7 @@ import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 import { runSteps } from './run-steps.ts'
 import type { RunnableStep } from './step.ts'
 
-/** What every batch of a composite is handled by. */
+/** The steps and contexts that handle every batch of a composite. */
 export interface CompositePlan<Transaction> {
   readonly steps: readonly RunnableStep[]
   readonly contexts: readonly (TaskContext<Transaction> | TaskContextFactory<Transaction>)[]
@@ -37,7 +37,7 @@ export class PendingBatch<Transaction> {
     this.outcome = Promise.race([this.#run(plan), this.#closed.promise])
   }
 
-  /** Does not wait for steps that are running: they are asked to let go, and what they still decide is worth nothing. */
+  /** Asks running steps to let go, without waiting for them. Their later decisions are ignored. */
   close(pending: PendingOnClose): void {
     if (pending === 'handle' || this.#completing) return
     const { topic } = this.#context
@@ -65,7 +65,7 @@ export class PendingBatch<Transaction> {
     decisions: Decisions,
     supplement: TaskSupplement,
   ): Promise<undefined> {
-    // Of the last run: the transaction source may have run it before, in a transaction that left nothing.
+    // Only the last run counts, as the transaction source may have rolled back earlier runs.
     let applied = decisions
     const completion = await this.#context.complete(
       contexts.some(({ context }) => context.apply)
@@ -79,7 +79,7 @@ export class PendingBatch<Transaction> {
     if (completion.completed.length === 0) return
     const committed = new Map(completion.completed.map((task) => [task, applied.get(task) as TaskDecision]))
     const wake = (topic: string): void => this.#context.wake(topic)
-    // Whatever it throws comes after the completion, and so is reported only.
+    // An error after the completion is only reported.
     await afterTransaction(contexts, { completion, decisions: committed, wake })
   }
 }

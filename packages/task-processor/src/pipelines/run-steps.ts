@@ -31,14 +31,14 @@ export async function runSteps(steps: readonly RunnableStep[], batch: SteppedBat
     const outcome = Promise.all(awaited)
       .then((decisions) => runStep(step, decisions.reduce(TaskDecision.merge, beginning), { ...batch, signal }))
       .catch((error: unknown) => {
-        // The batch is lost: the other steps are asked to let go of it, and none is begun.
+        // The batch has failed: running steps are asked to let go, and no other begins.
         broken.abort(error)
         throw error
       })
     outcomes.set(step.id, outcome)
   }
   await Promise.allSettled(outcomes.values())
-  // What a step says once it was asked to let go is worth nothing: it may have done half of it, or thrown as `fetch` does.
+  // Decisions after an abort are ignored: a step may have done half of its work, or thrown as `fetch` does.
   signal.throwIfAborted()
   const leaves = steps.filter(({ id }) => !steps.some(({ after }) => after.includes(id)))
   const decisions = await Promise.all(leaves.map(({ id }) => outcomes.get(id) as Promise<Decisions>))
