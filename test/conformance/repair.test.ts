@@ -174,6 +174,16 @@ describe.skipIf(!canRun)('repair', () => {
     expect(names(await fixture.poll())).toEqual(['a'])
   })
 
+  // SQLite has one writer, and locks nothing by stripes.
+  testOn(['postgres', 'pglite', 'mariadb', 'mysql'])('polls find tasks again whose topic was put back without its lock stripes', async () => {
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    await pushAll()
+    await run(sql`delete from ${table('task_lane')} where topic = ${fixture.topic}`)
+    expect(await workOff()).toBe('')
+    await repair()
+    expect(await workOff()).toBe('abacb')
+  })
+
   test('finds what was made ready far below what every process has passed', async () => {
     await fixture.nextTopic()
     const other = await fixture.owner()

@@ -205,7 +205,7 @@ export interface Claims {
 /** Repairs of things other than the derived columns of tasks. */
 export interface Repairs {
   /**
-   * Makes missing lock stripes, where a dialect needs that, and records active tasks that `claimedBy` would have missed. Processes then
+   * Makes missing lock stripes, where the dialect has any, and records active tasks that `claimedBy` would have missed. Processes then
    * forget their knowledge of the topic. Default: nothing.
    *
    * @returns how many active tasks were recorded

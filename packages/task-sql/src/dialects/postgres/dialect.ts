@@ -14,7 +14,7 @@ import { classifyPostgresError } from './errors.ts'
 import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
-import { openTopic, lockStripes } from './lock-stripes.ts'
+import { lockStripes, openStripes } from './lock-stripes.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
@@ -143,7 +143,8 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     claims: { plain: postgresClaim(tables, plans), ...postgresOverview(tables), ...claimLedger(tables) },
     repair: postgresRepair(tables),
     topics: {
-      open: (topic, keyed) => openTopic(tables, topic, keyed),
+      // `attach` makes the topic's partition, if the table is partitioned.
+      open: (topic, keyed) => [sql`select from ${tables.attach}(${topic})`, ...(keyed ? [openStripes(tables, topic)] : [])],
       close: (topic) => [
         sql`delete from ${tables.holding} where topic = ${topic}`,
         sql`delete from ${tables.lane} where topic = ${topic}`,

@@ -50,19 +50,13 @@ export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'str
   }
 }
 
-/** Makes a topic's partition, if the table is partitioned, and its lock stripes, if the topic is keyed. */
-export function openTopic({ attach, lane: stripes }: PostgresTables, topic: string, keyed: boolean): readonly Statement[] {
-  const partition = sql`select from ${attach}(${topic})`
-  if (!keyed) return [partition]
-  return [
-    partition,
-    // The first half of the stripes is for polls, the second half for junctions.
-    sql`
-      insert into ${stripes} (topic, lane)
-      select ${topic}, lane
-        from pg_catalog.generate_series(0, ${2 * stripeCount - 1}::int4) as lane
-          on conflict (topic, lane) do nothing`,
-  ]
+/** Makes the missing lock stripes of a topic: the first half is for polls, the second half for junctions. */
+export function openStripes({ lane: stripes }: PostgresTables, topic: string): Statement {
+  return sql`
+    insert into ${stripes} (topic, lane)
+    select ${topic}, lane
+      from pg_catalog.generate_series(0, ${2 * stripeCount - 1}::int4) as lane
+        on conflict (topic, lane) do nothing`
 }
 
 function stripeOf(identifier: Statement): Statement {

@@ -8,6 +8,8 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 import { chunkBits } from './claim-ledger.ts'
+import { openMissing } from '../shared/lock-stripes.ts'
+import { openStripes } from './lock-stripes.ts'
 import { inTopic } from './topic.ts'
 
 /**
@@ -19,8 +21,9 @@ const leap = 2 ** 17
 export function postgresRepair(tables: PostgresTables): Repairs {
   const { task, topic: topics, holding } = tables
   return {
-    // The update locks the topic's row, so that no poll persists a low watermark meanwhile.
-    renewTopic: function* (topic) {
+    renewTopic: function* (topic, keyed) {
+      yield* openMissing(tables.lane, topic, keyed ? [openStripes(tables, topic)] : [])
+      // The update locks the topic's row, so that no poll persists a low watermark meanwhile.
       yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`
         with missed as materialized (
