@@ -175,14 +175,17 @@ describe.skipIf(!canRun)('repair', () => {
   })
 
   // SQLite has one writer, and locks nothing by stripes.
-  testOn(['postgres', 'pglite', 'mariadb', 'mysql'])('polls find tasks again whose topic was put back without its lock stripes', async () => {
-    await fixture.nextTopic({ condition: 'singular-by-identifier' })
-    await pushAll()
-    await run(sql`delete from ${table('task_lane')} where topic = ${fixture.topic}`)
-    expect(await workOff()).toBe('')
-    await repair()
-    expect(await workOff()).toBe('abacb')
-  })
+  testOn(['postgres', 'pglite', 'mariadb', 'mysql'])(
+    'polls find tasks again whose topic was put back without its lock stripes',
+    async () => {
+      await fixture.nextTopic({ condition: 'singular-by-identifier' })
+      await pushAll()
+      await run(sql`delete from ${table('task_lane')} where topic = ${fixture.topic}`)
+      expect(await workOff()).toBe('')
+      await repair()
+      expect(await workOff()).toBe('abacb')
+    },
+  )
 
   test('finds what was made ready far below what every process has passed', async () => {
     await fixture.nextTopic()
@@ -284,6 +287,17 @@ describe.skipIf(!canRun)('repair', () => {
       expect(first!.sequence).toBeGreaterThan(drawn ? next + 10_000 : next)
       expect(await fixture.poll()).toHaveLength([push].flat().length + 2)
     }
+  })
+
+  test('moves the sequence ahead of a task whose number is the very next', async () => {
+    await fixture.nextTopic()
+    await fixture.push('z')
+    await save()
+    await run(sql`update saved_task set sequence = sequence + 1`)
+    await run(sql`insert into ${task} (${columns}) select ${columns} from saved_task`)
+    await repair(fixture.subject.owner.transactions)
+    await fixture.push('a', 'b')
+    expect(await fixture.poll(9)).toHaveLength(4)
   })
 })
 
