@@ -1,9 +1,21 @@
-import type { Claims, Dialect, Expressions, Plans, Repairs, SessionStatements, TopicStatements, Writes } from './dialect.ts'
+import type {
+  AccessPaths,
+  Claims,
+  Dialect,
+  Expressions,
+  Plans,
+  Repairs,
+  SessionStatements,
+  TopicStatements,
+  Writes,
+} from './dialect.ts'
 import { nothing, raw, sql } from './statement.ts'
+import { states } from './states.ts'
 
 /** The parts of a dialect. Members that have a default may be left out. */
-export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'paths' | 'locks' | 'classify'> {
-  readonly expr: Optional<Expressions, 'latest' | 'conditionColumn'>
+export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'locks' | 'classify'> {
+  readonly expr: Optional<Expressions, keyof CommonExpressions>
+  readonly paths: Optional<AccessPaths, keyof CommonPaths>
   readonly writes: Optional<Writes, 'insertAndWake'>
   readonly claims: Optional<Claims, 'record' | 'tidy'>
   readonly repair?: Partial<Repairs>
@@ -12,25 +24,57 @@ export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'paths
   readonly session?: Partial<SessionStatements>
 }
 
+/** What most engines say alike. */
+type CommonExpressions = Pick<
+  Expressions,
+  'instant' | 'plusMs' | 'epochMs' | 'json' | 'text' | 'true' | 'false' | 'latest' | 'conditionColumn'
+>
+type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified'>
+
 type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick<Type, Names>>
 
 /**
- * Makes a dialect of its parts. The defaults suit the simplest engine: it wakes no listeners, keeps no tables beside those of the
- * tasks, and finds active rows by an index.
+ * Makes a dialect of its parts. The defaults suit the simplest engine: it stores instants as epoch milliseconds and headers as text, needs no
+ * index hints, wakes no listeners, keeps no tables beside those of the tasks, and finds active rows by an index.
  *
  * @example
  * const dialect = defineDialect({ tables, schema, expr, paths, writes, locks, claims, classify: () => undefined })
  */
-export function defineDialect({ expr, writes, claims, repair, topics, plans, session, ...parts }: DialectParts): Dialect {
+export function defineDialect({ expr, paths, writes, claims, repair, topics, plans, session, ...parts }: DialectParts): Dialect {
   return {
     ...parts,
-    expr: { latest: nothing, conditionColumn: 'condition', ...expr },
+    expr: { ...commonExpressions, ...expr },
+    paths: { ...commonPaths(parts), ...paths },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
     claims: { record: none, tidy: none, ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
     topics: { open: () => [], close: () => [], notify: () => [], ...topics },
     plans: plans ?? anyPlan,
     session: { analyze: [], limitStatements: () => [], ...session },
+  }
+}
+
+const commonExpressions: CommonExpressions = {
+  instant: (epochMs) => epochMs,
+  plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
+  epochMs: (column) => column,
+  json: (text) => text,
+  text: (value) => sql`cast(${value} as text)`,
+  true: raw('1'),
+  false: raw('0'),
+  latest: nothing,
+  conditionColumn: 'condition',
+}
+
+function commonPaths({ tables }: Pick<Dialect, 'tables'>): CommonPaths {
+  return {
+    byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
+    inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
+      sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
+    ready: sql`t.state = ${states.ready}`,
+    inOrder: sql`${tables.task} t`,
+    inReadyList: () => sql`${tables.task} t`,
+    identified: (name) => sql`${tables.task} ${raw(name)}`,
   }
 }
 

@@ -70,25 +70,15 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
     },
     expr: {
       now,
-      instant: (epochMs) => epochMs,
-      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-      epochMs: (column) => column,
-      json: (text) => text,
       text: (value) => value,
       jsonArray: (values) => sql`convert(json_array(${values}) using utf8mb4)`,
-      true: raw('1'),
-      false: raw('0'),
       rows: variant.rows,
       conditionColumn: '`condition`',
       limit,
       latest: variant.latest,
     },
     paths: {
-      byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
       ...paths,
-      ready: sql`t.state = ${states.ready}`,
-      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       // The order leaves out the topic, which is the same in all rows. With the topic MariaDB would sort, and a sort locks all rows that it
       // may return.
       orderBy: (order) => orders[order],

@@ -52,27 +52,14 @@ export function oracle(options: OracleOptions = {}): Dialect {
     },
     expr: {
       now,
-      instant: (epochMs) => epochMs,
-      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-      epochMs: (column) => column,
-      json: (text) => text,
       text: (value) => value,
       jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,
-      true: raw('1'),
-      false: raw('0'),
       rows: (columns) => table('r', columns),
       limit: (count) => sql`fetch first ${count} rows only`,
     },
     paths: {
-      byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
       ...paths,
-      ready: sql`t.state = ${states.ready}`,
-      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       orderBy: (order) => orders[order],
-      inOrder: sql`${tables.task} t`,
-      inReadyList: () => sql`${tables.task} t`,
-      identified: (name) => sql`${tables.task} ${raw(name)}`,
       // Oracle refuses a list of more than a thousand values (ORA-01795).
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
     },

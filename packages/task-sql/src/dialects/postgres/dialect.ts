@@ -97,7 +97,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
       epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
       json: (text) => sql`${text}::json`,
-      text: (value) => sql`cast(${value} as text)`,
       jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
       true: raw('true'),
       false: raw('false'),
@@ -112,9 +111,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
       orderBy: orderByTopic,
       ready,
-      inOrder: sql`${tables.task} t`,
-      inReadyList: () => sql`${tables.task} t`,
-      identified: (name) => sql`${tables.task} ${raw(name)}`,
       among,
     },
     writes: {

@@ -50,14 +50,7 @@ export function sqlite(): Dialect {
     },
     expr: {
       now: (clock) => sql`coalesce(${clock}, cast(round(unixepoch('subsec') * 1000) as integer))`,
-      instant: (epochMs) => epochMs,
-      plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
-      epochMs: (column) => column,
-      json: (text) => text,
-      text: (value) => sql`cast(${value} as text)`,
       jsonArray: (values) => sql`json_array(${values})`,
-      true: raw('1'),
-      false: raw('0'),
       rows,
       limit,
     },
@@ -66,15 +59,9 @@ export function sqlite(): Dialect {
       ...paths,
       byIdentifiers: (topic, identifiers) =>
         sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
-      inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
-        sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,
       orderBy: orderByTopic,
-      // Without `state <= 1`, the condition of the index `task_open`: this is for the ready list, which has indexes of its own.
-      ready: sql`t.state = ${states.ready}`,
       // The index is named, because with statistics SQLite would read all topics by sequence until it has found enough rows.
       inOrder: raw('task t indexed by task_topic_sequence'),
-      inReadyList: () => raw('task t'),
-      identified: (name) => raw(`task ${name}`),
       among,
     },
     writes: {
