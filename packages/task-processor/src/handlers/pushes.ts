@@ -12,7 +12,7 @@ import {
 } from '@taskstream/task-api'
 import type { HeldTask, Insertion, Junction, PushOptions, TaskCreation } from '@taskstream/task-api'
 
-/** The creations that are pushed for a task. */
+/** One creation or several, to be pushed for a task. A string is an identifier. */
 export type Creations = string | TaskCreation | readonly (string | TaskCreation)[]
 
 /** Returns a changed creation for one that is pushed for a task. */
@@ -25,18 +25,18 @@ export interface JoinOptions {
 
 const joinNames = optionNames<JoinOptions>('junctionByTask', { junction: true })
 
-/** Takes the pushes that steps ask for. They are made when the tasks are completed. */
+/** Collects the pushes that steps ask for. The pushes are made in the transaction that completes the tasks. */
 export interface Pushes {
   /**
-   * Pushes to a topic for each of these tasks that all steps go on to continue.
+   * Asks for a push to a topic for each of these tasks. A task counts only if all steps continue it in the end.
    *
-   * @param tasks one or many, of those of the batch; none asks for nothing
-   * @param creations what is pushed for each task, or what says so of a task, asked at once. A string is an identifier. Default: the
-   *   task's own identifier, without input
-   * @param options with `insertion`: what becomes of older tasks of these identifiers. What is asked for with another insertion is another
-   *   push, in the order of asking
-   * @throws TaskError ARGUMENT_INVALID if a task is not of the batch, or a creation not one that could be pushed; LIFECYCLE when the
-   *   steps have ended
+   * @param tasks one task of the batch, or several; without a task the call does nothing
+   * @param creations what to push for each task: creations, or a function that is called at once and returns the creations for a task.
+   *   A string is an identifier. Default: the task's own identifier, without input
+   * @param options `insertion` says what happens to older tasks of these identifiers. Calls with different insertions become separate
+   *   pushes, in the order of the calls
+   * @throws TaskError ARGUMENT_INVALID if a task is not of the batch, or if a creation has an invalid identifier or an unknown property;
+   *   LIFECYCLE when the steps have ended
    * @example
    * pushes.pushByTask(task, 'mail', ({ identifier, input }) => ({ identifier, input, delayMs: 60_000 }))
    */
@@ -47,11 +47,12 @@ export interface Pushes {
     options?: PushOptions,
   ): void
   /**
-   * Starts what is suspended in a topic for each of these tasks that all steps go on to continue, if the group of its own identifier and
-   * these has met: see `TaskJuncture`. Comes after every push of the batch.
+   * Asks for a junction in a topic for each of these tasks: the suspended tasks of its group become ready once the group is complete (see
+   * `TaskJuncture`). A task counts only if all steps continue it in the end. Junctions come after every push of the batch.
    *
-   * @param identifiers the others of each task's group, or what says so of a task, asked at once. Default: none, a group of its own
-   * @throws TaskError ARGUMENT_INVALID, LIFECYCLE, as `pushByTask`
+   * @param identifiers the group of each task besides its own identifier, or a function that is called at once and returns these
+   *   identifiers. Default: none, so that the group is the task's own identifier
+   * @throws TaskError ARGUMENT_INVALID, LIFECYCLE, as for `pushByTask`
    * @example
    * pushes.junctionByTask(task, 'assemble', [`${order}:paid`, `${order}:packed`])
    */
@@ -63,7 +64,7 @@ export interface Pushes {
   ): void
 }
 
-/** What was asked for a task, of one topic: several creations, or a group of identifiers. */
+/** One request for a task and a topic: the items are creations, or groups of identifiers. */
 export interface Asked<Kind, Item> {
   readonly topic: string
   readonly kind: Kind
@@ -71,7 +72,7 @@ export interface Asked<Kind, Item> {
   readonly items: readonly Item[]
 }
 
-/** The face that steps are given, and what has been asked there. */
+/** The `Pushes` that the steps of a batch use, and the requests that it has collected. */
 export interface PushesOfBatch {
   readonly pushes: Pushes
   readonly creations: readonly Asked<Insertion, TaskCreation>[]
@@ -107,7 +108,7 @@ export function pushesOf(batch: readonly HeldTask[], postprocess: Postprocess): 
           const items = list(typeof asked === 'function' ? asked(task) : asked).map((creation) =>
             postprocess(typeof creation === 'string' ? { identifier: creation } : creation, task),
           )
-          // The rest is checked by the push itself: too late for the task alone, and so for the whole batch.
+          // The push itself checks the rest, but an error there fails the whole batch and not this task alone.
           for (const item of items) {
             checkText('identifier', item.identifier, taskLimits.identifierLength)
             checkNames(creationNames, item)

@@ -6,7 +6,7 @@ import type { TaskContextFactory } from './task-context.ts'
 
 export interface PushingOptions<Transaction> {
   readonly repository: Pick<TaskSink<Transaction, Execution> & TaskJuncture<Transaction, Execution>, 'push' | 'junction'>
-  /** Changes every creation before it is pushed: `tagging()`, say. */
+  /** Changes every creation before it is pushed, for example `tagging()`. */
   readonly postprocess?: Postprocess
 }
 
@@ -18,12 +18,14 @@ export interface Pushing<Transaction> extends TaskContextFactory<Transaction>, S
 }
 
 /**
- * Lets steps push to topics, and join what waits there: in the transaction that completes the batch, for tasks that are still held and
- * that all steps, and the contexts before this one, have continued. It is there when they are completed, or not at all; then the
- * processors of these topics are woken. Place it last of the contexts: what a later one decides, it has not heard.
+ * Makes a context by which the steps of a composite push to topics, and start tasks that wait there at a junction.
  *
- * What is pushed together stands in the order of the tasks it is pushed for, and for one task in the order of asking: steps that handle
- * several tasks at a time do not disorder it.
+ * The pushes and junctions happen in the transaction that completes the batch, so they are committed together with the completion or not
+ * at all. They happen only for tasks that are still held and that all steps and all earlier contexts have continued. After the commit,
+ * the node looks for work in these topics at once. Place this context last, because it does not see the decisions of later contexts.
+ *
+ * Tasks that are pushed together have the order of the tasks that they are pushed for. The creations for one task have the order of the
+ * calls. A step that handles several tasks at a time does not change this order.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
@@ -69,21 +71,21 @@ export function pushing<Transaction>(options: PushingOptions<Transaction>): Push
   return Object.freeze(context)
 }
 
-/** What can be done at once. */
+/** Items that one statement of the repository can take together: one push, or one junction. */
 interface Run<Kind, Item> {
   readonly topic: string
   readonly kind: Kind
   readonly items: readonly Item[]
 }
 
-/** What was asked for these tasks: topic by topic, and there as many together as are of one kind and were asked for one after the other. */
+/** Groups the requests for these tasks by topic, and within a topic joins consecutive requests of one kind. */
 function inRuns<Kind, Item>(asked: readonly Asked<Kind, Item>[], tasks: readonly HeldTask[]): Run<Kind, Item>[] {
   const position = new Map(tasks.map((task, index) => [task, index]))
   const byTopic = Map.groupBy(
     asked.filter(({ task }) => position.has(task)),
     ({ topic }) => topic,
   )
-  // By name, so that two completions take the locks of topics in the same order, and cannot deadlock.
+  // Topics are sorted by name: two completions then lock topics in the same order, and cannot deadlock.
   const topics = [...byTopic].sort(([left], [right]) => (left < right ? -1 : 1))
   return topics.flatMap(([topic, ofTopic]) => {
     const runs: Asked<Kind, Item>[][] = []

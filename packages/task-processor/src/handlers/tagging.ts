@@ -9,10 +9,10 @@ interface TaggingOptions {
 const names = optionNames<TaggingOptions>('tagging', { override: true })
 
 /**
- * Gives what is pushed for a task a reference to it, so that `page` and `count` find all that came of one task.
+ * Gives every creation that is pushed for a task a reference to this task. By this reference `page` and `count` find the pushed tasks.
  *
- * @param referent the reference, up to 500 characters. Default: the task's sequence
- * @param options with `override` false, a creation that has a reference keeps it. Default true.
+ * @param referent returns the reference to a task, up to 500 characters. Default: the task's sequence
+ * @param options with `override: false`, a creation that has a reference keeps it. Default: true
  * @example
  * pushing({ repository: tasks, postprocess: tagging(({ topic, sequence }) => `${topic}@${sequence}`) })
  */

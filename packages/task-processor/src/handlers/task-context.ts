@@ -2,7 +2,7 @@ import type { Completion, HeldTask, TaskSupplement } from '@taskstream/task-api'
 import type { Decisions } from '../core/task-handler.ts'
 
 /**
- * What a composite does beside its steps: its part in the transaction that completes a batch, and what follows from the commit.
+ * A part of a composite that works in the transaction that completes a batch, and after its commit.
  *
  * @example
  * const store: TaskContext<pg.PoolClient> = {
@@ -13,41 +13,41 @@ import type { Decisions } from '../core/task-handler.ts'
  * }
  */
 export interface TaskContext<Transaction> {
-  /** What it is called in messages and in the flowchart. Default: its place, such as `contexts[0]`. */
+  /** The name in messages and in the flowchart. Default: the place among the contexts, such as `contexts[0]`. */
   readonly name?: string
   /**
-   * Works in the completing transaction, for tasks that are still held and no others. What it throws rolls the transaction back, with
-   * all that other contexts have written; then every task of the batch fails of it, or is retried by the policy, in a new transaction.
-   * The transaction source may run it again, after a deadlock for one: what it does outside `transaction`, it must be able to do twice.
+   * Works in the completing transaction, only for tasks that are still held. An error rolls the transaction back, with the writes of all
+   * contexts. Every task of the batch then fails with this error, or is retried by the policy, in a new transaction. The transaction
+   * source may call this function again, for example after a deadlock, so its effects outside `transaction` must be repeatable.
    *
-   * @param decisions what the steps decided, and the contexts before this one
-   * @returns what it decides in addition, of every one of these tasks: one that is missing fails, and is completed as failed in this
-   *   very transaction. Nothing returned adds nothing.
+   * @param decisions the decisions of the steps, merged with those of the contexts before this one
+   * @returns further decisions, one for each of these tasks, or nothing. A task without a decision in a returned map fails, and this same
+   *   transaction completes it as failed.
    */
   apply?(transaction: Transaction, decisions: Decisions, supplement: TaskSupplement): Decisions | void | Promise<Decisions | void>
-  /** Called once, when the transaction is committed. What it throws is reported, and changes nothing any more. */
+  /** Called once, after the commit. An error is only reported, as the tasks are completed by then. */
   afterTransaction?(commit: TaskCommit): void | Promise<void>
 }
 
 /** A context with a state of its own for each batch. */
 export interface TaskContextFactory<Transaction> {
-  /** As a context's own. */
+  /** Like the name of a context. */
   readonly name?: string
-  /** Called before the first step. What it throws fails the batch. */
+  /** Called for each batch before the first step. An error fails the batch. */
   open(batch: ContextBatch): TaskContext<Transaction>
 }
 
-/** A batch that comes to the first step. */
+/** A batch, as a context sees it before the first step. */
 export interface ContextBatch {
   readonly topic: string
   readonly tasks: readonly HeldTask[]
   readonly supplement: TaskSupplement
 }
 
-/** What has been committed. */
+/** A completion that is committed, with its decisions. */
 export interface TaskCommit {
   readonly completion: Completion
   readonly decisions: Decisions
-  /** There may be work in another topic of this node. */
+  /** Wakes another topic of this node, as there may be work. */
   wake(topic: string): void
 }

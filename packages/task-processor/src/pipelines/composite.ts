@@ -20,7 +20,7 @@ import type {
 import { toMermaid } from './to-mermaid.ts'
 
 export interface CompositeOptions<Transaction> {
-  /** Batches at a time, 0 to 100, those that are being completed included; 0 and 1 are one. Default: what the topic says. */
+  /** How many batches are handled at a time, 0 to 100, including those that are being completed. 0 counts as 1. Default: the topic's own. */
   readonly concurrency?: number
   /**
    * What is done with unfinished batches when the composite is closed. Default `'handle'`.
@@ -29,7 +29,8 @@ export interface CompositeOptions<Transaction> {
    * - `'return'`: they are handed back, undone
    * - `'fail'`: all their tasks fail with TaskError SHUTDOWN
    *
-   * The latter two ask running steps to let go, and do not wait for them. A batch that is being committed is left alone.
+   * With `'return'` and `'fail'`, running steps are asked to let go, and the close does not wait for them. A batch whose completion has
+   * begun is left alone.
    */
   readonly pendingOnClose?: PendingOnClose
   /** Contexts that work in the completing transaction, in this order. Without contexts, a batch is completed in one round trip. */
@@ -37,7 +38,7 @@ export interface CompositeOptions<Transaction> {
   /** Makes the supplement of each batch. Default: an empty one. */
   readonly supplement?: (tasks: readonly HeldTask[]) => TaskSupplement
   /**
-   * Wraps each step, to measure or trace it: called when a topic begins to be processed, once for each step.
+   * Wraps a step, to measure or trace it. Called once for each step when a topic begins to be processed.
    *
    * @example
    * decorate: ({ id }, run) => async (tasks, ...rest) => {
@@ -60,14 +61,15 @@ const batchNames = optionNames<BatchOptions<never>>('a step', { after: true })
 const eachNames = optionNames<ValueOptions<never, never>>('a step', { after: true, concurrency: true, provides: true })
 
 /**
- * A handler of several steps. Immutable: each step added makes a new one, so that a beginning can be shared. `Ids` are the steps so far.
+ * A handler made of steps. A composite is immutable: adding a step returns a new composite, so several composites can share their first
+ * steps. `Ids` are the ids of the steps so far.
  */
 export interface Composite<Transaction, Ids extends string = never> extends TaskHandlerFactory<Transaction> {
-  /** The steps in the order they were added, in which each comes after those that it waits for. */
+  /** The steps in the order in which they were added. Each step comes after those that it waits for. */
   readonly steps: readonly Step[]
   /**
-   * Adds a step that handles tasks one by one, several at a time. With `provides`, what it returns is registered in the supplement, for
-   * that task, and later steps `require` it.
+   * Adds a step that handles each task by itself, and several tasks at a time. With `provides`, the returned value is registered for its
+   * task in the supplement, where later steps `require` it.
    *
    * @param id 1 to 100 characters
    * @throws TaskError ARGUMENT_INVALID if the id is taken, or a step that it waits for was not added before
@@ -91,16 +93,16 @@ export interface Composite<Transaction, Ids extends string = never> extends Task
    */
   batch<Id extends string>(id: Id, handle: BatchStep, options?: BatchOptions<Ids>): Composite<Transaction, Ids | Id>
   /**
-   * The steps as a Mermaid flowchart: single tasks in rounded boxes, batches in boxes with double sides, and contexts, which come last and
-   * in one transaction, in cylinders.
+   * Returns the steps as a Mermaid flowchart. Steps of single tasks are rounded boxes, and steps of batches are boxes with double sides.
+   * Contexts are cylinders at the end, as they work in the completing transaction.
    */
   toMermaid(): string
 }
 
 /**
- * A handler made of steps. A step without `after` begins with all tasks; any other when the steps that it waits for have ended, with the
- * tasks that all of them continued. Steps that do not wait for each other run at the same time. What is decided of a task in the end is
- * the weightiest that any step decided: failure, suspension, filter, success.
+ * Makes a handler of steps, which are added by `each` and `batch`. A step without `after` gets all tasks at once. Any other step runs when
+ * the steps that it waits for have ended, and gets the tasks that all of them continued. Steps that do not wait for each other run at the
+ * same time. The final decision about a task is the weightiest one of its steps: failure, suspension, filter, success, in this order.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example

@@ -4,7 +4,7 @@ import type { CompositeOptions } from './composite.ts'
 import { PendingBatch } from './pending-batch.ts'
 import type { RunnableStep } from './step.ts'
 
-/** Makes steps ready for batches. @throws TaskError ARGUMENT_INVALID if there are none, or one is decorated badly */
+/** Opens a handler that runs batches through steps. @throws TaskError ARGUMENT_INVALID without a step, or if `decorate` returns no function */
 export function openComposite<Transaction>(
   options: CompositeOptions<Transaction>,
   steps: readonly RunnableStep[],

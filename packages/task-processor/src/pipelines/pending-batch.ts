@@ -14,15 +14,15 @@ export interface CompositePlan<Transaction> {
   readonly supplement: (tasks: readonly HeldTask[]) => TaskSupplement
 }
 
-/** What becomes of batches that are still with their steps when a composite is closed. */
+/** What closing a composite does with batches whose steps are still running. */
 export type PendingOnClose = 'handle' | 'return' | 'fail'
 
 /**
- * A batch from its first step to its completion. It has one outcome: what comes of its steps, or what a close makes of it, whichever is
- * first. Once it is being completed, a close leaves it alone; once a close has settled it, it is never completed.
+ * A batch from its first step to its completion. Its outcome is that of its steps or that of a close, whichever comes first. A close leaves
+ * a batch alone whose completion has begun. A batch that a close has ended is never completed.
  */
 export class PendingBatch<Transaction> {
-  /** What the handler returns. */
+  /** The promise that the handler returns. */
   readonly outcome: Promise<Decisions | void>
   readonly #tasks: readonly HeldTask[]
   readonly #context: HandlerContext<Transaction>
@@ -33,7 +33,7 @@ export class PendingBatch<Transaction> {
   constructor(plan: CompositePlan<Transaction>, tasks: readonly HeldTask[], context: HandlerContext<Transaction>) {
     this.#tasks = tasks
     this.#context = context
-    // What steps that were left alone still come to is heard by nobody.
+    // After a close, the later outcome of the running steps is ignored.
     this.outcome = Promise.race([this.#run(plan), this.#closed.promise])
   }
 
@@ -54,7 +54,7 @@ export class PendingBatch<Transaction> {
     const opened = openContexts(contexts, { topic, tasks, supplement })
     const signal = AbortSignal.any([this.#context.signal, this.#closing.signal])
     const decisions = await runSteps(steps, { tasks, supplement, signal, context: this.#context })
-    // Aborted between the last step's end and this line: as if it had been a moment before.
+    // An abort after the end of the last step counts like an abort during the step.
     signal.throwIfAborted()
     this.#completing = true
     return opened.length === 0 ? decisions : this.#complete(opened, decisions, supplement)

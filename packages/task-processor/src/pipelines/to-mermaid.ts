@@ -1,6 +1,6 @@
 import type { Step } from './step.ts'
 
-/** Steps, and what follows in the completing transaction, as a Mermaid flowchart: the same text for the same steps. */
+/** Returns a Mermaid flowchart of the steps and of the contexts after them. The same steps give the same text. */
 export function toMermaid(steps: readonly Step[], contexts: readonly string[]): string {
   const names = new Map(steps.map(({ id }, index) => [id, `step${index + 1}`]))
   const last = steps.filter(({ id }) => !steps.some(({ after }) => after.includes(id)))
@@ -15,7 +15,7 @@ export function toMermaid(steps: readonly Step[], contexts: readonly string[]): 
   ].join('\n')
 }
 
-/** Mermaid takes quotes, HTML and Markdown in a label for its own: whatever is not part of a word is written as its number. */
+/** Mermaid interprets quotes, HTML and Markdown in a label, so characters that are not part of a word are written as their code points. */
 function label(name: string): string {
   const escaped = name.replaceAll(
     /(?<![\p{L}\p{N}])[-.:/_]|[-.:/_](?![\p{L}\p{N}])|[^\p{L}\p{N}\p{M}_ .:/-]/gu,

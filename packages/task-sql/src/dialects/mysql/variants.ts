@@ -14,19 +14,19 @@ import { rows, table } from './values.ts'
 
 export interface MysqlVariant {
   readonly definitions: MysqlDefinitions
-  /** Rows to be inserted, as a table `r`. */
+  /** The rows to insert, as a table `r`. */
   rows(columns: readonly RowColumn[]): Statement
   /** Ends a select that locks rows of the table with this alias. */
   lock(alias: string, mode: Selection['locked']): Statement
   /** Ends a select that reads rows as last committed, as a locking read does. */
   readonly latest: Statement
-  /** A column that an insertion fills, and its value: by it the inserted rows are numbered, or found again. */
+  /** A column that an insertion fills, and its value. On MariaDB this is the sequence; on MySQL it is a mark by which the rows are found again. */
   numbering(tables: MysqlTables): readonly [column: Statement, value: Statement]
-  /** Ends an insertion that returns these columns of its rows; empty if the server cannot. */
+  /** Ends an insertion that returns these columns of its rows. Empty on a server without RETURNING. */
   returning(columns: string): Statement
-  /** The rows that an insertion has inserted. `told` is the result of its statement. */
+  /** Returns the inserted rows. `told` is the result of the insertion's statement. */
   insertedRows(tables: MysqlTables, told: readonly Row[], topic: string, columns: string): Verb<readonly Row[]>
-  /** Checks that an insertion has left out rows only because of their external ids. @throws TaskError SEQUENCE_BEHIND */
+  /** Checks that the insertion left out rows only because of their external ids. @throws TaskError SEQUENCE_BEHIND */
   checkLeftOut(): Verb<void>
   /** Makes `locks.check` of a dialect; absent if the check is not needed. */
   readonly locksChecked?: () => () => Verb<void>
@@ -36,16 +36,16 @@ export interface MysqlVariant {
 export const mariadbVariant: MysqlVariant = {
   definitions: {
     collation: 'utf8mb4_nopad_bin',
-    // With `increment by 0` a cluster sets the increment; it is 1 without a cluster. Galera refuses other sequences that are cached.
+    // With `increment by 0` a cluster sets the increment, which is 1 without a cluster. Galera refuses a cached sequence with another increment.
     sequence: (name) => [sql`create sequence if not exists ${name} minvalue 1 maxvalue 9007199254740991 increment by 0`],
     number: nothing,
     key: nothing,
   },
   rows,
-  // MariaDB locks only tables, and knows no `of`.
+  // MariaDB has no `of`, and does not need it: it locks only rows of tables.
   lock: (_alias, mode) => raw(`for update${skipping(mode)}`),
   latest: raw('lock in share mode'),
-  // The statement draws the numbers: as a column's default, they crash the server when a prepared insert runs again.
+  // The statement draws the numbers. If a column's default draws them, a second run of a prepared insert crashes the server.
   numbering: ({ sequence }) => [raw('sequence'), sql`next value for ${sequence}`],
   returning: (columns) => raw(`returning ${columns}`),
   // oxlint-disable-next-line require-yield -- the insertion has returned its rows
@@ -69,12 +69,12 @@ export const mysqlVariant: MysqlVariant = {
     number: raw('auto_increment'),
     key: raw('key task_sequence (sequence),'),
   },
-  // MySQL cuts a value that is a column by itself to 64 kB, so even a single row is sent as JSON.
+  // MySQL truncates a parameter that is a whole column to 64 kB, so even a single row is sent as JSON.
   rows: (columns) => table('r', columns),
-  // MySQL must be told the table, because it would also lock JSON_TABLE, and refuses to.
+  // Without `of`, MySQL would try to lock JSON_TABLE too, and refuse the statement.
   lock: (alias, mode) => raw(`for update of ${alias}${skipping(mode)}`),
   latest: raw('for share of t'),
-  // MySQL numbers rows itself and does not return the numbers. So rows have the id of the connection that inserted them in `mark`.
+  // MySQL numbers rows by itself and does not return the numbers. The column `mark` therefore has the id of the inserting connection.
   numbering: () => [raw('mark'), raw('connection_id()')],
   returning: () => nothing,
   insertedRows: function* ({ task }, told, topic, columns) {

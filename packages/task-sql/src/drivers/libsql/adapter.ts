@@ -2,13 +2,13 @@ import { render } from '../../core/statement.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
 
-/** What we need of libSQL: what `client.transaction('write')` gives. */
+/** The part of a libSQL transaction that the adapter uses: `client.transaction('write')` returns it. */
 export interface LibsqlTransaction {
   execute(statement: { sql: string; args: SqlValue[] }): Promise<{ readonly rows: readonly object[] }>
 }
 
 /**
- * Hands statements to libSQL.
+ * Runs statements in a libSQL transaction.
  *
  * @example
  * await transactions((transaction) => tasks.push(transaction, 'invoices', 'inv-1'))

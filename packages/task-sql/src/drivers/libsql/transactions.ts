@@ -3,24 +3,25 @@ import { beginning, immediateTransactions } from '../shared/sqlite-transactions.
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 import type { LibsqlTransaction } from './adapter.ts'
 
-/** What else a transaction of libSQL has. */
+/** The part of a libSQL transaction that only a transaction source uses. */
 interface OpenTransaction {
   executeMultiple(sql: string): Promise<void>
   close(): void
 }
 
-/** What we need of libSQL: what `createClient({ url })` gives. */
+/** The part of a libSQL client that a transaction source uses: `createClient({ url })` returns it. */
 export interface LibsqlClient<Transaction extends LibsqlTransaction = LibsqlTransaction> {
   transaction(mode: 'deferred'): Promise<Transaction & OpenTransaction>
 }
 
 /**
- * Immediate transactions of libSQL, one after the other. The client is this source's own. While another process writes, the source waits
- * without blocking the event loop.
+ * Runs immediate transactions of libSQL, one after the other. Use the client for nothing else. While another process writes, the source
+ * waits without blocking the event loop.
  *
  * @example
  * const transactions = libsqlTransactions(createClient({ url: 'file:tasks.db' }))
- * @throws what `work` throws, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * @throws the error of `work`, after a rollback; TaskError DATABASE_BUSY if another process keeps writing, LIFECYCLE inside another
+ * transaction of this source
  */
 export function libsqlTransactions<Transaction extends LibsqlTransaction>(
   client: LibsqlClient<Transaction>,
@@ -39,8 +40,8 @@ export function libsqlTransactions<Transaction extends LibsqlTransaction>(
 }
 
 /**
- * A begin that libSQL has prepared stays unfinished where it is refused, and no later commit succeeds on its connection. What `executeMultiple` is
- * given is finished either way; a transaction has it, and a deferred begin is never refused.
+ * Begins an immediate transaction by way of a deferred one, which is never refused. libSQL prepares its own immediate begin: if that is
+ * refused, the statement stays unfinished, and no later commit succeeds on its connection. `executeMultiple` leaves no statement unfinished.
  */
 async function beginImmediate<Transaction extends LibsqlTransaction>(
   client: LibsqlClient<Transaction>,

@@ -10,7 +10,7 @@ export interface PgliteTransaction {
 const textOf = renderer((position) => `$${position}`)
 
 /**
- * Hands statements to PGlite, which is PostgreSQL in WebAssembly, in this process.
+ * Runs statements in PGlite, which is PostgreSQL as WebAssembly in this process.
  *
  * @example
  * const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPglite })

@@ -10,7 +10,7 @@ export interface PgliteDatabase<Transaction extends PgliteTransaction = PgliteTr
 }
 
 /**
- * Transactions of PGlite, one after the other, as PGlite has one connection.
+ * Runs transactions of PGlite, one after the other, as PGlite has one connection.
  *
  * @example
  * const transactions = pgliteTransactions(new PGlite('tasks'))
