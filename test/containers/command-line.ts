@@ -1,11 +1,11 @@
-/** What `npm run test:containers` is asked for. */
+/** Reads the command line of `npm run test:containers`. */
 import { engines, kinds } from './engines.ts'
 import type { KindName } from './engines.ts'
 
 export interface Asked {
   readonly image: string
   readonly kind: KindName
-  /** For vitest. */
+  /** The arguments that vitest gets. */
   readonly rest: readonly string[]
 }
 
@@ -18,11 +18,11 @@ Engines, and the release that is taken where none is named: ${Object.entries(eng
 
 const own = ['engine', 'image', 'kind'] as const
 
-/** @throws Error, with how it is asked, if that cannot be understood */
+/** Parses the arguments. @throws Error with the usage if they cannot be understood */
 export function parse(args: readonly string[]): Asked {
   const values: { [name in (typeof own)[number]]?: string } = {}
   const rest: string[] = []
-  // By hand: whatever is not ours is vitest's, and only vitest knows which of its options take a value.
+  // `parseArgs` cannot be used: all other arguments are vitest's, and only vitest knows which of its options take a value.
   for (let at = 0; at < args.length; at++) {
     const [, option = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(args[at]!) ?? []
     const name = own.find((each) => each === option)

@@ -1,4 +1,4 @@
-/** A database in a container: its image is fetched, it is waited for, and it is removed whatever happens. */
+/** Starts a database in a container: fetches its image, waits until the server is ready, and removes the container in every case. */
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal } from 'node:stream'
 import type { Readable } from 'node:stream'
@@ -8,7 +8,7 @@ import type { Kind } from './engines.ts'
 import { showProgress } from './progress.ts'
 
 export interface RunningContainer extends AsyncDisposable {
-  /** Where its server is, of a user who may do everything. */
+  /** The URL of the server, with a user who may do everything. */
   readonly url: string
 }
 
@@ -39,7 +39,7 @@ export async function startContainer(image: string, kind: Kind, signal: AbortSig
     if (container.id !== undefined)
       await client.container.getById(container.id).remove({ force: true, v: true }).catch(unlessGone)
   }
-  // Whoever stops it while it starts does not wait until it has.
+  // An abort removes the container even while it is still starting.
   const onAbort = (): void => void remove()
   signal.addEventListener('abort', onAbort)
   try {
@@ -48,7 +48,7 @@ export async function startContainer(image: string, kind: Kind, signal: AbortSig
     const url = kind.url(password, `${started.getHost()}:${started.getMappedPort(kind.port)}`)
     return { url, [Symbol.asyncDispose]: remove }
   } catch (cause) {
-    // A container that ended at once was not listened to yet.
+    // If the container ended at once, nothing of its log has been read yet.
     if (container.id !== undefined) log ||= await lastWords(client, container.id)
     await remove()
     signal.throwIfAborted()
@@ -59,7 +59,7 @@ export async function startContainer(image: string, kind: Kind, signal: AbortSig
   }
 }
 
-/** Is known by its id from the moment when there is something to be removed. */
+/** A container whose id is known as soon as there is something to remove. */
 class Container extends GenericContainer {
   id: string | undefined
   readonly #signal: AbortSignal
@@ -75,7 +75,7 @@ class Container extends GenericContainer {
   }
 }
 
-/** testcontainers would fetch it too, without a word: for minutes, and also when there is none. */
+/** Fetches an image and shows the progress. testcontainers would fetch it silently, which may take minutes. */
 async function fetchImage(client: ContainerRuntimeClient, image: string, signal: AbortSignal): Promise<void> {
   const name = ImageName.fromString(image)
   if (await client.image.exists(name)) return
@@ -92,7 +92,7 @@ async function fetchImage(client: ContainerRuntimeClient, image: string, signal:
   }
 }
 
-/** Ends the container, as its log ends with it. */
+/** Stops the container, so that its log ends, and returns the log. */
 async function lastWords(client: ContainerRuntimeClient, id: string): Promise<string> {
   const container = client.container.getById(id)
   await container.kill().catch(unlessGone)
@@ -102,7 +102,7 @@ async function lastWords(client: ContainerRuntimeClient, id: string): Promise<st
 
 function unlessGone(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown }
-  // It is not there any more, or is just being removed; or it has ended already.
+  // 404: the container is gone. 409: it is being removed, or has ended already.
   if (statusCode !== 404 && statusCode !== 409) throw error
 }
 

@@ -1,19 +1,19 @@
-/** What the suite is run on in a container, and how a database of each kind is started. What is asked of it, vitest.config.ts says of each project. */
+/** The databases that the suite can run on in a container, and how each kind is started. vitest.config.ts says which tests a project runs. */
 import { Wait } from 'testcontainers'
 import type { WaitStrategy } from 'testcontainers'
 
 export interface Kind {
   readonly port: number
-  /** What the official image is told by its environment. */
+  /** The environment variables for the official image. */
   readonly environment: (password: string) => Readonly<Record<string, string>>
-  /** What the server is told: room for the suite's connections and largest values, and no waiting for the disk. */
+  /** The settings of the server: enough room for the suite's connections and largest values, and no waiting for the disk. */
   readonly settings: readonly string[]
-  /** A fact that is not there before the server that stays: images start one that goes again, to make their users. */
+  /** Waits for the final server. Images first start a temporary one, to make their users. */
   readonly ready: () => WaitStrategy
   readonly url: (password: string, address: string) => string
-  /** By which the suite is given a server. */
+  /** The environment variable by which the suite gets the URL of the server. */
   readonly variable: string
-  /** Where the suite runs, unless `--project` names another. */
+  /** The vitest project that runs, unless `--project` names another. */
   readonly project: string
 }
 
@@ -67,7 +67,7 @@ export const kinds = {
     environment: (password) => ({ ORACLE_PASSWORD: password }),
     settings: [],
     ready: () => Wait.forLogMessage('DATABASE IS READY TO USE!'),
-    // A user who may make users.
+    // `system` may create users.
     url: (password, address) => `oracle://system:${password}@${address}/FREEPDB1`,
     variable: 'TASKSTREAM_ORACLE_URL',
     project: 'oracle',
@@ -76,7 +76,7 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-/** Images by their short names, with the release that is taken where none is named. Oracle 19c is in none that may be had without an account. */
+/** Images by their short names, each with its default release. No image of Oracle 19c is available without an account. */
 export const engines: Readonly<Record<string, { readonly kind: KindName; readonly image: string; readonly tag: string }>> = {
   postgres: { kind: 'postgres', image: 'postgres', tag: '17' },
   mysql: { kind: 'mysql', image: 'mysql', tag: '8.4' },

@@ -1,6 +1,6 @@
 /**
- * `npm run test:containers -- --engine postgres:17`: the suite on a database in a container of Docker's, any image of which can be named. Ends with
- * vitest's status, or with status 1 if the container does not start; the container is removed in every case.
+ * `npm run test:containers -- --engine postgres:17`: runs the suite on a database in a Docker container, with any release of an image. The status is
+ * vitest's, or 1 if the container does not start. The container is removed in every case.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import type { Kind } from './engines.ts'
 const vitest = join(import.meta.dirname, '..', '..', 'node_modules', 'vitest', 'vitest.mjs')
 
 const stopping = new AbortController()
-// Each time: a terminal sends it to the whole group, and npm passes it on.
+// A signal may come twice, as a terminal sends it to the whole process group and npm passes it on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => {
     process.exitCode = 128 + constants.signals[signal]

@@ -1,4 +1,4 @@
-/** How far an image is that is being fetched. */
+/** Shows how much of an image has been fetched. */
 import type { Readable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 
@@ -15,7 +15,7 @@ export async function showProgress(image: string, stream: Readable): Promise<voi
   const bar = new SingleBar({
     format: `${image} {bar} {value} of {total} MB`,
     hideCursor: true,
-    // A line now and then, where nothing can be drawn.
+    // Without a terminal, a line is printed now and then.
     noTTYOutput: true,
     notTTYSchedule: 5000,
   })
@@ -39,7 +39,7 @@ export async function showProgress(image: string, stream: Readable): Promise<voi
   }
 }
 
-/** By hand: readline would not tell that the stream has failed. */
+/** Splits a stream into lines. `readline` is not used, as it hides that a stream has failed. */
 async function* linesOf(stream: Readable): AsyncGenerator<string> {
   let rest = ''
   for await (const text of stream.setEncoding('utf8')) {

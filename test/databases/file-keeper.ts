@@ -1,4 +1,4 @@
-/** A process that keeps a file of libSQL locked until it is told to commit. */
+/** A process that keeps a database file of libSQL locked until its parent tells it to commit. */
 import { once } from 'node:events'
 import { createClient } from '@libsql/client'
 import { libsqlTransactions } from '@taskstream/task-sql/libsql'

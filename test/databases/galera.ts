@@ -4,7 +4,7 @@ import { startMariaDb } from './mariadb-server.ts'
 import type { MariaDbServer } from './mariadb-server.ts'
 import { freePort } from './throw-away.ts'
 
-/** It comes with Debian's server. */
+/** Debian's package of the server has this library. */
 const provider = '/usr/lib/galera/libgalera_smm.so'
 export const hasGalera: boolean = existsSync(provider) && existsSync('/usr/bin/rsync')
 
@@ -12,7 +12,7 @@ export interface Galera extends AsyncDisposable {
   readonly nodes: readonly [MariaDbServer, MariaDbServer]
 }
 
-/** Starts them; the second takes a copy of the first: some ten seconds. The first has the majority, and goes on if the second dies. */
+/** Starts both nodes in about ten seconds, as the second copies the first. The first has the majority, and goes on if the second dies. */
 export async function startGalera(): Promise<Galera> {
   await using opened = new AsyncDisposableStack()
   const port = await freePort()

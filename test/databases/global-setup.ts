@@ -1,4 +1,4 @@
-/** The servers of a whole run, and a word at the end on which engines ran. */
+/** Starts the servers of a whole run, and says at the end which engines ran. */
 import type { TestProject } from 'vitest/node'
 import { hasGalera } from './galera.ts'
 import { NotInstalled, startInstalled } from './installed.ts'
@@ -12,10 +12,10 @@ const settings = { max_connections: '300' }
 const isRequired = (engine: string): boolean => Boolean(process.env[`REQUIRE_${engine}`])
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
-  // What `--project` left out did not run.
+  // Projects that `--project` left out do not run.
   const chosen = new Set(vitest.projects.map(({ name }) => name))
   const tier = process.env['TASKSTREAM_TIER']
-  // The examples run on PostgreSQL, those of the guide to drivers on MariaDB too.
+  // The examples of the docs run on PostgreSQL, and those of the guide to drivers on MariaDB too.
   const [unitNeedsPostgres, unitNeedsMariaDb] = [chosen.has('unit') && tier !== 'quick', chosen.has('unit') && tier === 'all']
   const ran = engineNames
     .filter((name) => chosen.has(name) && factsOf(name).server === undefined)
@@ -23,9 +23,9 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const skipped = [
     'PostgreSQL 16 and 17: npm run test:containers -- --engine postgres:17 runs the suite in a container; TASKSTREAM_POSTGRES_URL=postgres://… npm run test:all on a server of yours, in databases of its own',
   ]
-  // Where one does not start, those before it are stopped.
+  // If a server does not start, the servers before it are stopped.
   await using starting = new AsyncDisposableStack()
-  /** Says where the suite finds the server. */
+  /** Starts a server and tells the suite its address. */
   const open = async <Server extends { readonly url: string; readonly version: string; stop(): Promise<void> }>(
     name: string,
     required: boolean,

@@ -1,16 +1,16 @@
-/** The statements of docs/guides/grants.md, so that what users copy is what the suite runs under. */
+/** Reads the statements of docs/guides/grants.md, so that the suite runs with exactly the rights that users copy. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const guide = join(import.meta.dirname, '..', '..', 'docs', 'guides', 'grants.md')
 
-/** The names that the guide uses, and those to put instead. */
+/** The names that the guide uses, mapped to their replacements. */
 export type Names = Readonly<
   Partial<Record<'app' | 'taskstream_owner' | 'taskstream_worker' | 'taskstream_producer' | 'taskstream_reader', string>>
 >
 
 /**
- * The statements of one block, with other names.
+ * Returns the statements of one block, with replaced names.
  *
  * @throws Error if the guide has no such block
  */

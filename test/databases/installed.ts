@@ -1,13 +1,13 @@
-/** What is not installed is left out, and said; what is installed and does not start is a failure. */
+/** Skips an engine that is not installed, and says so. An engine that is installed but does not start is a failure. */
 
-/** A program or a package is not on this machine: nothing is wrong with it. */
+/** Thrown if a program or a package is not on this machine. */
 export class NotInstalled extends Error {}
 
 /**
- * Starts an engine, unless it is not installed: then its tests are skipped, and a sentence on stderr says so. `required`: a skip would read as
- * covered, as on CI.
+ * Starts an engine. If it is not installed, its tests are skipped and a sentence on stderr says so. With `required`, as on CI, nothing is skipped,
+ * because a skip would look like a pass.
  *
- * @throws whatever kept an engine that is installed from starting; NotInstalled if it is required
+ * @throws the error of an installed engine that does not start; NotInstalled if the engine is required
  */
 export async function startInstalled<Engine>(
   name: string,

@@ -1,4 +1,4 @@
-/** A database whose tables belong to an owner, and whose suite works as somebody who has only what docs/guides/grants.md grants. */
+/** Makes databases whose tables belong to an owner, while the suite works as a user with only the rights that docs/guides/grants.md grants. */
 import type { Statement } from '@taskstream/task-sql'
 import { fromMysql2 } from '@taskstream/task-sql/mysql2'
 import { fromPg } from '@taskstream/task-sql/pg'
@@ -9,30 +9,30 @@ import pg from 'pg'
 import { grantsOf } from './grants.ts'
 import type { Names } from './grants.ts'
 
-/** Where a database's owner and its worker connect. */
+/** The URLs with which a database's owner and its worker connect. */
 export interface Users {
   readonly owner: string
   readonly worker: string
-  /** Gives the worker its rights, once the owner has made the tables. */
+  /** Gives the worker its rights. Call this once the owner has made the tables. */
   grant(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Who may do anything: what the suite's own statements are run as, in the worker's transactions. */
+/** Roles that may do anything. The suite's own statements run with them, in the worker's transactions. */
 const administrators = { postgres: 'postgres', mariadb: 'taskstream_administrator' }
 
-/** How an administrator connects where a worker does; another user stays who it is. */
+/** Returns the administrator's URL for a worker's URL. The URL of another user stays the same. */
 export function administratorOf(url: string): string {
   const { protocol, pathname } = new URL(url)
   return isWorker(url) ? at(url, pathname, protocol === 'mysql:' ? 'root' : administrators.postgres) : url
 }
 
-/** Whether somebody connects so who has only what is granted. */
+/** Whether this is the URL of a worker, who has only the granted rights. */
 export function isWorker(url: string): boolean {
   return new URL(url).username.endsWith('_worker')
 }
 
-/** A PostgreSQL database with its users, on a server of the suite's own. */
+/** Creates a PostgreSQL database with its users, on a server that the suite has started. */
 export async function createPostgresUsers(server: string, name: string): Promise<Users> {
   const [owner, worker] = [`${name}_owner`, `${name}_worker`]
   const names: Names = { app: name, taskstream_owner: owner, taskstream_worker: worker }
@@ -41,10 +41,10 @@ export async function createPostgresUsers(server: string, name: string): Promise
   const [first, second, , create] = grantsOf('postgres: administrator', names)
   await onPostgres(own, [
     ...[first, second, create].map(String),
-    // Its rights are not inherited: they are there for whoever asks for them, as `asAdministrator` does.
+    // The worker does not inherit the administrator's rights. `asPostgresAdministrator` must ask for them.
     `alter role ${worker} noinherit`,
     `grant ${administrators.postgres} to ${worker}`,
-    // Tables of the tests' own stand for those of an application.
+    // Tables that tests make stand for those of an application.
     `alter default privileges for role ${administrators.postgres}, ${owner} in schema public grant all on tables to ${worker}`,
     `grant create on schema public to ${owner}`,
   ])
@@ -57,7 +57,7 @@ export async function createPostgresUsers(server: string, name: string): Promise
   }
 }
 
-/** A MariaDB database with its users, on a server of the suite's own. */
+/** Creates a MariaDB database with its users, on a server that the suite has started. */
 export async function createMariadbUsers(server: string, name: string): Promise<Users> {
   const [owner, worker] = [`${name}_owner`, `${name}_worker`]
   const names: Names = { app: name, taskstream_owner: owner, taskstream_worker: worker }
@@ -77,7 +77,7 @@ export async function createMariadbUsers(server: string, name: string): Promise<
   }
 }
 
-/** Runs a statement of the suite's own in a worker's transaction. After one that failed a transaction says nothing more, and its end undoes the role. */
+/** Runs one of the suite's own statements in a worker's transaction. If it fails, the role is not reset here: the end of the transaction resets it. */
 export async function asPostgresAdministrator(client: pg.ClientBase, statement: Statement): Promise<readonly Row[]> {
   await client.query(`set role ${administrators.postgres}`)
   try {
@@ -88,21 +88,21 @@ export async function asPostgresAdministrator(client: pg.ClientBase, statement: 
 }
 
 /**
- * A definition ends a transaction whoever makes it, and a trigger runs with the rights of the user who made it, without those of a role: it is made
- * by a user who has them, on a connection of its own.
+ * Runs one of the suite's own statements in a worker's transaction. A definition runs on a connection of its own, as it would end the transaction. It
+ * runs as an administrator, as a trigger has the rights of the user who made it, but not those of a role.
  */
 export async function asMariadbAdministrator(connection: Connection, statement: Statement, url: string): Promise<readonly Row[]> {
   const text = statement.texts.join('')
   if (/^\s*(create|drop|alter|grant|revoke)\s/i.test(text)) {
     const { pathname, username } = new URL(url)
     const [, table] = /^\s*create table (?:if not exists )?(\w+)/.exec(text) ?? []
-    // A table of the tests' own stands for one of an application.
+    // A table that a test makes stands for one of an application.
     const users = [username, username.replace(/_worker$/, '_owner')].map((user) => `${user}@'127.0.0.1'`)
     const grants = table === undefined ? [] : [`grant all on ${pathname.slice(1)}.${table} to ${users.join(', ')}`]
     await onMysql(administratorOf(url), [text, ...grants])
     return []
   }
-  // A user that a test has made for itself has no such role, and what it needs.
+  // A user that a test has made for itself does not have this role, and does not need it.
   await connection.query(`set role ${administrators.mariadb}`).catch(() => {})
   try {
     return await fromMysql2.execute(connection, statement)

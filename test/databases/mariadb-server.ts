@@ -1,4 +1,4 @@
-/** A real MariaDB, as Debian's package installs it: one throw-away server per call, listening on loopback. */
+/** Starts a real MariaDB, as Debian's package installs it. Each call starts a throw-away server, which listens on loopback. */
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ export interface MariaDbServerOptions {
 }
 
 /**
- * Starts a server in a temporary folder; some three seconds. Ends with the process that started it, at the latest at the next start.
+ * Starts a server in a temporary folder, in about three seconds. It ends with the process that started it, at the latest when the next server starts.
  *
  * @throws NotInstalled if the package is not there
  */
@@ -44,10 +44,10 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
     port: String(port),
     'bind-address': '127.0.0.1',
     socket: join(folder, 'socket'),
-    // A server that starts deletes what it takes for its own leavings: those of another that is running, in a folder of both.
+    // A starting server deletes temporary files as its own leftovers. In a shared folder it would delete those of a running server.
     tmpdir: temporary,
     'max-connections': '500',
-    // The longest input that is allowed, in the widest characters.
+    // The longest allowed input, in the widest characters, must fit.
     'max-allowed-packet': '256M',
     ...(options.durable ? {} : { 'innodb-flush-log-at-trx-commit': '0', 'innodb-doublewrite': '0' }),
     ...options.settings,
@@ -65,7 +65,7 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
   }
   let server = await launch()
   const stop = async (): Promise<void> => {
-    // Nothing of it is to stay: there is no need to go in order.
+    // The data is thrown away, so an orderly shutdown is not needed.
     await end(server, 'SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
@@ -84,7 +84,7 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
   }
 }
 
-/** A program of the package: Debian puts the server where a user's path does not lead. */
+/** Finds a program of the package. Debian puts the server into a folder that is not on a user's path. */
 export function findMariaDb(name: string): string {
   const folders = ['/usr/sbin', ...(process.env['PATH'] ?? '').split(':')]
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path))

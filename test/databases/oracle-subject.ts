@@ -1,4 +1,4 @@
-/** Oracle for the suite: a user of its own for each database that is asked for. Written for a server that nobody has run it on yet. */
+/** Opens Oracle for the suite, with a user for each database. This file has never been run on a server. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
@@ -8,7 +8,7 @@ import type { SqlAdapter } from '@taskstream/task-sql'
 import type { Connection, ConnectionAttributes } from 'oracledb'
 import type { AnyTransaction, Repositories, Subject } from '../subject.ts'
 
-/** A user who has nothing yet, on the server of a user who may make users. */
+/** Creates a user without tables. `direct` is the URL of a user who may create users. */
 export async function createOracle(direct: string, repositories: Repositories): Promise<Subject> {
   const name = `ts_${randomBytes(6).toString('hex')}`
   const password = `p${randomBytes(12).toString('hex')}`
@@ -20,7 +20,7 @@ export async function createOracle(direct: string, repositories: Repositories): 
   return openOracle(url.href, repositories, () => drop(direct, name))
 }
 
-/** An existing user's tables, as a worker process opens them. */
+/** Opens the tables of an existing user, as a worker process does. */
 export async function openOracle(
   at: string,
   repositories: Repositories,
@@ -45,7 +45,7 @@ export async function openOracle(
       open.push(connection)
       return {
         transaction: connection,
-        // It begins with its first statement.
+        // In Oracle a transaction begins with its first statement.
         begin: async () => {},
         commit: () => connection.commit(),
         rollback: () => connection.rollback(),
@@ -67,7 +67,7 @@ async function once(url: string, statement: string): Promise<void> {
   await connection.close()
 }
 
-/** The server may take its time to see that the user's sessions have ended. */
+/** Drops a user. It tries again, as the server may notice late that the user's sessions have ended. */
 async function drop(direct: string, name: string): Promise<void> {
   for (;;) {
     try {

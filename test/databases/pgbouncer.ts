@@ -1,4 +1,4 @@
-/** A real PgBouncer in transaction mode, in front of a PostgreSQL server, on loopback. */
+/** Starts a real PgBouncer in transaction mode on loopback, in front of a PostgreSQL server. */
 import { execFileSync, spawn } from 'node:child_process'
 import { chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface PgBouncer extends AsyncDisposable {
-  /** Where it listens: any database of the server behind it. */
+  /** The URL of the pooler. Its path may name any database of the server. */
   readonly url: string
   readonly version: string
   stop(): Promise<void>
@@ -36,7 +36,7 @@ export async function startPgBouncer(
     pool_mode: 'transaction',
     max_client_conn: 1_000,
     default_pool_size: poolSize,
-    // Every transaction on another connection than the one before, if there is another: nothing may rest on the session.
+    // Each transaction gets another connection than the one before, if there is another, so that nothing can rely on the session.
     server_round_robin: 1,
   }
   const file = join(folder, 'pgbouncer.ini')
@@ -58,7 +58,7 @@ export async function startPgBouncer(
   }
 }
 
-/** Debian puts it where a user's path does not lead. */
+/** Finds the program. Debian puts it into a folder that is not on a user's path. */
 function find(): { readonly path: string; readonly version: string } {
   for (const path of ['pgbouncer', '/usr/sbin/pgbouncer', '/usr/local/sbin/pgbouncer']) {
     try {

@@ -1,4 +1,4 @@
-/** A real PostgreSQL from npm binaries: one throw-away cluster per call, listening on a Unix socket and on loopback. */
+/** Starts a real PostgreSQL from npm binaries. Each call starts a throw-away cluster, which listens on a Unix socket and on loopback. */
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import {
@@ -18,16 +18,16 @@ import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
 
 export interface PostgresServer extends AsyncDisposable {
-  /** Where to connect: host (a Unix socket folder), port, user and database, for `new pg.Pool(server.connection)`. */
+  /** The options for `new pg.Pool(server.connection)`. `host` is the folder of a Unix socket. */
   readonly connection: { readonly host: string; readonly port: number; readonly user: string; readonly database: string }
   readonly url: string
   readonly version: string
   readonly pid: number
   /** Ends every session at once and starts again on the same data, as after a power cut of the process. */
   crash(): Promise<void>
-  /** Kills the server by SIGKILL, and with it every session: it does not come back. */
+  /** Kills the server by SIGKILL, and with it every session. The server is not started again. */
   kill(): Promise<void>
-  /** Starts a server that follows this one, from a copy of its data, for which this one is stopped. Every commit waits for it then. */
+  /** Starts a standby from a copy of this server's data, and stops this server for the copy. Every later commit waits for the standby. */
   standby(name: string): Promise<PostgresServer>
   stop(): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface PostgresServerOptions {
 
 const prefix = 'taskstream-postgres-'
 
-/** Starts a cluster in a temporary folder; about a second. Ends with the process that started it, at the latest at the next start. */
+/** Starts a cluster in a temporary folder, in about a second. It ends with the process that started it, at the latest when the next server starts. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   return start(options, (data, bin) => {
     execFileSync(
@@ -55,7 +55,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
         stdio: ['ignore', 'ignore', 'inherit'],
       },
     )
-    // Everybody is trusted, but for a role of this name: what a wrong password meets is tested too.
+    // Every role but one connects without a password. With that one, tests see how a wrong password is refused.
     const access = join(data, 'pg_hba.conf')
     writeFileSync(access, `host all taskstream_by_password 127.0.0.1/32 scram-sha-256\n${readFileSync(access, 'utf8')}`)
   })
@@ -82,7 +82,7 @@ async function start(
     port: String(port),
     unix_socket_directories: socket,
     max_connections: '100',
-    // The server ends what a client has left half open, after a minute: a test is to see that, and not to be helped out of it.
+    // By default the server ends half-open connections after a minute. The setting is longer, so that a test sees connections that a client left open.
     authentication_timeout: '600',
     ...(options.durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }),
     ...options.settings,
@@ -119,7 +119,7 @@ async function start(
     },
     kill: () => end(server, 'SIGKILL'),
     standby: async (name) => {
-      // A copy of a stopped server needs no backup mode. Whatever follows it is waited for by every commit from here on.
+      // A copy of a stopped server needs no backup mode. From here on every commit waits for the standby.
       await end(server, 'SIGINT')
       const conninfo = `host=127.0.0.1 port=${port} user=postgres application_name=${name}`
       const following = { primary_conninfo: conninfo, wal_retrieve_retry_interval: '100ms' }
@@ -160,7 +160,7 @@ async function findBinaries(release: number): Promise<string> {
   }
 }
 
-/** Binaries below a folder that `nobody` may not enter (such as /root) are copied to one that everybody may. */
+/** Copies the binaries if they are below a folder that `nobody` may not enter, such as /root. @returns the folder to run them from */
 function traversable(binaries: string, folder: string): string {
   let path = binaries
   while (path !== dirname(path)) {

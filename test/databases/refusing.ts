@@ -1,17 +1,17 @@
-/** A server that refuses whoever connects. */
+/** A proxy before a server, which can refuse every connection. */
 import { createServer, connect } from 'node:net'
 import type { Server, Socket } from 'node:net'
 
-/** A way to a server that can be closed and opened again. */
+/** A proxy to a server. Tests close and open it. */
 export interface Refusing extends AsyncDisposable {
   readonly url: string
-  /** Breaks every connection, and takes no more. */
+  /** Breaks every connection, and refuses new ones. */
   refuse(): Promise<void>
-  /** Takes connections again. */
+  /** Accepts connections again. */
   accept(): void
 }
 
-/** Stands between a client and the server of `url`. */
+/** Starts a proxy between clients and the server of `url`. */
 export async function startRefusing(url: string): Promise<Refusing> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

@@ -1,4 +1,4 @@
-/** The engine that a command is told to use, as the suite's projects know it. */
+/** Starts the engine that a command of the tests names by `--engine`. */
 import { startMariaDb } from './mariadb-server.ts'
 import { startPostgres } from './postgres-server.ts'
 
@@ -8,8 +8,8 @@ interface Settings {
 }
 
 /**
- * Starts a server where the engine has one, and says so to `openSubject`, which is to be loaded afterwards. With TASKSTREAM_MYSQL_URL `mysql` is
- * a server of yours, with TASKSTREAM_ORACLE_URL `oracle`.
+ * Starts a server if the engine has one, and tells `openSubject` its address. Import `openSubject` only afterwards. The engines `mysql` and `oracle`
+ * are your own servers at TASKSTREAM_MYSQL_URL and TASKSTREAM_ORACLE_URL.
  *
  * @throws Error if there is no such engine
  */

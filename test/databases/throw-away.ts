@@ -1,4 +1,4 @@
-/** What every server that the tests start has in common: a temporary folder, an unprivileged user, and an end. */
+/** The common parts of all servers that the tests start: a temporary folder, an unprivileged user, and a reliable end. */
 import { execFileSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,11 +10,11 @@ import { join } from 'node:path'
 
 const nobody = 65534
 
-/** Servers refuse to run as root: there they run as `nobody`, who exists everywhere and owns only their folders. */
+/** Servers refuse to run as root. A test run by root starts them as `nobody`, a user who exists everywhere and owns only their folders. */
 export const identity: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
-/** A folder for one server of this process, after those of servers whose starter is gone were removed. */
+/** Makes a folder for one server of this process, and first removes the folders of servers whose starter is gone. */
 export function makeFolder(prefix: string): string {
   reap(prefix)
   const folder = mkdtempSync(join(tmpdir(), prefix))
@@ -23,7 +23,7 @@ export function makeFolder(prefix: string): string {
   return folder
 }
 
-/** Notes which process serves the folder, for whoever has to reap it. */
+/** Notes which process serves the folder, so that a later run can end it. */
 export function noteServer(folder: string, server: ChildProcess): void {
   writeFileSync(join(folder, 'server'), String(server.pid))
 }
@@ -68,14 +68,14 @@ function reap(prefix: string): void {
     try {
       reapFolder(join(tmpdir(), name))
     } catch {
-      // Another run has removed it meanwhile, or is about to, or it is another user's: no test of this run is to fail for that.
+      // Another run may have removed the folder, or it belongs to another user. No test of this run should fail because of that.
     }
   }
 }
 
 function reapFolder(folder: string): void {
   const owner = readPid(join(folder, 'owner'))
-  // A folder without an owner yet is being set up by somebody else, unless it is old.
+  // A young folder without an owner is still being set up by another process.
   if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) return
   const server = readPid(join(folder, 'server'))
   if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGQUIT')
@@ -99,7 +99,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Pids are reused: before a signal is sent, the process must be a server on this very folder. */
+/** Whether the process is a server on this very folder. Process ids are reused, so this is checked before a signal is sent. */
 function isServerOf(pid: number, folder: string): boolean {
   try {
     return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes(folder)

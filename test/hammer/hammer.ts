@@ -1,6 +1,6 @@
 /**
- * Many connections at once on one topic with a singular condition, and one that looks for two active tasks of one identifier. What
- * happens is random; what is asked in the end is not: nobody saw two, no statement failed or waited, and nothing is stuck.
+ * Many connections work at random on one topic with a singular condition, while another looks for two active tasks of one identifier. In
+ * the end no sample saw two such tasks, no statement failed, no poll waited for a lock, and no task is stuck.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { TaskDecision } from '@taskstream/task-api'
@@ -13,9 +13,9 @@ export interface HammerOptions {
   readonly polling: Required<Pick<TopicOptions, 'order' | 'condition'>>
   readonly connections: number
   readonly identifiers: number
-  /** Repositories with an owner of their own; those of the subject, unless it is to be a mutant. */
+  /** Makes a repository with an owner of its own. Default: an unchanged repository of the subject; for a mutant, a changed one. */
   readonly tasks?: () => Tasks
-  /** Asked before each step of each connection. */
+  /** Whether to go on. Each connection asks before each of its steps. */
   readonly goOn: (report: HammerReport) => boolean
 }
 
@@ -25,25 +25,25 @@ export interface HammerReport {
   empty: number
   pushed: number
   completed: number
-  /** Owners that were taken for dead, and went on none the wiser. */
+  /** Owners that were taken for dead, and went on without knowing. */
   deaths: number
   /** Transactions that were rolled back after their work. */
   undone: number
-  /** Repairs, recreations, releases and the like, in the middle of everything. */
+  /** Repairs, recreations, promotions and similar verbs, run between the others. */
   interfered: number
   /** Completions refused because the task was no longer held. */
   lost: number
   samples: number
-  /** Polls that a sample saw waiting for a lock, by what they said. */
+  /** The texts of statements that a sample saw waiting for a lock. */
   waits: string[]
   /** Samples that saw two active tasks of one identifier. */
   violations: number
-  /** Statements that failed: aborted callers. */
+  /** The messages of transactions that failed. */
   errors: string[]
   slowestMs: number
-  /** Rows and identifiers that a repair found wrong, in the middle of everything. */
+  /** Rows and identifiers that a repair found wrong during the run. */
   repaired: number
-  /** Ready tasks that nothing stands in the way of, and that no poll found in the end. */
+  /** Ready tasks that no other task blocks, but that no poll found in the end. */
   stuck: number
 }
 
@@ -87,7 +87,7 @@ export async function hammer(subject: Subject, options: HammerOptions): Promise<
   return report
 }
 
-/** One connection, one owner: pushes, polls, completes and interferes. */
+/** Pushes, polls, completes and interferes on one connection, with one owner. */
 async function labour(subject: Subject, options: HammerOptions, report: HammerReport): Promise<void> {
   const { topic, identifiers, goOn, tasks = () => subject.tasks() } = options
   const session = await subject.session()
@@ -111,7 +111,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     )
     if (done) report.pushed += creations.length
   }
-  /** The owner is taken for dead by another, and goes on none the wiser. */
+  /** Another owner takes this owner for dead and expires its tasks. This owner goes on without knowing. */
   const die = async (): Promise<void> => {
     await inTransaction(session, report, (transaction) => owner.unregister(transaction))
     const other = tasks()
@@ -179,7 +179,7 @@ function decide(): TaskDecision {
   return dice < 0.95 ? TaskDecision.failure('hammer') : TaskDecision.suspension()
 }
 
-/** Nothing when it was undone, or failed. */
+/** Runs `work` in a transaction. @returns its result, or undefined if the transaction was rolled back or failed */
 async function inTransaction<Result>(
   session: Session,
   report: HammerReport,
@@ -203,7 +203,7 @@ async function inTransaction<Result>(
   }
 }
 
-/** On SQLite another connection may be writing; it takes turns. */
+/** Begins a transaction. On SQLite it tries again while another connection is writing. */
 async function begin(session: Session): Promise<void> {
   for (;;) {
     try {
@@ -236,7 +236,7 @@ async function sample(subject: Subject, topic: string, report: HammerReport, ove
   }
 }
 
-/** What a plain reading of the condition says may still be polled, when polls say that nothing may. */
+/** Polls until nothing is found, then counts the ready tasks that the condition, read plainly, does not block. */
 async function leftOver(subject: Subject, tasks: Tasks, topic: string, polling: HammerOptions['polling']): Promise<number> {
   const table = raw(subject.engine === 'postgres' ? 'taskstream.task' : 'task')
   const before = raw(polling.order === 'lifo' ? '>' : '<')

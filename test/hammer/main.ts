@@ -1,7 +1,7 @@
 /**
- * `npm run hammer -- [--engine postgres|sqlite|mariadb|mysql] [--seconds 20] [--mutants]`: eight connections on one singular topic, for each order,
- * beside one that looks for two active tasks of one identifier. With `--mutants`, also what becomes of it without each guard. Ends with status 1 if two
- * were seen, a task is stuck or a statement failed, or if nothing was done; and if a missing guard was not noticed.
+ * `npm run hammer -- [--engine postgres|sqlite|mariadb|mysql] [--seconds 20] [--mutants]`: runs the hammer with eight connections on a singular topic,
+ * once for each order. With `--mutants` it also runs without each guard, and expects the hammer to notice. The status is 1 if two active tasks of one
+ * identifier were seen, a task is stuck, a statement failed, nothing was done, or a missing guard was not noticed.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'

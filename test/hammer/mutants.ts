@@ -1,4 +1,4 @@
-/** The statements of singular polling with one guard taken out of their text: what the hammer must not be silent about. */
+/** Faults that the hammer must notice: each takes one guard out of the statements of singular polling. */
 import { render } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
 import type { AnyTransaction, Subject } from '../subject.ts'
@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lanes are read, not locked',
     from: /^[\s\S]*task_lane l [\s\S]*$/,
-    // Counting them locks them too.
+    // The statement that counts the polls of lock stripes locks the stripes too, so the fault disables this count.
     to: (text) => text.replace(/for update (of l )?skip locked/, '').replace('set l.polled = l.polled + 1', '$& where 1 = 0'),
     engines: ['mariadb'],
   },
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** An adapter that hands on every statement, changed. */
+/** Returns an adapter that changes every statement before `adapter` runs it. */
 export function mutated(adapter: SqlAdapter<AnyTransaction>, { from, to }: Mutant): SqlAdapter<AnyTransaction> {
   return {
     execution: adapter.execution,
@@ -48,7 +48,7 @@ export function mutated(adapter: SqlAdapter<AnyTransaction>, { from, to }: Mutan
   } as SqlAdapter<AnyTransaction>
 }
 
-/** Values keep their places: a mark stands for each while the text is changed. */
+/** Changes a statement's text. A placeholder character stands for each value, so that values keep their places. */
 function change(statement: Statement, from: Mutant['from'], to: Mutant['to']): Statement {
   const texts = render(statement, () => '\u0001')
     .replace(from, to as string)

@@ -1,4 +1,4 @@
-/** A million rows in every state, put there by SQL as the verbs would have left them. */
+/** Inserts a million rows in every state by SQL, in the form in which the verbs would have left them. */
 import { raw } from '@taskstream/task-sql'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 
@@ -11,10 +11,10 @@ export const topicsOfMillion = {
   one: { condition: 'singular-by-identifier' },
 } as const
 
-/** Each topic's rows: how many, and their columns as expressions over `n`, which counts from 1. */
+/** The rows of each topic: their number, and their columns as expressions of `n`, which counts from 1. */
 const rows: readonly (readonly [topic: string, count: number, columns: Readonly<Record<string, string>>])[] = [
   ['plain', 750_000, { state: '6', completed: 'NOW' }],
-  // At the beginning of what is open: rows that came back, rows that wait, and rows of a dead owner.
+  // Before the other ready rows come rows that became ready again, rows that wait, and rows of a dead owner.
   ['plain', 1_000, { state: '1', listed: 'TRUE' }],
   ['plain', 1_000, { state: '4', due: 'LATER' }],
   ['plain', 1_000, { state: '0', listed: 'TRUE', owner: `'dead'`, attempt: '1', tries: '1' }],
@@ -26,7 +26,7 @@ const rows: readonly (readonly [topic: string, count: number, columns: Readonly<
   ['keyed', 40_000, { state: '6', completed: 'NOW', stage: '9' }],
   ['keyed', 10_000, { state: '1', stage: '9' }],
   ['keyed', 1_000, { state: '4', due: 'LATER', stage: '9', identifier: `'d' || n` }],
-  // Each identifier has a history, a failure and a task behind it; the first thousand have a head.
+  // Each identifier has a succeeded task and a ready one, with a failed task between. The first thousand have no failed task, so theirs are listed.
   ['singular', 20_000, { state: '6', completed: 'NOW', stage: '4' }],
   ['singular', 19_000, { state: '3', completed: 'NOW', stage: '2', identifier: `'i' || (n + 1000)` }],
   ['singular', 20_000, { state: '1', stage: '1', listed: 'n <= 1000' }],
@@ -47,7 +47,7 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
       ? `(select seq as n from seq_1_to_${count}) s`
       : `(with recursive s (n) as (select 1 union all select n + 1 from s where n < ${count}) select n from s)`
   }
-  // Statistics come when they are asked for.
+  // The database must not gather statistics by itself, as the tests decide when it does.
   const calm = postgres
     ? 'alter table taskstream.task set (autovacuum_enabled = off)'
     : mariadb && 'alter table task stats_persistent = 1, stats_auto_recalc = 0'
@@ -57,7 +57,7 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
     await tasks.register(transaction)
     for (const [topic, options] of Object.entries(topicsOfMillion)) await tasks.initialize(transaction, topic, options)
     if (mariadb) {
-      // Two bars join texts here too, until the load is over.
+      // During the load, `||` joins texts on MariaDB too.
       await run(`set sql_mode = concat(@@sql_mode, ',pipes_as_concat')`)
     }
     for (const [topic, count, given] of rows) {
@@ -76,7 +76,7 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
     }
     if (mariadb) await run('set sql_mode = default')
     if (!postgres) return
-    // As polls would have left it: what lies below the open rows is behind the floor, and the dead owner's chunks are noted.
+    // Polls would have raised the low watermark to the first ready row that is not listed, and noted the dead owner's claims in the ledger.
     await run(`update taskstream.task_topic p set floor = coalesce((select min(sequence) - 1 from taskstream.task t
                 where t.topic = p.topic and t.state = 1 and not t.listed), 0)`)
     await run(`insert into taskstream.task_holding (topic, owner, chunk)

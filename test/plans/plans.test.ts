@@ -1,7 +1,6 @@
 /**
- * At a million rows in every state each statement of each verb reads the rows that it is about, and hardly any others: with tables
- * that were never analysed, and with statistics. SQLite says by which index it reads, PostgreSQL also how many rows it looked at, and MariaDB counts
- * them.
+ * With a million rows in every state, each statement of each verb reads hardly any rows but those that it needs, with statistics and without. On
+ * SQLite the tests check the indexes, on PostgreSQL also the number of rows read, and on MariaDB the server's own counts.
  */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo } from '@taskstream/task-api'
@@ -24,7 +23,7 @@ const names = (count: number, prefix = 'i'): string[] => Array.from({ length: co
 const held = async (tasks: Tasks, transaction: AnyTransaction, topic: Topic): Promise<HeldTask[]> =>
   (await tasks.poll(transaction, topic, { size: 100 })) as HeldTask[]
 
-/** Rows that all statements of a verb may look at together: of the task table on PostgreSQL, and on MariaDB of any, those of their own values too. */
+/** How many rows all statements of a verb may read together: of the task table on PostgreSQL; of any table, including lists of values, on MariaDB. */
 interface Most {
   readonly postgres: number
   readonly mariadb: number
@@ -120,11 +119,11 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
     { postgres: 25_000, mariadb: 25_000 },
     (tasks, transaction) => tasks.recreate(transaction, 'singular', 'reset', { state: 'failed', from: 1, size: 1 }),
   ],
-  // Counts up to its limit in each of six topics, and the chunks of dead owners.
+  // `overview` counts up to its limit in each of six topics, and reads the chunks of dead owners.
   ['overview', { postgres: 60_000, mariadb: 10_000 }, (tasks, transaction) => tasks.overview(transaction)],
 ]
 
-/** InnoDB does so by itself, at some time; and here only when it is told. */
+/** Gathers statistics. InnoDB would do this by itself at some time, but here it does so only by this statement. */
 const analyze = raw('analyze table task, task_topic, task_owner, task_lane, task_turn')
 
 describe.skipIf(!canRun)('at a million rows', () => {
@@ -167,7 +166,7 @@ describe.skipIf(!canRun)('at a million rows', () => {
     if (rows > most)
       expect.fail(`${name} looked at ${rows} rows, ${heaviest?.rows} of them by ${heaviest?.by.join(', ')}:\n${heaviest?.text}`)
   }
-  /** Half of a verb's life, whose other half is what is looked at. */
+  /** Verbs for tasks that are held already. The poll before them is not measured. */
   const heldVerbs: readonly (readonly [string, number, Topic, (batch: HeldTask[]) => Verb])[] = (
     ['plain', 'lifo', 'singular'] as const
   ).flatMap((topic) => [
@@ -193,9 +192,9 @@ describe.skipIf(!canRun)('at a million rows', () => {
         else await subject.owner.transactions((transaction) => tasks.refresh(transaction))
       })
 
-      // Until it is analysed, PostgreSQL 15 reads a topic's index rather than look up hundreds of keys (docs/decisions/plans.md).
+      // Without statistics, PostgreSQL 15 reads a topic's whole index instead of hundreds of keys (docs/decisions/plans.md).
       const wholeTopic = subjectName === 'postgres-15' && !analysed ? ['push, replace', 'push, delete'] : []
-      // Plans are kept of what is done all the time.
+      // Only frequent verbs are prepared, and so have plans that are kept.
       const asked = kept ? verbs.filter(([name]) => /^(push|poll|release)/.test(name)) : verbs
       test.each(asked)('%s', (name, most, verb) =>
         check(name, wholeTopic.includes(name) ? { ...most, postgres: 60_000 } : most, verb),

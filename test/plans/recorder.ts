@@ -1,13 +1,13 @@
-/** An adapter that explains each statement before it runs it: which indexes it reads, and how many rows of the task table. */
+/** Makes adapters that record for each statement which indexes it uses, and how many rows of the task table it reads. */
 import { render } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
 import type { AnyTransaction } from '../subject.ts'
 
 export interface Work {
   readonly text: string
-  /** Node types or index names by which the task table is read. */
+  /** The node types or index names by which the statement reads the task table. */
   readonly by: readonly string[]
-  /** Rows of the task table that were looked at, those thrown away too. */
+  /** How many rows of the task table the statement read, including those that it filtered out. */
   readonly rows: number
   readonly scans: boolean
 }
@@ -26,10 +26,10 @@ interface Node {
 export class Recorder {
   readonly works: Work[] = []
   recording = false
-  /** Explains the plan that is kept for any values, as of a prepared statement; PostgreSQL only. */
+  /** Whether to explain the generic plan, which a prepared statement keeps for any values. PostgreSQL only. */
   kept = false
 
-  /** For PostgreSQL: runs each statement under EXPLAIN ANALYZE, undoes it, and runs it. */
+  /** For PostgreSQL: runs each statement under EXPLAIN ANALYZE, undoes it, and runs it again. */
   postgres(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
     return {
       execution: 'async',
@@ -72,13 +72,13 @@ export class Recorder {
     })
   }
 
-  /** For MariaDB: has the server count what each statement reads, of whatever table, and what an index condition throws away. */
+  /** For MariaDB: has the server count the rows that each statement reads in any table, including those that an index condition filters out. */
   mariadb(adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> {
     return {
       execution: 'async',
       execute: async (transaction, statement) => {
         if (!this.recording) return adapter.execute(transaction, statement)
-        // To ask is to read too.
+        // Asking for the counts reads rows too, and these are subtracted.
         const idle = await countReads(transaction)
         const before = await countReads(transaction)
         const found = await adapter.execute(transaction, statement)

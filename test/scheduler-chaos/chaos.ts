@@ -1,4 +1,4 @@
-/** Schedulers that are killed at any moment; in the end every occurrence is counted. */
+/** Schedulers are killed at random moments. In the end every occurrence of every timer was submitted exactly once. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,12 +24,12 @@ export interface ChaosReport {
   /** Schedulers that ended before they were killed. */
   readonly endedAlone: number
   readonly crashes: number
-  /** By the timers themselves: from their first occurrence to their last. */
+  /** How many occurrences the timers had, computed from their expressions. */
   readonly occurrences: number
   readonly submitted: number
   readonly lost: number
   readonly twice: number
-  /** Submitted, and no occurrence of its timer. */
+  /** Tasks that were submitted for an instant that is no occurrence of their timer. */
   readonly unexpected: number
 }
 
@@ -37,7 +37,7 @@ const processes = 3
 const topic = 'ticks'
 const pageSize = 10_000
 
-/** Every tenth each second, the others every two to thirty. */
+/** Makes timers: every tenth one elapses each second, and the others every two to thirty seconds. */
 function timersOf(count: number): PeriodicTask[] {
   return Array.from({ length: count }, (_, index) => ({
     id: `timer-${index}`,
@@ -47,7 +47,7 @@ function timersOf(count: number): PeriodicTask[] {
   }))
 }
 
-/** Lets schedulers run and kills them at random, then lets them catch up, and compares what they have submitted with what the timers say. */
+/** Runs schedulers and kills them at random, lets them catch up, and compares the submitted tasks with the occurrences of the timers. */
 export async function chaos(subject: Subject, { seconds, timers, seed, crash, onProgress }: ChaosOptions): Promise<ChaosReport> {
   const tasks = subject.tasks()
   const periodic = periodicTasks(tasks)
@@ -65,7 +65,7 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
   while (Date.now() < end) {
     await delay(200 + random() * 1_500)
     const victim = Math.floor(random() * processes)
-    // Killed before it runs, it would have been no scheduler.
+    // A process that is killed before its scheduler runs would prove nothing.
     await workers[victim]!.started
     if (await kill(workers[victim]!)) kills++
     else endedAlone++
@@ -77,7 +77,7 @@ export async function chaos(subject: Subject, { seconds, timers, seed, crash, on
     onProgress?.(`${Math.round((Date.now() - begun) / 1_000)} s: ${kills} kills, ${crashes} crashes of the server`)
   }
 
-  // Nobody is killed any more: what is late is caught up with, and then there is a moment when nothing is.
+  // From here on nobody is killed, so the schedulers catch up until no timer is late.
   const all = allPeriodicTasks(tasks)
   let infos: PeriodicTaskInfo[] = []
   for (let late = Infinity; late > 0;) {
@@ -111,7 +111,7 @@ interface Audit {
   readonly unexpected: number
 }
 
-/** Every occurrence from when the timer was made to the one that is next. */
+/** Compares the submitted occurrences of a timer with all its occurrences between its creation and its next one. */
 function audit({ timer: text, created, next }: PeriodicTaskInfo, found: readonly number[]): Audit {
   const timer = parseTimer(text)
   const expected = new Set<number>()
@@ -126,7 +126,7 @@ function audit({ timer: text, created, next }: PeriodicTaskInfo, found: readonly
   }
 }
 
-/** The occurrences that were submitted, by the ids of their timers. */
+/** Reads the submitted occurrences, by the ids of their timers. */
 async function submissions(subject: Subject): Promise<ReadonlyMap<string, readonly number[]>> {
   const tasks = subject.tasks()
   const found: TaskInfo[] = []
@@ -141,7 +141,7 @@ async function submissions(subject: Subject): Promise<ReadonlyMap<string, readon
 
 interface Scheduler {
   readonly process: ChildProcess
-  /** It runs, or has ended. */
+  /** Settles when the scheduler runs or its process has ended. */
   readonly started: Promise<unknown>
 }
 
@@ -153,7 +153,7 @@ function startWorker(subject: Subject): Scheduler {
   return { process: worker, started: Promise.race([once(worker, 'message'), once(worker, 'exit')]) }
 }
 
-/** @returns whether it was there to be killed */
+/** Kills a scheduler. @returns false if its process had ended before */
 async function kill({ process: worker }: Scheduler): Promise<boolean> {
   if (worker.exitCode !== null || worker.signalCode !== null) return false
   const exited = once(worker, 'exit')

@@ -1,7 +1,7 @@
 /**
- * `npm run test:scheduler-chaos -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--timers 200] [--seed n]`: schedulers that are killed at any
- * moment, on a server that crashes too (PostgreSQL only), and an audit of every occurrence afterwards. Ends with 1 if one was lost or submitted
- * twice, if a scheduler ended before it was killed, and if nothing was killed or crashed.
+ * `npm run test:scheduler-chaos -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--timers 200] [--seed n]`: kills schedulers at random moments,
+ * crashes the server too (PostgreSQL only), and then audits every occurrence. The status is 1 if an occurrence was lost, submitted twice or unexpected,
+ * if a scheduler ended before it was killed, or if nothing was killed, crashed or due.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 await using opened = new AsyncDisposableStack()
 const server = values.engine === 'postgres' ? opened.use(await startPostgres({ durable: true })) : undefined
 if (!server) opened.use(await startEngine(values.engine))
-// What it opens is said by now.
+// subject.ts reads the engine's address when it is loaded, so it is imported after the engine has started.
 const { openPostgres, openSubject } = await import('../subject.ts')
 const { chaos } = await import('./chaos.ts')
 const subject = opened.use(server ? await openPostgres(server.url) : await openSubject())
@@ -36,7 +36,7 @@ const table = new Table({ head: [`${values.engine}, ${values.seconds} s, seed ${
 table.push(...Object.entries(report))
 console.log(table.toString())
 const { kills, endedAlone, crashes, occurrences, lost, twice, unexpected } = report
-// A run in which nothing happened says nothing.
+// A run in which nothing happened proves nothing.
 const quiet = kills === 0 || (server !== undefined && crashes === 0) || occurrences === 0
 if (quiet) process.stderr.write('nobody was killed, the server did not crash, or nothing was due\n')
 process.exitCode = quiet || endedAlone + lost + twice + unexpected > 0 ? 1 : 0

@@ -1,3 +1,4 @@
+/** The command line of `test:containers` names the right image and kind of database, and a failed fetch of an image is an error. */
 import { PassThrough, Readable, addAbortSignal } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { parse } from '../containers/command-line.ts'

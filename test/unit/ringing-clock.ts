@@ -1,14 +1,14 @@
+/** A clock for unit tests: it jumps from one awaited moment to the next, keeps fractions of a millisecond, and detects endless loops. */
 import type { Clock } from '@taskstream/task-processor'
 
-/** A clock that goes from one moment that somebody waits for to the next, and keeps fractions of a millisecond. */
 export interface RingingClock extends Clock {
-  /** For how long it was asked to wait, each time. */
+  /** The milliseconds of each wait that was asked for. */
   readonly pauses: readonly number[]
-  /** Moves on by so much; what waits for a moment on the way is called back then. */
+  /** Moves on by `ms`, and calls back every wait that ends on the way. */
   pass(ms: number): void
 }
 
-/** As often as that it is read by nobody who waits. */
+/** Code that reads the clock more often than this is taken for an endless loop. */
 const enough = 10_000
 
 export function ringingClock(): RingingClock {
