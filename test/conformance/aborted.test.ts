@@ -1,4 +1,4 @@
-/** What is said of a transaction of PostgreSQL that an error or the server has ended. */
+/** After an error or the server has ended a transaction of PostgreSQL, the errors of later statements and of the commit say so. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
@@ -21,7 +21,7 @@ describe.skipIf(!canRun)('an aborted transaction', () => {
     await fixture.subject.execute(session.transaction, raw('select 1 / 0')).catch(() => {})
     expect(await codeOf(() => fixture.tasks.push(session.transaction, fixture.topic, 'a'))).toBe('TRANSACTION_CLOSED')
     await session.rollback()
-    // And one that is committed all the same does not read as committed.
+    // A commit of a transaction that has failed is not reported as a success.
     const swallowed = fixture.commit(async (transaction) => {
       await fixture.tasks.push(transaction, fixture.topic, 'a')
       await fixture.subject.execute(transaction, raw('select 1 / 0')).catch(() => {})

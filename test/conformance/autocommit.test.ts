@@ -1,4 +1,4 @@
-/** Statements that are committed on their own, where a source of transactions can: what a transaction around one statement would only cost. */
+/** A single statement is committed by itself if the transaction source can do that, as a transaction around one statement only costs time. */
 import type { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
@@ -38,7 +38,7 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
     expect(await fixture.states()).toEqual({ ready: 1 })
   })
 
-  // Behind a pooler the setting would stay with a connection of the server, whoever uses it next.
+  // Behind a pooler the setting would stay with the server's connection, and reach the next user of that connection.
   const direct = subjectName !== 'pgbouncer'
   if (direct)
     test('has a transaction after all where connections have another isolation', async () => {
@@ -117,7 +117,7 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
     await node.stop()
     expect(completions).toEqual(new Set(['plain alone', 'singular transaction']))
     expect(polls.get(plain)).toEqual(new Set(['alone']))
-    // The first poll finds out.
+    // The first poll finds out that the topic is singular.
     expect(polls.get(singular)).toEqual(new Set(['alone', 'transaction']))
   })
 

@@ -1,4 +1,4 @@
-/** SQLite has one writer at a time: the second is told so by name, and has written nothing. */
+/** SQLite has one writer at a time: a second writer gets an error with its own code, and has written nothing. */
 import { TaskDecision } from '@taskstream/task-api'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
@@ -39,7 +39,7 @@ describe('a second writer', () => {
       () => fixture.tasks.unregister(transaction),
     ]
     for (const attempt of attempts) expect(await codeOf(attempt)).toBe('DATABASE_BUSY')
-    // Readers are not kept out, and see what was committed.
+    // Readers are not blocked, and see the committed rows.
     expect(names((await fixture.tasks.page(transaction, fixture.topic)) as { identifier: string }[])).toEqual(['a', 'b'])
     await writer.commit()
     expect(await fixture.states()).toEqual({ active: 2, ready: 1 })
@@ -62,7 +62,7 @@ describe('a second writer', () => {
       began = true
       return fixture.tasks.poll(other.transaction, fixture.topic, { size: 2 })
     })
-    // It tries again and again, and the event loop turns meanwhile.
+    // The source tries again and again, and the event loop runs meanwhile.
     await expect.poll(() => attempts, { interval: 1 }).toBeGreaterThan(2)
     expect(began).toBe(false)
     await writer.commit()
@@ -73,7 +73,7 @@ describe('a second writer', () => {
     await fixture.push('a')
     await writer.begin()
     const { transaction } = other
-    // Longer than the source waits: were the driver asked to wait, the source would be out of time when it comes back.
+    // This timeout is longer than the source waits. If the driver waited for it, the source would have no time left to try again.
     transaction.exec('pragma busy_timeout = 15000')
     try {
       const waiting = sqliteTransactions(transaction as SqliteDatabase)(() => fixture.tasks.poll(transaction, fixture.topic))

@@ -1,4 +1,4 @@
-/** A task's way through the verbs: what each verb leaves in each column, by the name of the step. */
+/** The steps of a task through the verbs: each step has a name, and says how its verb changes each column. */
 import { TaskDecision } from '@taskstream/task-api'
 import { engine } from '../subject.ts'
 import type { HeldTask, Insertion, PollHold, Revivification, Task, TaskInfo, TaskResult, TaskState } from '@taskstream/task-api'
@@ -8,7 +8,7 @@ import { openFixture } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
 
 const hour = 3_600_000
-/** All that a task can be given, but a deadline, which is told as an instant. */
+/** Every property of a creation except a deadline, which is read back as an instant. */
 export const whole = {
   identifier: 'a',
   input: 'in',
@@ -19,35 +19,35 @@ export const whole = {
   maxTries: 2,
 }
 
-/** Columns and what is in them; `undefined` for one that is empty. */
+/** Columns and their values; `undefined` stands for an empty column. */
 export type Columns = Partial<{ [Column in keyof TaskInfo]: TaskInfo[Column] | undefined }>
 
-/** One verb, done to what another step has left. */
+/** One verb, applied to the task as another step has left it. */
 export interface Step {
   readonly after?: string
   readonly does: () => Promise<unknown>
-  /** The columns that differ afterwards. Where nothing is said, the row is gone. */
+  /** The columns that differ afterwards. Absent if the row is gone. */
   readonly leaves?: () => Columns
 }
 
 export interface Walked {
   readonly before: Columns
   readonly row: TaskInfo | undefined
-  /** What the last poll on the way has brought. */
+  /** The tasks that the last poll on the way returned. */
   readonly held: readonly HeldTask[]
   /** When the last step was done. */
   readonly now: Date
 }
 
 export interface ColumnSteps {
-  /** Comes before any walk. */
+  /** Opens the fixture. Call this before any walk. */
   open(): Promise<Fixture>
   readonly steps: Readonly<Record<string, Step>>
-  /** Does those that lead to the step, and then the step, each a second later; after the first of them something else. @returns the row before it, and after it */
+  /** Runs the steps that lead to a step, then the step itself, a second apart. `afterFirst` runs after the first. @returns the row before and after the step */
   walk(name: string, afterFirst?: () => Promise<unknown>): Promise<Walked>
 }
 
-/** The states that a task can be brought back from, by the steps that lead there. */
+/** The states from which a task can be recreated, by the steps that lead there. */
 const ends: Readonly<Record<string, TaskState>> = {
   expire: 'expired',
   fail: 'failed',
@@ -242,7 +242,7 @@ export function columnSteps(): ColumnSteps {
     'delete what is active': { after: 'poll', does: () => insert('delete'), leaves: () => ({}) },
   }
 
-  /** What can be done to a task that has ended. */
+  /** The steps that are possible for a task that has ended. */
   function brought(end: string): Record<string, Step> {
     const former = { descent: ends[end], due: undefined }
     const result = end === 'succeed' ? 'filter' : 'success'
@@ -277,7 +277,7 @@ export function columnSteps(): ColumnSteps {
   return {
     open: async () => {
       fixture = await openFixture(engine, clock.now)
-      // It never beats, and is dead a second later.
+      // The rival never sends a heartbeat, so it counts as dead a second later.
       rival = await fixture.owner()
       return fixture
     },

@@ -1,4 +1,4 @@
-/** What is left of a topic that is destroyed or emptied: nothing, in any table; and of other topics everything. */
+/** Destroying or emptying a topic leaves no row of the topic in any table, and every row of other topics. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Activation } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun, isMysql, isOracle, isPostgres, engine } from '../subject.ts'
 import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
-/** Every table that has a column for a topic, as the database tells, but that of timers: these wait for their topic to be made again. */
+/** Lists every table with a column for a topic, except that of timers, which wait until their topic is made again. */
 const tablesQuery = (): Statement => {
   if (isPostgres)
     return sql`
@@ -29,7 +29,7 @@ const tablesQuery = (): Statement => {
 
 describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, locks and an activation', () => {
   const fixture = whileTested(() => openFixture(engine))
-  /** Another like it. */
+  /** Another topic with the same rows. */
   let other = ''
   beforeEach(async () => {
     await fill()
@@ -39,7 +39,7 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
 
   const execute = (statement: Statement): Promise<readonly Row[]> =>
     fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
-  /** How many rows each table has of a topic. */
+  /** Counts the rows of a topic in each table. */
   const rowsOf = async (topic: string): Promise<Record<string, number>> => {
     const tables = (await execute(tablesQuery())).map(({ name }) => String(name)).filter((name) => !name.includes('periodic'))
     const counts: Record<string, number> = {}
@@ -66,7 +66,7 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
 
   test('leaves no row in any table once it is destroyed, and another keeps all of its own', async () => {
     const [before, others] = [await rowsOf(fixture.topic), await rowsOf(other)]
-    // Or there would be nothing to leave.
+    // Without rows in every table, the test would prove nothing.
     expect(Object.entries(before).filter(([, count]) => count === 0)).toEqual([])
     expect(Object.keys(before).length).toBeGreaterThanOrEqual(4)
     expect(await destroy()).toBe(true)

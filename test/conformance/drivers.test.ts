@@ -1,4 +1,4 @@
-/** Every driver and library: a caller's own writes through it and ours, in one transaction of its own. */
+/** With every driver and library, the caller's own writes and ours are in one transaction. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
@@ -23,7 +23,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   let tasks: Tasks
   beforeAll(async () => {
     subject = await openSubject()
-    // A database or a schema that only this driver migrates.
+    // Each driver migrates a database or a schema of its own.
     at = await placeOf(subject)
     open = await driver.open(at)
     tasks = sqlTaskRepository({ dialect: open.dialect, adapter: open.adapter as OpenDriver['adapter'] & { execution: 'async' } })
@@ -219,7 +219,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       await Promise.resolve(query(open, transaction, sql`select 1 / ${0}::int`)).catch(() => {})
     })
     const error: unknown = await ignoring.catch((thrown: unknown) => thrown)
-    // postgres.js remembers what failed first.
+    // postgres.js reports the first error of a transaction again.
     expect(isTaskError(error, 'TRANSACTION_CLOSED') || (error as { code?: string }).code === '22012').toBe(true)
     expect((await seen()).invoices).toEqual(['a', 'b', 'c'])
   })
@@ -235,7 +235,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     const lost = other.transactions(async (transaction) => {
       await other.insertInvoice(transaction, 'g')
       await loseConnection(other, transaction)
-      // In its place the pool may open another connection, to which this transaction must not go over.
+      // The pool may open another connection instead. This transaction must not continue there.
       await Promise.allSettled([other.invoices(), other.invoices(), other.invoices(), other.invoices()])
       for (const identifier of ['g', 'h', 'i'])
         codes.push(await codeOf(Promise.resolve(others.push(transaction, 'mail', identifier))))
@@ -256,7 +256,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       throw thrown
     })
     const error: unknown = await lost.catch((reason: unknown) => reason)
-    // postgres.js does not wait for the work to end when it learns of the loss first.
+    // postgres.js does not wait for the work to end if it notices the lost connection first.
     expect(error === thrown || (driver.name.includes('postgres.js') && isTaskError(error, 'DATABASE_UNAVAILABLE'))).toBe(true)
     await other.close()
   })
@@ -305,7 +305,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   })
 })
 
-/** The code of the error that it ends in, or none. */
+/** Returns the code of the error with which `work` ends, or undefined. */
 async function codeOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => 'none',
@@ -313,7 +313,7 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** One value, by a statement of the suite's own. */
+/** Reads one value by one of the suite's own statements. */
 async function query(open: OpenDriver, transaction: AnyTransaction, statement: ReturnType<typeof sql>): Promise<unknown> {
   const [row] = await open.adapter.execute(transaction, statement)
   return Object.values(row ?? {})[0]

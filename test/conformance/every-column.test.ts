@@ -1,4 +1,4 @@
-/** After each verb each column of a task is as it should be: what the verb is about has changed, and nothing else. */
+/** Each verb changes exactly the columns of a task that it should change, and no others. */
 import type { HeldTask, Repair, TaskInfo, TopicOptions } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'

@@ -1,4 +1,4 @@
-/** An external id is pushed once: a rival that pushes it meanwhile waits for the outcome, and acts on that. */
+/** An external id is pushed once: a rival that pushes it at the same time waits for the first transaction, and acts on its outcome. */
 import type { PushedTask, TransactionSource } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
@@ -9,7 +9,7 @@ import { testOn } from '../test-on.ts'
 import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
 
-/** What the rival is told, by how the first transaction ends. */
+/** The rival's outcome, for each end of the first transaction. */
 const ends = [
   { end: 'commit', outcome: 'duplicate' },
   { end: 'rollback', outcome: 'created' },
@@ -24,7 +24,7 @@ describe.skipIf(!canRun)('an external id', () => {
       const [pushed] = (await fixture.tasks.push(transaction, fixture.topic, creation)) as PushedTask[]
       return pushed!
     }
-    /** The rival was told what became of the first, and there is one task. */
+    /** Expects that the rival's outcome fits the end of the first transaction, and that there is one task. */
     const expectOne = async (first: PushedTask, rival: PushedTask): Promise<void> => {
       expect([first.outcome, rival.outcome]).toEqual(['created', outcome])
       const [info, ...others] = await fixture.page()
@@ -42,7 +42,7 @@ describe.skipIf(!canRun)('an external id', () => {
         const isWaiting = await waitingOf(fixture, second)
         let told = false
         const pushing = pushIn(second.transaction).finally(() => (told = true))
-        // InnoDB shows what it last showed, until nobody has looked for 100 ms.
+        // InnoDB repeats its last answer until nobody has asked for 100 ms.
         await expect.poll(async () => told || (await isWaiting()), { interval: isPostgres ? 1 : 150 }).toBe(true)
         expect(told).toBe(false)
         await first[end]()
@@ -113,7 +113,7 @@ describe.skipIf(!canRun)('an external id', () => {
   })
 })
 
-/** Asks the server whether the connection of an open transaction waits for another's lock. */
+/** Returns a function that asks the server whether the connection of an open transaction waits for a lock. */
 async function waitingOf({ subject, commit }: Fixture, { transaction }: Session): Promise<() => Promise<boolean>> {
   const [own] = await subject.execute(
     transaction,

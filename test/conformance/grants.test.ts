@@ -1,4 +1,4 @@
-/** Rights that are missing: said by name, with what to grant. What is granted is docs/guides/grants.md. */
+/** A missing right is reported by an error that says what to grant. The rights in docs/guides/grants.md are sufficient and necessary. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
@@ -36,7 +36,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     }
   }
 
-  /** Every right that the guide grants, one by one. */
+  /** Lists the rights that the guide grants, one by one. */
   const rights = async (): Promise<string[]> => {
     const found = isPostgres
       ? await run(`
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     return found.map(({ what }) => String(what).replace(' on taskstream.taskstream.', ' on function taskstream.')).toSorted()
   }
 
-  /** Something of everything that whoever works does. */
+  /** Does a little of everything that a worker does. */
   const work = async (): Promise<void> => {
     const tasks = fixture.subject.tasks()
     const commit = fixture.subject.transactions
@@ -105,7 +105,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
         expect(error, right).toMatchObject({ code: 'PERMISSION_DENIED', data: { needed: expect.stringContaining(object!) } })
         expect(error.message, right).toContain(`grant ${String(error.data['needed'])}`)
       }
-      // Whatever it broke off.
+      // With the right granted again, the work succeeds, wherever the error has interrupted it.
       await work()
     }
     expect(vain).toEqual([])
@@ -163,7 +163,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await producer.commit()
       expect(await codeOf(() => tasks.poll(producer.transaction, fixture.topic))).toBe('PERMISSION_DENIED')
       await producer.rollback()
-      // It looks which version the tables are of, and they are there.
+      // `register` reads the version of the tables, which exist.
       expect(await codeOf(() => tasks.register(producer.transaction))).toBe('PERMISSION_DENIED')
     } finally {
       await producer.close()
@@ -209,7 +209,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     await fixture.subject.owner.transactions<void>((transaction: AnyTransaction) => fixture.tasks.refresh(transaction))
   })
 
-  // MariaDB has no such thing.
+  // MariaDB has no row level security.
   if (isPostgres)
     describe('to see rows', () => {
       const alter = (tables: readonly string[], what: string): Promise<unknown> =>
@@ -236,7 +236,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
             expect(
               await errorOf(() => fixture.commit((transaction) => fixture.subject.tasks().register(transaction))),
             ).toMatchObject(hidden(table))
-            // One that was there before policies came learns of it by the expiry that every node makes now and then.
+            // A repository that was open before the policies learns of them by the expiry that every node makes now and then.
             expect(
               await errorOf(() => fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))),
             ).toMatchObject(hidden(table))

@@ -1,4 +1,4 @@
-/** A caller may have reasons for a stricter isolation: the verbs give the right answer there, or say that another was in the way. */
+/** In a transaction with stricter isolation, the verbs give the right answer, or fail with an error that says that another transaction was in the way. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
@@ -22,13 +22,13 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
 
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success()]))
-  /** Begins, and fixes what the transaction sees. */
+  /** Begins a transaction and takes its snapshot. */
   const begin = async (): Promise<void> => {
     await session.begin()
     await fixture.subject.execute(session.transaction, raw(`set transaction isolation level ${level}`))
     await fixture.subject.execute(session.transaction, raw('select count(*) from taskstream.task'))
   }
-  /** What a verb says when `rival` has committed after the transaction began to see; and that it is over then. */
+  /** Runs a verb after `rival` has committed behind the transaction's snapshot, and ends the transaction. */
   const against = async (rival: () => Promise<unknown>, verb: (transaction: AnyTransaction) => unknown): Promise<unknown> => {
     await begin()
     await rival()
@@ -38,7 +38,7 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
     await session.rollback()
     return outcome
   }
-  /** All that was pushed can be polled, and completed once. */
+  /** Polls and completes all tasks. */
   const finish = async (by: Tasks = fixture.tasks): Promise<string[]> => {
     const batch = await fixture.poll(100, by)
     const { lost } = await fixture.commit<Completion>((transaction) => by.complete(transaction, fixture.topic, success(batch)))
@@ -103,7 +103,7 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
     }
     const complete = (transaction: AnyTransaction): unknown => fixture.tasks.complete(transaction, fixture.topic, success(batch))
     expect(await against(takeAway, complete)).toBe('TRANSACTION_CONFLICT')
-    // Run again, it is told which task was lost.
+    // The verb runs again in a new transaction, and learns which task was lost.
     const { completed, lost } = await fixture.commit<Completion>((transaction) =>
       fixture.tasks.complete(transaction, fixture.topic, success(batch)),
     )
@@ -163,7 +163,7 @@ describe.skipIf(!canRun).each(levels)('at %s', (level) => {
       async () => (batch = await fixture.poll()),
       (transaction) => fixture.tasks.complete(transaction, fixture.topic, success(batch)),
     )
-    // As this transaction sees it, the task was never polled.
+    // In this transaction's snapshot the task was never polled.
     expect(outcome).toEqual({ completed: [], lost: batch })
     expect(await fixture.states()).toEqual({ active: 1 })
     expect(

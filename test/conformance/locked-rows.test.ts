@@ -1,4 +1,4 @@
-/** What another transaction is working on is passed over: nobody waits for it, and it is found when it is free. */
+/** Verbs pass over rows that another transaction has locked: nobody waits for these rows, and they are found once they are free. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, PushedTask, RecreatedTask, Redrive, PromotedDue, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -11,11 +11,11 @@ const task = raw(isPostgres ? 'taskstream.task' : 'task')
 
 interface Case {
   readonly options?: TopicOptions
-  /** Leaves one task that the verb is about. */
+  /** Prepares one task for the verb. */
   readonly prepare: () => Promise<unknown>
-  /** @returns how many tasks it was about */
+  /** @returns how many tasks the verb found */
   readonly verb: (transaction: AnyTransaction) => Promise<number>
-  /** While the task is locked, and then. */
+  /** The number of found tasks while the task is locked, and afterwards. */
   readonly found: readonly [number, number]
 }
 
@@ -84,7 +84,7 @@ describe.skipIf(!canRun)('a task that another transaction has locked is passed o
         const pushed = await fixture.tasks.push(transaction, fixture.topic, 'a', { insertion: 'supersede' })
         return (pushed as PushedTask[])[0]!.superseded!
       },
-      // The second finds the first's, too.
+      // The second call finds the task of the first call, too.
       found: [0, 2],
     },
   }
@@ -93,7 +93,7 @@ describe.skipIf(!canRun)('a task that another transaction has locked is passed o
     const { options, prepare, verb, found } = cases[name]!
     await fixture.nextTopic(options)
     await prepare()
-    // Whoever waits is to fail, and not to wait for ever.
+    // A verb that waits for the lock fails, and does not wait for ever.
     const ask = (): Promise<number> =>
       fixture.commit<number>(async (transaction) => {
         await fixture.tasks.limitStatements(transaction, 5_000)

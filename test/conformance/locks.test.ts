@@ -1,4 +1,4 @@
-/** On MariaDB and MySQL a verb locks the rows that it takes, and no others: what is locked for nothing, others pass over. */
+/** On MariaDB and MySQL a verb locks only the rows that it takes. Other transactions would pass over rows that are locked needlessly. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOptions } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
@@ -16,7 +16,7 @@ describe.skipIf(!canRun)('what is locked', () => {
     observer = await fixture.subject.session()
   })
 
-  /** Identifiers of the tasks of all topics that others can lock no more. */
+  /** Returns the identifiers of all tasks, of every topic, that another transaction has locked. */
   const locked = async (): Promise<string[]> => {
     const all = await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('select identifier from task')))
     const free = await fixture.commit((transaction) =>
@@ -32,7 +32,7 @@ describe.skipIf(!canRun)('what is locked', () => {
     await session.rollback()
     return held
   }
-  /** How many rows and entries of indexes a transaction has locked, by what the server says of it. */
+  /** Returns how many rows and index entries a transaction has locked, as the server says. */
   const locks = async (verb: (transaction: Session['transaction']) => unknown): Promise<number> => {
     await session.begin()
     const [own] = await fixture.subject.execute(session.transaction, raw('select connection_id() as id'))
@@ -46,7 +46,7 @@ describe.skipIf(!canRun)('what is locked', () => {
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success()]))
 
-  /** A topic with a finished, an active, a suspended, a waiting and a late task around its ready ones; and neighbours on both sides. */
+  /** Fills a topic with a finished, an active, a suspended, a waiting and a late task around its ready ones, and makes neighbouring topics. */
   const fill = async (options: TopicOptions): Promise<void> => {
     await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('delete from task')))
     const { topic } = fixture
@@ -132,7 +132,7 @@ describe.skipIf(!canRun)('what is locked', () => {
     expect(active).toMatchObject({ identifier: 'a' })
     const held = await during(async (transaction) => {
       await fixture.tasks.push(transaction, fixture.topic, ['a', 'b'], { insertion: 'supersede' })
-      // The active one is its owner's, who can complete it meanwhile.
+      // The active task is not locked, so its owner can complete it meanwhile.
       expect(await fixture.commit((other) => fixture.tasks.complete(other, fixture.topic, success([active!])))).toMatchObject({
         lost: [],
       })

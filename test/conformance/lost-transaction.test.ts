@@ -1,4 +1,4 @@
-/** postgres.js gives up a transaction whose connection was lost while its work goes on: how that ends must be nobody else's end. */
+/** postgres.js gives up a transaction whose connection was lost while its work goes on. The end of that work must not end another's transaction. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { drizzleTransactions } from '@taskstream/task-sql/drizzle'
@@ -54,7 +54,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
       await source(async (transaction) => {
         await run(transaction, "insert into invoice values ('a')")
         goOn.resolve()
-        // The connection is idle, and free to take what the lost one might send; what comes next is answered after that.
+        // The new connection is idle, so statements of the lost transaction could reach it. They would be answered before the next statement.
         for (let turn = 0; turn < 10; turn++) await nextTurn()
         await run(transaction, 'select 1')
         await run(transaction, "insert into invoice values ('b')")

@@ -1,4 +1,4 @@
-/** What PostgreSQL says of rights and time limits to whoever maintains its tables. */
+/** Maintenance of PostgreSQL's tables reports missing rights and exceeded time limits. */
 import { raw, sql } from '@taskstream/task-sql'
 import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 import { describe, expect, test } from 'vitest'

@@ -17,7 +17,7 @@ import { testOn } from '../test-on.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { codeOf } from '@taskstream/task-testing/suite'
 
-/** A family of engines has its own steps. */
+/** The last step of this family of engines. */
 const latest =
   (isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()).schema.migrations.at(-1)?.version ?? 0
 
@@ -50,7 +50,7 @@ describe.skipIf(!canRun)('migrate', () => {
     await using subject = await openSubject()
     const { at } = subject.owner
     const pools = Array.from({ length: 10 }, () => new pg.Pool({ connectionString: at, max: 1 }))
-    // The database is dropped while their connections are still closing.
+    // The database is dropped while the pools' connections are still closing, so errors of idle connections are expected.
     for (const pool of pools) pool.on('error', () => {})
     try {
       const tasks = sqlTaskRepository({ dialect: postgres({ schema: 'another_one' }), adapter: fromPg })
@@ -186,7 +186,7 @@ describe.skipIf(!canRun)('migrate', () => {
 
   testOn(['postgres', 'pglite'])('an upgrade keeps the tasks of the first release, and works on with them', async () => {
     await using subject = await openSubject()
-    // The tables of release 1, with a task as release 1 pushed it, in a schema of their own.
+    // A schema of its own has the tables of release 1, with a task as release 1 pushed it.
     const dialect = postgres({ schema: 'first' })
     const adapter = fromPg
     const later = sqlTaskRepository({ dialect, adapter })
@@ -241,7 +241,7 @@ describe.skipIf(!canRun)('migrate', () => {
             .digest('hex')
             .slice(0, 16)}`,
       )
-    // Never change these: a step that is wrong is mended by another.
+    // Never change these hashes: a wrong step is mended by a further step.
     expect(hash(sqlite())).toEqual(['1 ec6ffe61a6a1e579', '2 acdbf5ed0f56e51b', '3 a461ee2cd3c35c67', '4 9af092fb4571b38e'])
     expect(hash(postgres())).toEqual([
       '1 db40af47c92be473',

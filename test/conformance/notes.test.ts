@@ -1,4 +1,4 @@
-/** Notes of whose turn may have come: a condition needs them, and nobody else has any. */
+/** Rechecks are noted for topics with a condition, and for no others. */
 import type { PollOrder, Repair } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

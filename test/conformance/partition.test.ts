@@ -1,4 +1,4 @@
-/** What only partitioned tables can get wrong: topics that stand in each other's way. */
+/** With partitioned tables, making or destroying one topic does not block others, and a statement locks few partitions. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOverview } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -24,13 +24,13 @@ describe.skipIf(!canRun)('partitions', () => {
     )
     return row
   }
-  /** A session that gives up rather than wait. */
+  /** Opens a session whose statements fail instead of waiting for a lock. */
   const impatient = async (): Promise<Session> => {
     const session = await fixture.subject.session()
     await client(session).query(`set lock_timeout = '1s'`)
     return session
   }
-  /** A whole life of a task, in another topic than the one that is being made or unmade. */
+  /** Runs a whole life of a task in a topic other than the one that is being made or destroyed. */
   const works = async (topic: string): Promise<void> => {
     const session = await impatient()
     await session.begin()
@@ -99,7 +99,7 @@ describe.skipIf(!canRun)('partitions', () => {
     const other = fixture.topic
     await fixture.nextTopic()
     await fixture.commit((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
-    // A transaction that has used the table is what a detach waits for.
+    // A detach waits for transactions that have used the table.
     const reader = await fixture.subject.session()
     await reader.begin()
     await fixture.tasks.page(reader.transaction, other)
@@ -143,7 +143,7 @@ describe.skipIf(!canRun)('partitions', () => {
         where l.pid = pg_backend_pid()`,
     )
     await session.commit()
-    // Its own partition and that one's indexes: not those of a thousand others.
+    // The statement locks the topic's partition and its indexes, and not those of a thousand others.
     expect((rows[0] as { count: number }).count).toBeLessThan(12)
     expect(await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))).toMatchObject({
       expired: 0,

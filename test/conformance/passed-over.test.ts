@@ -1,6 +1,6 @@
 /**
- * What a poll passes over, because somebody else has locked it, is not the poll's affair any more, however long its transaction lasts: whoever had
- * locked it goes on, and others poll it.
+ * A poll does not keep tasks that it passed over because another transaction had locked them, however long the poll's own transaction lasts. The other
+ * transaction goes on, and other polls get these tasks.
  */
 import { pollConditions, pollHolds, pollOrders } from '@taskstream/task-api'
 import type { HeldTask, PollHold, TopicOptions } from '@taskstream/task-api'
@@ -27,12 +27,12 @@ describe.skipIf(!canRun)('a task that a poll has passed over', () => {
     observer = await fixture.subject.session()
   })
   afterEach(async () => {
-    // One test's failure is not the next one's.
+    // The failure of one test must not fail the next one.
     await poller.rollback()
     await locker.rollback()
   })
 
-  /** Two transactions that stay open: one has locked the first task of a topic, and one has polled then. */
+  /** Opens two transactions: the first locks the first task of a topic, and then the second polls. */
   const passOver = async (options: TopicOptions, hold: PollHold): Promise<string[]> => {
     await fixture.nextTopic({ ...options, keyed: true })
     const pushed = await fixture.push(...(options.order === 'lifo' ? ['c', 'b', 'a'] : ['a', 'b', 'c']))
@@ -57,7 +57,7 @@ describe.skipIf(!canRun)('a task that a poll has passed over', () => {
     expect(await fixture.tasks.poll(poller.transaction, fixture.topic, { size: 1, hold })).toMatchObject([{ identifier }])
   })
 
-  // Under a condition the identifier's lane is the poll's, as long as its transaction lasts.
+  // Under a condition the poll keeps the identifier's lock stripe for as long as its transaction lasts.
   const free = kinds.filter(({ condition }) => condition === 'none')
   test.each(free)('is the next that others poll: $order, for a $hold', async ({ hold, ...options }) => {
     expect(await passOver(options, hold)).toEqual(['b'])

@@ -1,4 +1,4 @@
-/** What polls remember on PostgreSQL, against sequences and databases that change under them. */
+/** On PostgreSQL, the state that polls remember does no harm when a sequence or a database changes behind it. */
 import type { HeldTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
@@ -27,7 +27,7 @@ describe.skipIf(!canRun)('a poll of PostgreSQL', () => {
     await expect(poll(fixture.tasks, 1)).rejects.toThrow(/alter sequence .*task_sequence cache 1/)
     await cache(1)
     expect(await poll(fixture.tasks, 1)).toMatchObject([{ identifier: 'a', attempt: 1 }])
-    // Whatever it has polled before, and however often.
+    // Earlier polls of this repository make no difference.
     await push('b')
     await cache(50)
     for (let count = 0; count < 2; count++) expect(await codeOf(() => poll(fixture.tasks, 1))).toBe('RUNTIME_UNSUPPORTED')
@@ -65,7 +65,7 @@ describe.skipIf(!canRun)('a poll of PostgreSQL', () => {
     const references =
       'create table reference (topic varchar(250), sequence bigint, foreign key (topic, sequence) references taskstream.task)'
     await fixture.commit((transaction) => fixture.subject.execute(transaction, raw(references)))
-    // Two that refer to a row at a time share its lock.
+    // Two transactions that refer to a row at the same time share its lock.
     const [one, two] = [await fixture.subject.session(), await fixture.subject.session()]
     for (const session of [one, two]) {
       await session.begin()

@@ -1,4 +1,4 @@
-/** Where statements stay prepared on a connection, where they must not, and what happens when they are forgotten. */
+/** Statements stay prepared on a connection where that is useful and safe, and a server that has forgotten them causes no failure. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun, subjectName, engine } from '../subject.ts'
 import { useFixture } from '@taskstream/task-testing/suite'
 
-/** A plan for every topic would lock every partition; and behind a pooler the next transaction may find another server process. */
+/** Partitioned tables prepare nothing, as a plan for every topic locks every partition. A pooler may give the next transaction another server process. */
 const prepares = ['postgres-18', 'postgres-given', 'postgres-15'].includes(subjectName)
 
 describe.skipIf(!canRun)('prepared statements', () => {
@@ -34,7 +34,7 @@ describe.skipIf(!canRun)('prepared statements', () => {
 
   test(`${prepares ? 'are kept' : 'are not kept'} from their second use on`, async () => {
     await polls(3)
-    // What other tests of this process have used before is kept from its first use here.
+    // Statements that other tests of this process have used before are prepared at their first use here.
     if (prepares) expect(await prepared()).toBeGreaterThan(0)
     else expect(await prepared()).toBe(0)
     await pool.end()

@@ -1,4 +1,4 @@
-/** What a purge deletes, state by state: where states are named exactly these, and otherwise what nobody will do anything about. */
+/** A purge deletes exactly the tasks in the named states. Without named states it deletes those that have ended. */
 import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -19,11 +19,11 @@ describe.skipIf(!canRun)('a purge', () => {
   afterAll(() => fixture[Symbol.asyncDispose]())
   afterEach(async () => void (await fixture.commit((transaction) => fixture.tasks.purgeAll(transaction, fixture.topic))))
 
-  /** Whether a task that was brought into a state is deleted. */
+  /** Whether a purge deletes a task in this state. */
   const deletes = async (state: FilterState, options: PurgeOptions): Promise<boolean> => {
     const { row } = await walk(stepTo[state])
     const { sequence } = row!
-    // What came with it is not looked at.
+    // Other tasks that the steps have made are ignored.
     const bounds = { from: sequence, to: sequence }
     const count = await fixture.commit<number>((transaction) =>
       fixture.tasks.purge(transaction, fixture.topic, { ...options, ...bounds }),

@@ -1,4 +1,4 @@
-/** Pushes that draw their sequences at the same time. */
+/** Pushes that draw their sequences at the same time report for each task its own sequence. */
 import type { PushedTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'

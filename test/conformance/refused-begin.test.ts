@@ -1,4 +1,4 @@
-/** Another process keeps the file of libSQL locked: a transaction is refused, and those after it commit. */
+/** While another process keeps the file of libSQL locked, a transaction is refused. Later transactions on the connection commit. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createClient } from '@libsql/client'
@@ -10,7 +10,7 @@ describe.skipIf(!canRun)('a client of libSQL', () => {
   test('whose begin another process had refused commits on the same connection afterwards', async () => {
     await using subject = await openSubject()
     const url = `file:${subject.location.at}`
-    // One connection, so that none but the refused one can commit.
+    // With one connection, the later commits use the refused one.
     const client = createClient({ url, concurrency: 1 })
     await client.execute('create table written (by text)')
     const transactions = libsqlTransactions(client, { busyTimeoutMs: 0 })

@@ -1,4 +1,4 @@
-/** Rows that came to be otherwise than through the verbs: saved and put back, set by hand, numbered elsewhere. */
+/** `repair` corrects rows that were not written by the verbs: rows that were restored from a copy, set by hand, or numbered elsewhere. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, PushedTask, Repair, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -12,12 +12,12 @@ const nothing = { corrected: 0, listed: 0, noted: 0, held: 0, left: 0, sequence:
 const table = (name: string): Statement => raw(isPostgres ? `taskstream.${name}` : name)
 const task = table('task')
 
-/** Whatever is stored of a task, in every database. */
+/** The columns of a task that every database has. */
 const columns =
   raw(`topic, sequence, identifier, state, descent, reason, listed, ranked, stage, priority, attempt, tries, max_tries,
   created, started, completed, due, deadline, owner, reference, external_id, headers, input, output`)
 
-/** Each kind of topic, and the order in which the tasks a, b, a, c (of some priority), b are done. */
+/** Each kind of topic, with the order in which its tasks a, b, a, c (with a priority), b are done. */
 const kinds: readonly { readonly kind: string; readonly options?: TopicOptions; readonly order: string }[] = [
   { kind: 'plain', order: 'abacb' },
   { kind: 'keyed', options: { keyed: true }, order: 'abacb' },
@@ -42,7 +42,7 @@ describe.skipIf(!canRun)('repair', () => {
   const repair = (transactions = fixture.subject.transactions): Promise<Repair> =>
     transactions<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
   const pushAll = (): Promise<unknown> => fixture.push('a', 'b', 'a', { identifier: 'c', priority: 5 }, 'b')
-  /** Polls and completes one after the other, until nothing is found. */
+  /** Polls and completes one task after the other, until nothing is found. */
   const workOff = async (tasks = fixture.tasks): Promise<string> => {
     const done: HeldTask[] = []
     for (let batch = await fixture.poll(1, tasks); batch.length > 0; batch = await fixture.poll(1, tasks)) {
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('repair', () => {
     await run(raw('delete from saved_task'))
     await run(sql`insert into saved_task select ${columns} from ${task} where topic = ${fixture.topic}`)
   }
-  /** Rows whose stage or rank is another than it was saved, and ended ones that are still listed. */
+  /** Selects rows whose columns `stage` or `ranked` differ from the saved ones, and ended rows that are still listed. */
   const differing = (): Promise<readonly unknown[]> =>
     fixture.commit((transaction) =>
       fixture.subject.execute(
@@ -93,7 +93,7 @@ describe.skipIf(!canRun)('repair', () => {
         const other = await fixture.owner()
         await pushAll()
         expect(await workOff()).toBe(order)
-        // Each has learned what there is to learn.
+        // After these polls both repositories have learned all they can.
         for (let count = 0; count < 3; count++) expect([await fixture.poll(), await fixture.poll(10, other)]).toEqual([[], []])
         await run(sql`update ${task} set state = 1, owner = null, completed = null where topic = ${fixture.topic}`)
         expect(await repair()).toMatchObject({ topics: 1, left: 0, sequence: 'ahead' })
@@ -165,7 +165,7 @@ describe.skipIf(!canRun)('repair', () => {
     await fixture.push('a')
     await fixture.push('a')
     const [first] = await fixture.poll()
-    // It has seen the second blocked, and will not look again until it is told.
+    // This poll sees that the second task is blocked. Later polls do not look again without a recheck.
     expect(await fixture.poll()).toEqual([])
     await run(sql`delete from ${task} where topic = ${fixture.topic} and sequence = ${first!.sequence}`)
     expect(await fixture.poll()).toEqual([])
@@ -174,7 +174,7 @@ describe.skipIf(!canRun)('repair', () => {
     expect(names(await fixture.poll())).toEqual(['a'])
   })
 
-  // SQLite has one writer, and locks nothing by stripes.
+  // SQLite has one writer, and no lock stripes.
   testOn(['postgres', 'pglite', 'mariadb', 'mysql'])(
     'polls find tasks again whose topic was put back without its lock stripes',
     async () => {
@@ -191,7 +191,7 @@ describe.skipIf(!canRun)('repair', () => {
     await fixture.nextTopic()
     const other = await fixture.owner()
     const many = Array.from({ length: 1_000 }, (_, index) => `t${index}`)
-    // PostgreSQL writes down from time to time below what nobody needs to look.
+    // PostgreSQL persists the low watermark only from time to time.
     for (let portion = 0; portion < 11; portion++) {
       await fixture.push(...many)
       await fixture.complete(await fixture.poll(1_000))
@@ -253,7 +253,7 @@ describe.skipIf(!canRun)('repair', () => {
       await fixture.push('a')
       await fixture.complete(await fixture.poll())
       await fixture.push('a')
-      // What has ended is taken for active.
+      // A succeeded task now has the blocking class of an active one.
       await run(sql`update ${task} set stage = 0 where topic = ${fixture.topic} and state = 6`)
       const session = await fixture.subject.session()
       await session.begin()
@@ -265,7 +265,7 @@ describe.skipIf(!canRun)('repair', () => {
   )
 
   test('moves the sequence ahead of tasks that were numbered elsewhere, which pushes would run into', async () => {
-    // A database numbers rows itself, or draws from a sequence that knows nothing of them.
+    // Some databases number rows by themselves. Others draw from a sequence, which knows nothing of these rows.
     const drawn = isPostgres || isOracle || subjectName === 'mariadb'
     for (const push of ['a', ['a', 'b'], { identifier: 'a', externalId: 'x' }, Array.from({ length: 30 }, () => 'a')]) {
       await fixture.nextTopic()
@@ -277,10 +277,10 @@ describe.skipIf(!canRun)('repair', () => {
       const pushAgain = (): Promise<PushedTask[]> =>
         fixture.commit<PushedTask[]>((transaction) => fixture.tasks.push(transaction, fixture.topic, push))
       if (drawn) expect(await codeOf(pushAgain)).toBe('SEQUENCE_BEHIND')
-      // What failed has drawn numbers too.
+      // The failed push has drawn numbers too.
       if (drawn)
         await run(sql`update ${task} set sequence = sequence + 10000 where topic = ${fixture.topic} and sequence = ${next}`)
-      // Not every user may move it.
+      // Only the owner of the tables may move the sequence.
       expect((await repair(fixture.subject.owner.transactions)).sequence).toBe(drawn ? 'moved' : 'ahead')
       expect((await repair()).sequence).toBe('ahead')
       const [first] = await pushAgain()

@@ -1,4 +1,4 @@
-/** Which tasks can be brought back or given another result when they are given: those that have ended, state by state. */
+/** `recreate` and `reassign` accept given tasks only if they have ended, which is checked for each state. */
 import type { FilterState, Task } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('a task that is given', () => {
 
   test.each(cases)('in the state $state is redriven where no states are named only if it failed', async ({ state }) => {
     const { row } = await walk(stepTo[state])
-    // What came with it is not looked at.
+    // Other tasks that the steps have made are ignored.
     const { topic, sequence } = row!
     const options = { from: sequence, to: sequence }
     const redriven = { count: 1, first: sequence, last: sequence }

@@ -1,4 +1,4 @@
-/** Somebody else's functions, operators and tables under names of PostgreSQL's own and of ours: none of them is taken for what is meant. */
+/** Functions, operators and tables of others, with the names of PostgreSQL's own or of ours, are never used by our statements. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PushedTask } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
@@ -12,12 +12,12 @@ import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { openFixture, whileTested } from '@taskstream/task-testing/suite'
 
-/** Every function that a text calls by a name without a schema. */
+/** Matches the functions that a statement calls by a name without a schema. */
 const called = /(?<![\w.])([a-z_][a-z_0-9]*)\(/g
 
 type Transact = (each: (transaction: AnyTransaction) => unknown) => Promise<unknown>
 
-/** How a trap is preferred to what is meant: by exactly the type that is given, where what is meant takes another that it can be made. */
+/** Argument types with which PostgreSQL prefers a trap: the trap takes exactly the given type, while the right function needs a conversion. */
 const tempting: Readonly<Record<string, string>> = {
   text: 'varchar',
   bigint: 'int4',
@@ -33,7 +33,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
   const run = (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
     fixture.commit((transaction) => fixture.subject.execute(transaction, raw(text)))
 
-  /** Whatever is done, with every statement's text noted. */
+  /** Returns an adapter that notes every statement's text. */
   const noting = (adapter: SqlAdapter<AnyTransaction>): SqlAdapter<AnyTransaction> =>
     ({
       execution: 'async',
@@ -104,7 +104,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
 
   beforeAll(async () => {
     tasks = fixture.subject.tasks({ adapt: noting })
-    // What is called is learned by doing it all once, where nothing is in the way.
+    // One run without traps shows which functions are called.
     await work((each) => fixture.commit(each))
     await run('create schema hostile')
     await run('grant usage on schema hostile to public')
@@ -152,13 +152,13 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
 
   test('has no function called by a name alone, but where no other could be meant', async () => {
     const alone = new Set([...texts].flatMap((text) => [...text.matchAll(called)].map(([, name]) => name)))
-    // Words of SQL, and aggregates of numbers and instants, which PostgreSQL has for exactly these types.
+    // The remaining calls are words of SQL, and aggregates that PostgreSQL has for exactly these types of numbers and instants.
     const meant = ['count', 'max', 'min', 'sum']
     const words = ['array', 'cast', 'coalesce', 'extract', 'greatest', 'least', 'nullif', 'r', 'row_number', 'unnest']
     expect([...alone].filter((name) => ![...meant, ...words].includes(String(name)))).toEqual([])
   })
 
-  // A pooler gives a session's connection to others, and its temporary tables with it.
+  // A pooler would give the session's connection, and its temporary tables, to other users.
   testOn(['postgres-18', 'postgres-given', 'postgres-15', 'postgres-partitioned'])(
     'takes no temporary table for one of ours, or of the server',
     async () => {

@@ -1,4 +1,4 @@
-/** PostgreSQL's sequence behind the rows and the floors of topics, as after a logical replica was promoted. */
+/** PostgreSQL's sequence may be behind the rows and low watermarks of topics, as after a logical replica was promoted. `repair` moves it on. */
 import type { PushedTask, Repair } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement } from '@taskstream/task-sql'
@@ -21,11 +21,11 @@ describe.skipIf(!canRun)('a sequence that has fallen back', () => {
 
   const ask = (statement: Statement): Promise<readonly Row[]> =>
     fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
-  // A sequence is moved by who may: the tables' owner.
+  // Only the owner of the tables may move the sequence.
   const repair = (): Promise<Repair> =>
     fixture.subject.owner.transactions<Repair>((transaction) => fixture.tasks.repair(transaction))
   const sequencesOf = (tasks: readonly PushedTask[]): number[] => tasks.map(({ sequence }) => sequence)
-  /** Three tasks, the last of which is numbered far beyond the sequence; and a floor that is farther still. */
+  /** Makes three tasks, the last of which is numbered far beyond the sequence, and a low watermark that is still farther. */
   const fallBack = async (): Promise<void> => {
     await fixture.push('a', 'b', 'c')
     await ask(sql`update taskstream.task set sequence = 200000 where identifier = 'c'`)

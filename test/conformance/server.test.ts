@@ -1,4 +1,4 @@
-/** Servers that speak a database's language and do not do what it says. */
+/** Servers that only resemble a supported database are refused. */
 import { describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
 import { codeOf } from '@taskstream/task-testing/suite'

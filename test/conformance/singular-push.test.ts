@@ -1,4 +1,4 @@
-/** Of several tasks of an identifier in one push, those are listed that a poll may take. */
+/** If one push has several tasks of an identifier, only those that a poll may take are on the ready list. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -11,7 +11,7 @@ const singular = 'singular-by-identifier' as const
 describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
   const fixture = whileTested(() => openFixture(engine))
 
-  /** The inputs of those that a poll looks at: what is not listed costs it nothing. */
+  /** Returns the inputs of the tasks on the ready list, as a poll looks at no others. */
   const listed = async (): Promise<unknown[]> => {
     const { subject, topic } = fixture
     const task = raw(subject.engine === 'postgres' ? 'taskstream.task' : 'task')
@@ -32,7 +32,7 @@ describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
     await fixture.nextTopic(options)
     await fixture.push(...creations)
     expect(await listed()).toEqual(expected)
-    // The same with a creation that is more than an identifier and an input.
+    // A creation with more than an identifier and an input gives the same result.
     await fixture.nextTopic(options)
     await fixture.push(...creations, { identifier: 'd', priority: 1, suspended: true })
     expect(await listed()).toEqual(expected)
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
 
   test('leave a poll room for what comes behind them, however many are listed', async () => {
     await fixture.nextTopic({ condition: singular })
-    // By its external id each might be there already, and so none of them is known to be the first.
+    // Each of these external ids could exist already, so none of the tasks is known to be the first.
     const many = Array.from({ length: 1_100 }, (_, index) => ({ identifier: 'a', externalId: `a${index}` }))
     await fixture.push(...many, { identifier: 'b' })
     expect(names(await fixture.poll(2))).toEqual(['a', 'b'])
@@ -67,7 +67,7 @@ describe.skipIf(!canRun)('several tasks of an identifier in one push', () => {
       await fixture.nextTopic({ condition: singular, order })
       await fixture.push({ identifier: 'a', externalId: 'x' })
       await fixture.complete(await fixture.poll())
-      // What the completion noted is taken up: nothing else leads to the identifier.
+      // This poll processes the recheck that the completion noted. Nothing else leads to the identifier.
       expect(await fixture.poll()).toEqual([])
       const again = { identifier: 'a', externalId: 'x' }
       const pushed = await fixture.push(...(order === 'lifo' ? [{ identifier: 'a' }, again] : [again, { identifier: 'a' }]))

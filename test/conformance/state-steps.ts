@@ -1,6 +1,6 @@
+/** For tests that need a task in each state: the step of `columnSteps` that leads there. */
 import type { FilterState } from '@taskstream/task-api'
 
-/** The step of `columnSteps` that leads to a task in each state. */
 export const stepTo: Readonly<Record<FilterState, string>> = {
   active: 'poll',
   ready: 'push',

@@ -1,4 +1,4 @@
-/** The suite that anybody's engine can be held against, on this one. */
+/** Runs the public conformance suite, which anybody can run on an engine, on this engine. */
 import { conformance } from '@taskstream/task-testing/suite'
 import { test } from 'vitest'
 import { canRun, engine } from '../subject.ts'

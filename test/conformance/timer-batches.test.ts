@@ -1,4 +1,4 @@
-/** What a scheduler asks of a timer that is due: several occurrences in one transaction, of one timer, and of none that it leaves alone. */
+/** A scheduler fires several occurrences of a due timer in one transaction, and touches no timer that it leaves alone. */
 import { timerKey } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks, TimerKey } from '@taskstream/task-scheduler'
@@ -41,7 +41,7 @@ describe.skipIf(!canRun)('a timer that is due', () => {
     return fixture.commit((transaction) => fireOnce(transaction, new Set(without.map(timerKey)), at, most) as FiredSeveral)
   }
   const fireTimer = async (most: number): Promise<FiredTimer> => (await fire(most)) as FiredTimer
-  /** Sets the next occurrence to one that no node would find. */
+  /** Sets the next occurrence of every timer by SQL, to an instant that no scheduler would have set. */
   const setOccurrence = (occurrence: Date): Promise<unknown> => {
     const set = fixture.tasks.verb(function* ({ dialect }) {
       const instant = dialect.expr.instant(sql`${occurrence.getTime()}`)

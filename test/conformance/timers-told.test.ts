@@ -1,4 +1,4 @@
-/** Which changes of timers wake the schedulers that sleep, where the database can tell them. */
+/** Changes of timers wake sleeping schedulers where the database can notify them. Other changes do not. */
 import { periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTasks } from '@taskstream/task-scheduler'
 import { pgListener } from '@taskstream/task-sql/pg'
@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a scheduler that sleeps', () => {
     })
     const task: PeriodicTask = { id: 'report', timer: 'hourly', topic: fixture.topic }
     let count = 0
-    /** Whether it was told of this, when what comes after it has been told. */
+    /** Whether a change was notified, judged once a later change has been notified. */
     const isTold = async (work: (transaction: AnyTransaction) => unknown): Promise<boolean> => {
       const after = `${fixture.topic}-${count++}`
       await fixture.commit(async (transaction) => {

@@ -1,4 +1,4 @@
-/** Two transactions that make or change the same timer: whoever comes second waits, and goes by what has become of it. */
+/** If two transactions make or change the same timer, the second waits for the first, and acts on its outcome. */
 import { periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { codeOf, useFixture } from '@taskstream/task-testing/suite'
@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a transaction that waits for another at a timer', () =
     await first.begin()
   })
   afterEach(async () => {
-    // One test's failure is not the next one's.
+    // The failure of one test must not fail the next one.
     await first.rollback()
     await second.rollback()
   })

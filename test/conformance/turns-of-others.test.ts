@@ -1,4 +1,4 @@
-/** What becomes of a task may be the turn of another of its identifier, and what is redundant from the start is in nobody's way. */
+/** When a task ends, the next task of its identifier can be polled. A task that is redundant from the start blocks no other. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Repair, TopicOptions } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'

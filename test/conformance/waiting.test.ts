@@ -1,6 +1,6 @@
 /**
- * Two transactions at the same row: whoever comes second waits for the outcome of the first, and then acts on that, not on what
- * it saw when it began.
+ * If two transactions work on the same row, the second waits for the end of the first. It then acts on the row as it is now, and not on
+ * the row that it saw at first.
  */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     holder = await fixture.owner()
   })
   afterEach(async () => {
-    // One test's failure is not the next one's.
+    // The failure of one test must not fail the next one.
     await first.rollback()
     await second.rollback()
   })
@@ -34,10 +34,10 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
   }
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success('mine')]))
-  /** Does `work` in the second transaction, and ends the first only when the database says that the second waits for it. */
+  /** Runs `work` in the second transaction, and ends the first once the database says that the second waits for it. */
   const waited = <Result>(work: () => unknown, end: 'commit' | 'rollback'): Promise<Result> =>
     whileWaiting({ subject: fixture.subject, first, second }, () => work() as Promise<Result>, end)
-  /** The holder is dead: its tasks are taken from it, in the first transaction, which stays open. */
+  /** Expires the dead holder's tasks in the first transaction, which stays open. */
   const bury = async (): Promise<unknown> => {
     await fixture.commit((transaction) => holder.unregister(transaction))
     await first.begin()
@@ -120,7 +120,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     expect(await arrive(first, 'a')).toEqual([])
     expect(await waited(() => arrive(second, 'b'), end)).toEqual(started)
     expect(await fixture.states()).toEqual(end === 'commit' ? { ready: 2 } : { suspended: 1 })
-    // It has been started: nobody starts it again.
+    // The task has been started, so another junction does not start it again.
     const again = fixture.commit<ReadonlySet<string>>((transaction) =>
       fixture.tasks.junction(transaction, fixture.topic, 'singular', [['a', 'b']]),
     )

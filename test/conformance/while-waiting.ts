@@ -1,9 +1,9 @@
-/** A transaction that is seen waiting for another. */
+/** For tests in which one transaction must be seen waiting for another. */
 import { expect } from 'vitest'
 import { watch } from '../properties/waiting.ts'
 import type { AnyTransaction, Session, Subject } from '../subject.ts'
 
-/** Does `work` in the second transaction, and ends the first only when the database says that the second waits for it. */
+/** Runs `work` in the second transaction, and ends the first once the database says that the second waits for it. */
 export async function whileWaiting<Result>(
   { subject, first, second }: { readonly subject: Subject; readonly first: Session; readonly second: Session },
   work: (transaction: AnyTransaction) => Result | Promise<Result>,

@@ -1,4 +1,4 @@
-/** After each verb it is the turn of those that the condition lets go, and of nobody else: a task that waits behind another is found when it should be. */
+/** After each verb, polls find exactly the tasks that the condition allows, including a task that was waiting behind another. */
 import type { PollCondition, PollOrder, TaskInfo } from '@taskstream/task-api'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { claim } from '../properties/claims.ts'
@@ -24,10 +24,10 @@ describe.skipIf(!canRun)('it is the turn of those that the condition lets go', (
   describe.each(topics)('in a topic of %o', (topic) => {
     beforeAll(() => fixture.nextTopic(topic))
 
-    /** The sequences of what a poll should take of these. */
+    /** Returns the sequences of the tasks that a poll should take among these. */
     const expected = (rows: readonly TaskInfo[]): number[] =>
       claim(topic, rows, 9, beforeAnyDeadline, () => true).taken.map(({ sequence }) => sequence)
-    /** Another of its identifier, behind it; a poll has seen that it must wait, or taken it where it need not. */
+    /** Pushes another task of the identifier, and polls: the poll sees that the task must wait, or takes it if it need not wait. */
     const pushBehind = async (): Promise<void> => {
       const { identifier, priority } = whole
       await fixture.push({ identifier, priority, input: 'behind' }, { identifier: 'other', priority })
