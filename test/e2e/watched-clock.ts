@@ -1,7 +1,8 @@
+/** A clock for tests that check for how long a node or a scheduler asks to sleep. */
 import { testClock } from '@taskstream/task-testing'
 import type { TestClock } from '@taskstream/task-testing'
 
-/** A clock that the test moves, and that has written down for how long it was asked to wait each time. */
+/** A clock that only the test moves. `pauses` lists the milliseconds of each wait that was asked for. */
 export interface WatchedClock extends TestClock {
   readonly pauses: readonly number[]
 }

@@ -1,4 +1,4 @@
-/** What is done by each kind of step. */
+/** The function that runs each kind of step of the model test. */
 import type { Kind } from '../step.ts'
 import type { Turn, World } from '../world.ts'
 import { junction, purge } from './clean.ts'

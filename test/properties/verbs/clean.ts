@@ -1,3 +1,4 @@
+/** Steps of the model test that run `junction` and `purge`, and expect of them what the model says. */
 import type { FilterState } from '@taskstream/task-api'
 import { expect } from 'vitest'
 import { codeOf } from '@taskstream/task-testing/suite'
@@ -8,7 +9,7 @@ import { lockersOf } from './let-go.ts'
 import { mayMeetExternalIds } from './push.ts'
 import { free } from './revive.ts'
 
-/** Waits for whoever has joined one of its identifiers, and then for who works on what it is to start. */
+/** Runs a junction. It waits for other junctions with one of its identifiers, and then for sessions that work on tasks that it will start. */
 export const junction: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, pick } = turn
@@ -17,7 +18,7 @@ export const junction: Act = async (world, turn) => {
   const joining = (): unknown => party.tasks.junction(party.session.transaction, fixture.topic, kind, groups)
   if (!world.keyed) return expect(await codeOf(joining)).toBe('TOPIC_NOT_KEYED')
   const waits = (row: ModelRow | undefined): row is ModelRow => row !== undefined && filterStateOf(row) === 'suspended'
-  /** What is to be started, by what is there once nobody else is joining. */
+  /** Returns the tasks that the junction will start, judged by the rows that are there once no other junction is under way. */
   const toStart = (): number[] => {
     const rows = model.rows(session)
     const here = new Set(
@@ -42,7 +43,7 @@ export const junction: Act = async (world, turn) => {
 export const purge: Act = async (world, turn) => {
   const { model, fixture, now } = world
   const { session, party, size, pick } = turn
-  // Without any, those that have ended are meant.
+  // Without states, a purge deletes tasks that have ended.
   const states: readonly FilterState[] | undefined = [['ready' as const], revivable, undefined, ['delayed' as const]][pick % 4]
   const olderThanMs = pick % 3 ? undefined : 20
   const isOld = ({ completed, created }: ModelRow): boolean =>

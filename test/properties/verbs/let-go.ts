@@ -1,3 +1,4 @@
+/** Steps of the model test that complete, hand back, hold and reclaim tasks, and expect of these verbs what the model says. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
 import { expect } from 'vitest'
@@ -17,7 +18,7 @@ const decisions: readonly TaskDecision[] = [
   TaskDecision.failure().because('terminated'),
 ]
 
-/** Decides tasks of any age: what is no longer held is refused, and nothing else. */
+/** Completes tasks of former polls too. Exactly those tasks are refused that are no longer held. */
 export const decide: Act = async (world, turn) => {
   const { model, now } = world
   const { session, party, kind, pick } = turn
@@ -43,7 +44,7 @@ export const handBack: Act = async (world, turn) => {
     party.tasks.handBack(party.session.transaction, world.fixture.topic, chosen),
   )
   for (const task of split(world, turn, chosen, completed, lost))
-    // Of what is only locked nothing was written: the end of the transaction hands it back.
+    // Nothing was written about a task that is only locked, as the end of the transaction hands it back.
     if (!isOnlyLocked(task)) model.write(session, become.handedBack(model.row(session, task.sequence)!))
 }
 
@@ -56,7 +57,7 @@ export const hold: Act = async (world, turn) => {
   for (const { sequence } of split(world, turn, chosen, held, lost)) world.model.lock(session, sequence)
 }
 
-/** Makes ready what the owner holds and does not say that it knows of. */
+/** Reclaims the tasks that the owner holds but does not list as known. */
 export const reclaim: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, size } = turn
@@ -70,7 +71,7 @@ export const reclaim: Act = async (world, turn) => {
     .rows(session)
     .map(({ sequence }) => sequence)
     .filter((sequence) => isOwn(sequence) && !known.some((task) => task.sequence === sequence))
-  // PostgreSQL locks them as it looks for them, and passes over what others have locked.
+  // PostgreSQL locks these tasks while it looks for them, and passes over tasks that others have locked.
   const waits = fixture.subject.engine === 'postgres' ? [] : lost
   const asked = fixture.subject.engine === 'postgres' ? lost.filter((sequence) => !model.isLocked(session, sequence)) : lost
   const count = await world.run(turn, () => tasks.reclaim(party.session.transaction, fixture.topic, known), {
@@ -81,13 +82,13 @@ export const reclaim: Act = async (world, turn) => {
   for (const sequence of found) model.write(session, become.handedBack(model.row(session, sequence)!))
 }
 
-/** The latest or the oldest that it knows of each task: an owner can be stale to itself. */
+/** Chooses the latest or the oldest lease that the owner knows of each task, as an owner's own knowledge can be stale. */
 function choose({ party: { polled }, size }: Turn): HeldTask[] {
   const known = new Map((size % 2 ? polled : polled.toReversed()).map((task) => [task.sequence, task]))
   return [...known.values()].slice(-size)
 }
 
-/** Waits for whoever works on a task that it still sees as held; MariaDB locks a row to see whether it is. */
+/** Runs a verb that waits for sessions that work on tasks that it still sees as held. MariaDB must lock a row to see whether it is held. */
 function whileHeld<Result>(world: World, turn: Turn, chosen: readonly HeldTask[], verb: () => unknown): Promise<Result> {
   const { model, fixture } = world
   const { session, party } = turn
@@ -103,7 +104,7 @@ export function lockersOf({ model }: World, session: number, sequences: readonly
   return [...new Set(sequences.flatMap((sequence) => model.lockers(session, sequence)))]
 }
 
-/** Those that are held, after all that was waited for; it is held against the answer. */
+/** Expects that a verb found exactly those of the chosen tasks that are still held. @returns these tasks */
 function split(
   { model }: World,
   { session, party }: Turn,

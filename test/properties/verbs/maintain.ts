@@ -1,3 +1,4 @@
+/** Steps of the model test that promote due tasks, expire owners, repair and initialize, and expect of these verbs what the model says. */
 import { expect } from 'vitest'
 import { become, filterStateOf } from '../rows.ts'
 import type { Act } from './acts.ts'
@@ -17,7 +18,7 @@ export const release: Act = async (world, turn) => {
   })
 }
 
-/** All owners but the one who asks have been silent since the history began. What somebody works on is passed over. */
+/** Expires all owners but the asking one, as they have been silent since the history began. Rows that others have locked are passed over. */
 export const expire: Act = async (world, turn) => {
   const { model, fixture, now } = world
   const { session, party, pick } = turn
@@ -37,10 +38,10 @@ export const expire: Act = async (world, turn) => {
   })
 }
 
-/** What a repair says where verbs have kept everything right. */
+/** The report of a repair that finds nothing to correct. */
 export const nothingWrong = { topics: 1, corrected: 0, listed: 0, noted: 0, held: 0, left: 0, sequence: 'ahead' } as const
 
-/** Beside whatever others are doing there is nothing to repair. */
+/** Repairs while others work. There must be nothing to correct. */
 export const repair: Act = async (world, turn) => {
   const { party } = turn
   const repairing = (): unknown => party.tasks.repair(party.session.transaction, world.fixture.topic)
@@ -53,7 +54,7 @@ export const initialize: Act = async (world, turn) => {
   expect(await world.run(turn, initializing, { may: keepsTopicRow(world.fixture.subject.engine) })).toBe(false)
 }
 
-/** PostgreSQL's row of a topic is written to by a repair, and now and then by a poll. */
+/** Whether others may keep the topic's row locked: on PostgreSQL a repair writes it, and now and then a poll. */
 function keepsTopicRow(engine: string): boolean {
   return engine === 'postgres'
 }

@@ -1,3 +1,4 @@
+/** Steps of the model test that poll, and expect the tasks that the model would take. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollHold } from '@taskstream/task-api'
 import { expect } from 'vitest'
@@ -12,10 +13,10 @@ import type { Act } from './acts.ts'
 
 export const poll: Act = async (world, turn) => void (await pollSome(world, turn))
 
-/** Polls for the transaction only; what is left undone when that ends is not held any more. */
+/** Polls for the transaction only. Tasks that are not completed when the transaction ends are not held any more. */
 export const lock: Act = async (world, turn) => void (await pollSome(world, turn, 'transaction'))
 
-/** Polls what is to be completed in the same transaction, twice at least; the second poll must not bring it again. */
+/** Polls twice and completes all tasks in one transaction. The second poll must not return the tasks of the first. */
 export const take: Act = async (world, turn) => {
   const { model, fixture, now } = world
   const { session, party, pick } = turn
@@ -41,7 +42,7 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
   const before = model.rows(session)
   const polling = (): unknown => tasks.poll(party.session.transaction, fixture.topic, { size, hold })
   const batch = (await world.run(turn, polling)) as HeldTask[]
-  // Under a condition others may keep tasks from a poll that they do not take.
+  // Under a condition, other sessions may keep tasks from a poll without taking them.
   const isSure = model.others(session).length === 0 || topic.condition === 'none'
   const { taken, late } = isSure ? claim(topic, before, size, now, isFree) : await claimedBesideOthers(world, turn, before, batch)
   expect(batch.map(({ sequence }) => sequence)).toEqual(taken.map(({ sequence }) => sequence))
@@ -59,13 +60,13 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
   return batch
 }
 
-/** A held task says of itself what its row does. */
+/** Returns the held task that a poll should make of a row. */
 function heldOf(row: ModelRow, { lease }: HeldTask): unknown {
   const { state: _state, descent: _descent, owner: _owner, created: _created, started: _started, ...held } = row
   return { ...change(held as ModelRow, { output: undefined, completed: undefined }), lease }
 }
 
-/** Others may keep tasks from a poll, but not make it take what it may not: neither by what it sees, nor by what it cannot. */
+/** Expects that a poll beside others took only tasks that it may take, by its own view and by the others' uncommitted writes. It may miss tasks. */
 async function claimedBesideOthers(
   world: World,
   { session, party }: Turn,
@@ -77,7 +78,7 @@ async function claimedBesideOthers(
   const filtered = (await world.page(party.session)).filter(
     ({ state, sequence }) => state === 'filtered' && rowOf.get(sequence)?.state === 'ready',
   )
-  // In the order in which tasks of one identifier stand in each other's way.
+  // The order is that in which tasks of one identifier block each other.
   const ascending = filtered.map(({ sequence }) => rowOf.get(sequence)!)
   const late = topic.order === 'lifo' ? ascending.toReversed() : ascending
   const taken = batch.map(({ sequence }) => rowOf.get(sequence)!)

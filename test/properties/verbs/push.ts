@@ -1,3 +1,4 @@
+/** Steps of the model test that push with each insertion, and expect the tasks and the outcomes that the model says. */
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import { expect } from 'vitest'
 import { codeOf } from '@taskstream/task-testing/suite'
@@ -8,7 +9,7 @@ import type { Act } from './acts.ts'
 
 export const push: Act = (world, turn) => insert(world, turn, creationsOf(world, turn), 'append')
 
-/** Some of it may be there already, by its external id. */
+/** Pushes with external ids, some of which may exist already. */
 export const pushAgain: Act = (world, turn) => {
   const creations = creationsOf(world, turn).map((creation, index) => ({
     ...creation,
@@ -17,7 +18,7 @@ export const pushAgain: Act = (world, turn) => {
   return insert(world, turn, creations, 'append')
 }
 
-/** Instead of what is older. */
+/** Pushes with an insertion that removes older tasks of the identifiers. */
 export const pushInstead: Act = async (world, turn) => {
   const insertion = (['supersede', 'replace', 'delete'] as const)[turn.pick % 3]!
   if (world.keyed) return insert(world, turn, creationsOf(world, turn), insertion)
@@ -36,7 +37,7 @@ function creationsOf(world: World, { size, pick }: Turn): TaskCreation[] {
       identifier: world.keyed ? `i${(pick + index * (pick % 3)) % 4}` : `t${number}`,
       ...(world.topic.order === 'priority' && { priority: ((first + index * pick) % 3) - 1 }),
       ...(number % 2 && { input: `input ${number}` }),
-      // Of the others an insert has a column for each; of these it has none.
+      // An insert always has a column for each property above, but for the following ones only if a creation has them.
       ...(pick % 4 && {
         ...(number % 3 === 0 && { reference: `r${number % 4}`, headers: { number, tags: ['a', 'b'] } }),
         ...(number % 3 === 1 && { maxTries: 1 + (number % 2) }),
@@ -78,7 +79,7 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
         identifier: first.identifier,
         outcome: 'duplicate',
       })
-      // It is read as it is now, by a read that locks; several may have locked it so.
+      // The insert reads the latest version of the existing row by a shared lock, which several sessions can have.
       if (isMariadb(world)) model.lock(session, first.sequence)
       continue
     }
@@ -107,11 +108,11 @@ function touches({ model }: World, session: number, externalIds: ReadonlySet<str
     .some(({ before, after }) => [before, after].some((row) => row?.externalId !== undefined && externalIds.has(row.externalId)))
 }
 
-/** MariaDB locks more than the external id that is there already: who inserts or removes one beside it waits, and who inserts none. */
+/** Whether a session may wait for another's external id. MariaDB locks the index around an external id, so inserts and deletes beside it wait. */
 export function mayMeetExternalIds(world: World): boolean {
   const { model } = world
   if (!isMariadb(world)) return false
-  // An entry of its index that was deleted stays until the transaction has ended.
+  // A deleted index entry stays until its transaction has ended.
   if (model.someNameTasks) return true
   return [undefined, ...model.open].some((session) => model.rows(session).some(({ externalId }) => externalId !== undefined))
 }
@@ -141,7 +142,7 @@ function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number
   }
 }
 
-/** What an insertion does to older rows; those that others have locked are passed over. @returns how many there were, by identifier */
+/** Does to the model's older rows what an insertion does, and passes over rows that others have locked. @returns their number by identifier */
 export async function removeOlder(
   world: World,
   { session, party }: Pick<Turn, 'session' | 'party'>,
@@ -149,7 +150,7 @@ export async function removeOlder(
   created: readonly { readonly sequence: number; readonly identifier: string }[],
 ): Promise<ReadonlyMap<string, number>> {
   const { model, letGo } = world
-  // Whether it came to them before or after its wait nobody knows but the database.
+  // Only the database knows whether the verb reached these rows before or after its wait.
   const page = letGo.size > 0 ? await world.page(party.session) : []
   const isUntouched = (row: ModelRow): boolean =>
     letGo.has(row.sequence) && page.some(({ sequence, state }) => sequence === row.sequence && state === row.state)

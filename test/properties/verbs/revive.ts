@@ -1,3 +1,4 @@
+/** Steps of the model test that recreate, redrive and reassign tasks, and expect of these verbs what the model says. */
 import { stateOf } from '@taskstream/task-api'
 import type { RecreatedTask, Task, TaskResult } from '@taskstream/task-api'
 import { expect } from 'vitest'
@@ -28,7 +29,7 @@ async function reviveSome(world: World, turn: Turn, way: Way): Promise<void> {
   await putRevived(world, turn, way, chosen, made)
 }
 
-/** Given tasks are waited for, and each must have ended then. */
+/** Recreates given tasks. The verb waits for sessions that work on them, and then refuses unless all of them have ended. */
 export const reviveGiven: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, pick } = turn
@@ -84,7 +85,7 @@ export const redrive: Act = async (world, turn) => {
 
 const results = ['success', 'filter', 'failure', 'suspension'] as const
 
-/** Waits for what others are working on, where it still sees it so, and leaves alone what is not so any more. */
+/** Reassigns all tasks in a state. The verb waits for sessions that work on tasks that it sees in this state, and skips those that have left it. */
 export const reassignAll: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, size, pick } = turn
@@ -122,14 +123,14 @@ export const reassignGiven: Act = async (world, turn) => {
   for (const { row, result } of rows) model.write(session, become.reassigned(row!, stateOf(result)))
 }
 
-/** Tasks that have ended, mostly. */
+/** Chooses tasks to give to a verb, most of which have ended. */
 function give({ model }: World, { session, size, pick }: Turn): ModelRow[] {
   const rows = model.rows(session)
   const some = rows.filter(hasEnded).slice(pick % 3, (pick % 3) + size)
   return pick === 11 ? rows.slice(0, size) : some
 }
 
-/** Waits for whoever works on a task that it still sees as ended; MariaDB locks a row to see whether it has. */
+/** Returns the sessions that a verb waits for: those that work on tasks that it still sees as ended. MariaDB must lock a row to see whether it has. */
 function whileGiven(world: World, { session }: Turn, given: readonly ModelRow[]): { readonly must: () => readonly number[] } {
   const looksFirst = world.fixture.subject.engine === 'postgres'
   const asked = given.filter((row) => !looksFirst || hasEnded(row)).map(({ sequence }) => sequence)
@@ -144,7 +145,7 @@ function toTask({ topic, sequence, identifier }: ModelRow): Task {
   return { topic, sequence, identifier }
 }
 
-/** Rows that a session sees and nobody else is working on. */
+/** Returns the rows that a session sees and no other session has locked. */
 export function free({ model }: World, session: number, which: (row: ModelRow) => boolean): ModelRow[] {
   return model.rows(session).filter((row) => which(row) && !model.isLocked(session, row.sequence))
 }
