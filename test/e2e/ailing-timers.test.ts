@@ -1,4 +1,4 @@
-/** Timers that cannot be fired are let be for a while, longer each time; the others do not suffer, and nothing is slept through for their sake. */
+/** A scheduler backs off from timers that cannot be fired, longer each time. Other timers are fired in time meanwhile. */
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicSchedulerOptions, PeriodicTasks } from '@taskstream/task-scheduler'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
   let fixture: Fixture<Subject>
   let timers: PeriodicTasks<AnyTransaction>
   let scheduler: PeriodicScheduler<AnyTransaction> | undefined
-  /** What it told, in order. */
+  /** The events that the scheduler reported, in order. */
   let told: string[]
   beforeEach(async () => {
     clock = watchedClock(new Date('2026-01-01T12:00:00Z'))
@@ -44,7 +44,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
       for (const [id, timer, topic = fixture.topic] of ids)
         await timers.schedule(transaction, { id, timer, topic, whileUnfinished: 'push' })
     })
-  /** Timers of this topic cannot be fired, or can again. */
+  /** Makes the topic, or removes it so that timers of this topic cannot be fired. */
   const make = (there: boolean): Promise<unknown> =>
     fixture.commit((transaction) =>
       there ? fixture.tasks.initialize(transaction, 'doomed') : fixture.tasks.destroy(transaction, 'doomed'),
@@ -58,7 +58,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
     await make(false)
     clock.advance(5_000)
     await start()
-    // The clock stands still: each of the others has its one chance, and is then let be.
+    // The clock stands still, so each of the other timers is tried once and then backed off from.
     await expect.poll(() => told).toContain('well fired')
     expect([failures(), new Set(told).size]).toEqual([40, 41])
   })
@@ -106,7 +106,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
       await schedule(['next year', '2027-01-01'])
       await start(options)
       await expect.poll(() => clock.pauses).toEqual([ms])
-      // By another process, without a notifier.
+      // Another process changes the timer, without a notifier.
       await schedule(['unheard', '*:*:01'])
       clock.advance(ms - 1)
       expect(told).toEqual([])

@@ -1,4 +1,4 @@
-/** What a handler returns that is no decision. */
+/** A handler that returns something other than decisions fails its tasks, with an error that says so. */
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'

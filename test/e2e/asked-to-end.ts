@@ -1,4 +1,4 @@
-/** A node whose handler never ends, in a process that is asked to. */
+/** A process with a node whose handler never ends, for tests that ask the process to end. */
 import type { Task } from '@taskstream/task-api'
 import { eachTask, stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import { reopenSubject } from '../subject.ts'

@@ -1,4 +1,4 @@
-/** What AsyncLocalStorage has in a handler is its caller's, and never that of another batch. */
+/** In a handler, AsyncLocalStorage has the context of the handler's caller, and never that of another batch. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
@@ -15,7 +15,7 @@ const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
 describe.skipIf(!canRun)('the context of a handler', () => {
   const fixture = useNodeFixture('context')
 
-  /** Runs small batches that each enter a context of their own, at once, and tells what they and their completions saw. */
+  /** Runs small batches at the same time, each in a context of its own. @returns the contexts that they and their completions saw */
   const run = async (mode: 'leased' | 'transactional'): Promise<Record<'before' | 'after' | 'completing', Set<unknown>>> => {
     await fixture.push(...Array.from({ length: count }, (_, index) => `task ${index}`))
     const seen = { before: new Set<unknown>(), after: new Set<unknown>(), completing: new Set<unknown>() }

@@ -1,4 +1,4 @@
-/** How much is taken, completed and put up with at once: never more than a hundred small tasks, and never more handlers than there may be. */
+/** A node takes and completes at most a hundred small tasks at once, and never runs more handlers than it may. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
@@ -19,7 +19,7 @@ describe.skipIf(!canRun)('of many tasks', () => {
   const pushMany = (count: number): Promise<unknown> =>
     fixture.push(...Array.from({ length: count }, (_, index) => `task ${index}`))
 
-  /** Writes down for how many tasks polls ask, and how many are completed at once. */
+  /** Records how many tasks each poll asks for, and how many tasks each completion has. */
   const watched = (tasks: Tasks): { readonly tasks: Tasks; readonly polls: number[]; readonly completions: number[] } => {
     const [polls, completions]: [number[], number[]] = [[], []]
     const watching = Object.create(tasks) as Tasks
@@ -34,7 +34,7 @@ describe.skipIf(!canRun)('of many tasks', () => {
     return { tasks: watching, polls, completions }
   }
 
-  /** Processes so many, of which no batch is done before all are begun. */
+  /** Processes `count` tasks in batches of `size`. No batch is done before all batches have begun. */
   const process = async (count: number, size: number): Promise<Omit<ReturnType<typeof watched>, 'tasks'>> => {
     await pushMany(count)
     const { tasks, ...seen } = watched(fixture.tasks)
@@ -102,10 +102,10 @@ describe.skipIf(!canRun)('of many tasks', () => {
     await expect.poll(() => begun).toEqual(['task 0'])
     clock.advance(2_200)
     await expect.poll(() => stuck).toEqual(['task 0'])
-    // Its task is decided without it.
+    // The task of the stuck handler is decided without the handler.
     await expect.poll(fixture.states).toEqual({ failed: 1, ready: 3 })
     const before = polls.length
-    /** How often the loop went to sleep because there is no room. */
+    /** Returns how often the loop went to sleep because there was no room for another batch. */
     const looked = (): number => clock.pauses.filter((ms) => ms === 1_000).length
     for (let round = 0; round < 5; round++) {
       const last = looked()

@@ -1,4 +1,4 @@
-/** What beats in a thread: opens the database that its own address names, and tells of each beat on the channel that it names. */
+/** The heartbeat module that tests run in a thread. Its own URL names the database, and the channel on which it reports each beat. */
 import { BroadcastChannel } from 'node:worker_threads'
 import type { OpenThreadBeat } from '@taskstream/task-processor'
 import { reopenSubject } from '../subject.ts'

@@ -150,7 +150,7 @@ describe.skipIf(!canRun)('a buffer', () => {
     await expect.poll(fixture.states).toEqual({ active: 2, ready: 1 })
     clock.advance(1_000)
     await expect.poll(fixture.states).toEqual({ failed: 1, succeeded: 2 })
-    // Handing b back and the poll that brings c are two transactions: either may be first.
+    // The hand-back of b and the poll of c are two transactions, and either may be first.
     expect(begun.toSorted()).toEqual(['a 1', 'b 2', 'c 1'])
   })
 

@@ -1,4 +1,4 @@
-/** What the command says of a database that it cannot use, and what it never does to one. */
+/** The command reports a database that it cannot use in one line, and never changes a database that it should not change. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,13 +29,13 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** One line with a code, without a stack or a secret. */
+  /** Expects one line with an error code, without a stack or a secret. */
   const expectRefusal = ({ code, out, err }: Run, words: RegExp): void => {
     expect([code, out, err]).toEqual([1, '', expect.stringMatching(words)])
     expect(err).toMatch(/^error: [^\n]+ \([A-Z_]+\)\n$/)
     expect(err).not.toContain(secret)
   }
-  /** The URL of the suite's server, for another user or database. */
+  /** Returns the URL of the suite's server with changes, such as another user or database. */
   const changed = (change: (url: URL) => void): string => {
     const there = new URL(url)
     change(there)
@@ -101,7 +101,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
   })
 
   testOn(['postgres-18', 'mariadb'])('says that a database is missing, a login wrong, or a permission', async () => {
-    // To somebody with no right on a database, MariaDB does not say whether there is one.
+    // MariaDB does not tell a user without rights whether a database exists.
     const missing = changed((there) => {
       there.pathname = '/not_there'
       there.username = new URL(administratorOf(fixture.subject.location.at)).username
@@ -125,7 +125,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       expectRefusal(await run(['push', 'a', 'b', '--initialize', '--url', as(secret)]), /grant.*PERMISSION_DENIED/)
       const stranger = changed((there) => (there.username = 'nobody_at_all'))
       expectRefusal(await run(['topics', '--url', stranger]), /AUTHENTICATION_FAILED/)
-      // It may look, and not write.
+      // This user may read, but not write.
       const database = new URL(url).pathname.slice(1)
       await execute(
         isPostgres ? `grant usage on schema taskstream to ${name}` : `grant select on ${database}.* to ${name}${host}`,

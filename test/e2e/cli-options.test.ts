@@ -1,4 +1,4 @@
-/** What is said to the command line reaches the repository: of tasks, of filters, of timers. */
+/** The options of the command line for tasks, filters and timers reach the repository. */
 import { TaskDecision } from '@taskstream/task-api'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** The command, as a process, on a database of its own. */
+/** Every command of the command line works as a process, on a database of its own. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The command, as a process of its own. */
+/** Runs the command line as a process of its own. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Subject } from '../subject.ts'
@@ -11,7 +11,7 @@ export interface Run {
 
 interface RunOptions {
   readonly stdin?: string
-  /** Closes its standard output as soon as there is any. */
+  /** Whether to close the standard output of the command as soon as something is written there. */
   readonly closeEarly?: boolean
   /** TASKSTREAM_URL; default: none. */
   readonly url?: string
@@ -34,8 +34,8 @@ export function run(args: readonly string[], { stdin = '', closeEarly = false, u
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
 
-/** The database of a suite, as the command line is given it. */
+/** Returns the URL of the suite's database for the command line. */
 export function urlOf({ engine, location: { subject, at } }: Subject): string {
-  // Whether it is MariaDB or MySQL, the URL of the server does not say.
+  // The URL of the server does not say whether the server is MariaDB or MySQL.
   return engine === 'sqlite' ? `sqlite:${at}` : at.replace(/^mysql:/, `${subject}:`)
 }

@@ -1,4 +1,4 @@
-/** Tasks that are due at some moment are found at that moment, whatever their node is doing: sleeping, or at work without a pause. */
+/** Delayed tasks are found when they are due, whether their node is sleeping or at work without a pause. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskNotifier } from '@taskstream/task-api'
 import { eachTask, localNotifier } from '@taskstream/task-processor'
@@ -16,7 +16,7 @@ import { watchedClock } from './watched-clock.ts'
 import type { WatchedClock } from './watched-clock.ts'
 
 const aDay = 86_400_000
-/** Nothing comes by itself. */
+/** Intervals so long that heartbeats and maintenance never come during a test. */
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 
 describe.skipIf(!canRun)('a due task', () => {
@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('a due task', () => {
     node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => void handledAt.push(clock.monotonicMs())) })
     await node.start()
     await expect.poll(() => empty).toBe(1)
-    // The clock stands still: nothing but a word of it ends that sleep.
+    // The clock stands still, so only a notification can end the sleep.
     await pushed(sleeping)
     await expect.poll(() => clock.pauses).toContain(5)
     clock.advance(5)
@@ -115,7 +115,7 @@ describe.skipIf(!canRun)('a due task', () => {
       },
     })
     await node.start()
-    // It has looked for due tasks, and there was none to wait for.
+    // The node has looked for due tasks, and there was none to wait for.
     await expect.poll(() => clock.pauses.length > 0 && empty).toBe(1)
     await node.submit(fixture.topic, 'busy')
     await expect.poll(() => handled.length).toBeGreaterThan(3)

@@ -38,7 +38,7 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
   test('waits for whatever can be waited for, and not only for promises', async () => {
     await fixture.push('a')
     await using node = fixture.nodeOf()
-    // As query builders are: nothing happens before somebody waits.
+    // Like a query builder, this does nothing before somebody awaits it.
     const lazy = { then: (resolve: (decision: TaskDecision) => void) => resolve(TaskDecision.filter()) }
     node.process(fixture.topic, { handler: eachTask(() => lazy as Promise<TaskDecision>) })
     await node.start()
@@ -61,7 +61,7 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
           if (identifier === 'stuck') await gate.promise
           if (identifier === 'slow' || identifier === 'late') {
             await new Promise<void>((resolve, reject) => {
-              // One is broken off, and one comes to its end all the same.
+              // On abort, one handler throws, and the other one still returns.
               signal.addEventListener('abort', () => (identifier === 'late' ? resolve() : reject(new Error('broken off'))))
             })
           }
@@ -112,7 +112,7 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 3, failed: 2 })
     expect(seen.filter((one) => one.startsWith('a'))).toEqual(['a0 1', 'a0 2', 'a0 3', 'a2 1', 'a2 2', 'a2 3', 'a4 1'])
     expect(seen.filter((one) => one.startsWith('b'))).toEqual(['b1 1', 'b3 1'])
-    // What has used up its tries is told from what was never to be tried again.
+    // The reason differs between a task without tries left and a task that should not be tried again.
     const failed = (await fixture.page()).filter(({ state }) => state === 'failed')
     expect(failed.map(({ input, reason }) => [input, reason])).toEqual([
       ['1', undefined],

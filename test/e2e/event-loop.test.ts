@@ -1,4 +1,4 @@
-/** However much there is to do, and however fast the database answers: the rest of the process has its turn. */
+/** The event loop runs between tasks, however much work there is and however fast the database answers. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation } from '@taskstream/task-api'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'

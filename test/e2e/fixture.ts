@@ -1,4 +1,4 @@
-/** What the tests of nodes share: a topic of their own, and nodes whose maintenance comes often. */
+/** The fixture of the tests of nodes: a topic for each test, and nodes with frequent maintenance. */
 import type {
   Completion,
   FilterState,
@@ -22,15 +22,15 @@ export type NodeOptions = Partial<TaskNodeOptions<AnyTransaction>>
 
 export interface NodeFixture extends AsyncDisposable {
   readonly subject: Subject
-  /** Of the test that is running. */
+  /** The repository of the running test. */
   readonly tasks: Tasks
   readonly topic: string
   /** Begins a test: a new topic, and a new owner. */
   next(options?: TopicOptions): Promise<void>
-  /** Another topic becomes the one that is pushed to and looked at; it need not be known. */
+  /** Makes another topic the one that the fixture pushes to and reads. The topic need not exist. */
   turnTo(topic: string): void
   push(...creations: (string | TaskCreation)[]): Promise<PushedTask[]>
-  /** How many tasks of the topic are in which state. */
+  /** Counts the tasks of the topic by state. */
   states(): Promise<Record<string, number>>
   page(): Promise<TaskInfo[]>
   poll(size?: number, by?: Tasks): Promise<HeldTask[]>
@@ -112,7 +112,7 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
   return fixture
 }
 
-/** The same transactions, and whether one of them is under way. */
+/** Returns the same transactions, and a function that says whether one of them is under way. */
 function watched(source: TransactionSource<AnyTransaction>): {
   readonly source: TransactionSource<AnyTransaction>
   readonly isAsked: () => boolean

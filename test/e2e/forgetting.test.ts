@@ -1,4 +1,4 @@
-/** What a node does for others now and then: in portions, until all is done, and for owners that have been silent for a day. */
+/** The maintenance of a node expires dead owners and purges, in portions until all is done. It forgets owners after a day of silence. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** What a node has given up does nothing more, and keeps nobody. */
+/** Work that a node has given up changes nothing any more, and blocks nobody. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'

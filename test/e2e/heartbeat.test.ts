@@ -1,4 +1,4 @@
-/** The beats of a node's heart, one by one. */
+/** A node sends its heartbeats one by one, and judges its lease by them. */
 import { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { TaskNode } from '@taskstream/task-processor'
@@ -12,7 +12,7 @@ const aDay = 86_400_000
 
 describe.skipIf(!canRun)('a heartbeat', () => {
   const fixture = useNodeFixture('beats')
-  /** What was told, and what was asked. */
+  /** The reported events and the requested beats, in order. */
   let told: string[]
   beforeEach(async () => {
     told = []

@@ -1,11 +1,11 @@
-/** A poll that is answered when its node has been stopped. */
+/** If a poll is answered after its node was stopped, its tasks are handed back without a charged try. */
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const hour = 3_600_000
-/** Nothing comes by itself but polls. */
+/** Intervals so long that only polls come during a test. */
 const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
 
 describe.skipIf(!canRun)('what a late poll brings', () => {
@@ -53,7 +53,7 @@ describe.skipIf(!canRun)('what a late poll brings', () => {
     const { finished, returned, abandoned } = await stopped
     expect([finished, returned.map(({ identifier }) => identifier), abandoned]).toEqual([[], ['a'], []])
     expect(handled).toBe(1)
-    // It was polled twice, and no try is charged for it.
+    // The task was polled twice, and no try is charged for it.
     expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: 2, tries: 0 }])
   })
 })

@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a handler that comes too late', () => {
     node.process(fixture.topic, {
       handler: (_, context) => {
         began.resolve(context)
-        // It never settles.
+        // This promise never settles.
         return new Promise<never>(() => {})
       },
     })

@@ -1,4 +1,4 @@
-/** What a node holds it holds by its lease, and no longer. */
+/** A node holds tasks only as long as its lease lasts. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import { eachTask, systemClock } from '@taskstream/task-processor'

@@ -1,4 +1,4 @@
-/** Tasks that are held and that no batch answers for any more: they are reported, and handed back as soon as that can be written. */
+/** Held tasks that no batch answers for any more are reported, and handed back as soon as the database can write this. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TaskState } from '@taskstream/task-api'
 import { eachTask, unlimited } from '@taskstream/task-processor'

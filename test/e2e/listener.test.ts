@@ -1,4 +1,4 @@
-/** Listeners are told what happens, in order, and cannot disturb it. */
+/** Listeners are notified of all events in order, and cannot disturb the node. */
 import { channel, tracingChannel } from 'node:diagnostics_channel'
 import { TaskDecision } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

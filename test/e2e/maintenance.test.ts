@@ -1,4 +1,4 @@
-/** What a node does now and then: in portions, all that is there to be done, and no sooner than it should. */
+/** The maintenance of a node does all its work, in portions, and no sooner than it should. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Expiry, TaskOwner } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

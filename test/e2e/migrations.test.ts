@@ -1,4 +1,4 @@
-/** Processes that are started at the same time migrate the same empty database: as when a service is deployed in several places. */
+/** Processes that start at the same time can all migrate the same empty database, as when a service is deployed in several places. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** A process that migrates when it is told to, and says what it found before and what came of it. */
+/** A process that migrates when its parent tells it to, and reports the state before and the result. */
 import { once } from 'node:events'
 import { reopenSubject } from '../subject.ts'
 import type { Subject } from '../subject.ts'

@@ -1,4 +1,4 @@
-/** A node handles every task once and in order, and stops as it was told to. */
+/** A node handles every task once and in order, and stops in the way that the caller asks for. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task-processor'

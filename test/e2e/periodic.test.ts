@@ -1,4 +1,4 @@
-/** Schedulers at work, by a clock that the test moves. */
+/** Schedulers fire timers at their occurrences, by a clock that the test moves. */
 import type { TaskInfo } from '@taskstream/task-api'
 import { occurrenceOf, PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicListener, PeriodicTasks } from '@taskstream/task-scheduler'

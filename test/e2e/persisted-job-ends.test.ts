@@ -1,4 +1,4 @@
-/** Persisted jobs that are asked to let go, jobs that have an end, and those that run once. */
+/** Persisted clock jobs let go when they are asked to, end at their end, and run once if they should. */
 import { once } from 'node:events'
 import { fixed, TaskNode } from '@taskstream/task-processor'
 import { calendar, PersistedClockJobs } from '@taskstream/task-scheduler'

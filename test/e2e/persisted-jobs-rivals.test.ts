@@ -1,4 +1,4 @@
-/** Jobs that are kept in the database, and that several nodes look for. */
+/** If several nodes look for the same persisted clock jobs, each run happens on one node only. */
 import { TaskNode } from '@taskstream/task-processor'
 import { PersistedClockJobs } from '@taskstream/task-scheduler'
 import type { ClockJobLogEntry, PersistedClockJobContext } from '@taskstream/task-scheduler'

@@ -1,4 +1,4 @@
-/** Jobs that are kept in the database: the policies of jobs, across processes and restarts. */
+/** Clock jobs that are kept in the database follow their policies across processes and restarts. */
 import { TaskError } from '@taskstream/task-api'
 import { fixed, systemClock, TaskNode } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'

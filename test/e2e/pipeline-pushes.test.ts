@@ -1,4 +1,4 @@
-/** What steps push and join: in the transaction that completes their tasks, or not at all. */
+/** The pushes and junctions of steps are committed with the completion of their tasks, or not at all. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { composite, handleBatch, pushing, tagging, TaskNode } from '@taskstream/task-processor'

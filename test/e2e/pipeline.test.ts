@@ -1,4 +1,4 @@
-/** What composites do in the transaction that completes a batch: all of it or nothing, and what follows from its commit. */
+/** The contexts of a composite write in the transaction that completes a batch, all or nothing, and act again after its commit. */
 import { supplementToken, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { composite, exponential, handleBatch, TaskNode } from '@taskstream/task-processor'

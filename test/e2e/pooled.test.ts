@@ -1,4 +1,4 @@
-/** What a pooler in transaction mode takes away, and how a node does without it. */
+/** A node works behind a pooler in transaction mode, without the features of sessions that such a pooler takes away. */
 import { TaskError } from '@taskstream/task-api'
 import type { TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'

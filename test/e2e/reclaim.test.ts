@@ -1,4 +1,4 @@
-/** Tasks that a poll has taken without its answer coming back are found again while the node runs, and those that are at work are left alone. */
+/** If the answer to a poll was lost, the running node reclaims the polled tasks, and leaves alone those that it is working on. */
 import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

@@ -1,17 +1,17 @@
-/** A database that refuses to write some tasks in some states: by a trigger, which no driver or library can know of. */
+/** Makes a database refuse to write some tasks in some states, by a trigger that no driver or library knows of. */
 import { stateNumber } from '@taskstream/task-api'
 import type { TaskState } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { isMysql, isOracle, isPostgres } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 
-/** What a completion writes. */
+/** The states that a completion writes. */
 export const results: readonly TaskState[] = ['failed', 'suspended', 'filtered', 'succeeded']
 
-/** What the database says of it. */
+/** The message of the database's refusal. */
 export const refusal = 'refused by a trigger'
 
-/** Has tasks whose identifier begins so refused in these states, until it is disposed of. */
+/** Refuses tasks in these states whose identifier begins with `prefix`, until the result is disposed of. */
 export async function refuse(subject: Subject, prefix: string, states: readonly TaskState[]): Promise<AsyncDisposable> {
   const which = `in (${states.map(stateNumber).join(', ')})`
   const [create, drop] = trigger(prefix, which)

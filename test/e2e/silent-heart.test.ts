@@ -1,4 +1,4 @@
-/** A node that others may take for dead takes nothing: it polls again when a heartbeat has come through, and at once then. */
+/** A node that others may take for dead does not poll. It polls again as soon as a heartbeat has succeeded. */
 import { TaskError } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'

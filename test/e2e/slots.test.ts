@@ -1,4 +1,4 @@
-/** A slot of a limiter is held for a batch, and for nothing else: not by a poll that failed, that found nothing, or that a stop has overtaken. */
+/** A slot of a limiter is held only for a batch. A poll that fails, finds nothing or is overtaken by a stop gives its slot back. */
 import { TaskError } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'
 import type { TaskLimiter } from '@taskstream/task-processor'
@@ -13,7 +13,7 @@ const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceInter
 describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in %s mode', (mode) => {
   const fixture = useNodeFixture(`slots-${mode}`)
 
-  /** One slot, and how many are out. */
+  /** Returns a limiter with one slot, which counts the slots that are taken. */
   const counting = (): TaskLimiter & { out: number; taken: number } => {
     const limiter = bound(1)
     const counted = {

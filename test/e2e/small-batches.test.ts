@@ -1,4 +1,4 @@
-/** Small batches cost the database as little as larger ones: they are polled and completed together, and have nothing else in common. */
+/** Small batches cost the database as little as larger ones, as they are polled and completed together. In all else they are independent. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'

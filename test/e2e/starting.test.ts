@@ -1,4 +1,4 @@
-/** A start that is stopped meanwhile, or fails half way, leaves nothing behind. */
+/** A start of a node that is stopped meanwhile, or fails half way, leaves nothing behind. */
 import { TaskError } from '@taskstream/task-api'
 import type { TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

@@ -1,4 +1,4 @@
-/** A node that is asked to stop once more, while it stops. */
+/** A node can be asked to stop again while it is stopping. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** What a stop makes of what is held when handlers stay, batches wait for a worker, or the database refuses everything. */
+/** A stop decides about all held tasks and reports them, even if handlers stay, batches wait for a worker, or the database refuses everything. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { buffering, eachTask } from '@taskstream/task-processor'

@@ -1,4 +1,4 @@
-/** A stream brings tasks in order; what is left undecided is not lost. */
+/** A stream brings tasks in order, and tasks that are left undecided are not lost. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** What many submit at once is pushed together, each with its own outcome. */
+/** Tasks that many callers submit at once are pushed together, and each caller gets its own outcome. */
 import { TaskError } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation, TransactionSource } from '@taskstream/task-api'
 import { eachTask, Submitter } from '@taskstream/task-processor'

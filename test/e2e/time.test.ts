@@ -1,4 +1,4 @@
-/** A node does things in time: it wakes for what is due, and ends what takes too long. */
+/** A node acts in time: it wakes for due tasks, and ends handlers that take too long. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask, exponential } from '@taskstream/task-processor'

@@ -1,4 +1,4 @@
-/** A slot, or a decision, that comes too late begins nothing. */
+/** A slot or a decision that comes too late starts no work. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'

@@ -1,4 +1,4 @@
-/** What the database will not write of one task costs no other, and nothing stays held that nobody answers for. */
+/** If the database refuses to write one task, other tasks are not affected, and no task stays held without a batch that answers for it. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskState } from '@taskstream/task-api'
 import { buffering, eachTask, fixed } from '@taskstream/task-processor'

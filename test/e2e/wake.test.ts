@@ -1,4 +1,4 @@
-/** Wake-ups from another connection. */
+/** A notification from another connection wakes a sleeping node or scheduler. */
 import type { TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'

@@ -1,4 +1,4 @@
-/** What a node does though nobody notifies it: it lets go without heartbeats, and ends with its process. */
+/** Without a notifier, a node still lets go of its tasks when heartbeats fail, and ends with its process. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { TaskDecision } from '@taskstream/task-api'

@@ -61,7 +61,7 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
   const pushed = await world.run<PushedTask[]>(
     turn,
     () => party.tasks.push(party.session.transaction, fixture.topic, creations, { insertion }) as Promise<PushedTask[]>,
-    // Whether such a task will be there is for those to say who work on it.
+    // Whether a task with such an external id will exist depends on the sessions that work on it.
     {
       must: () => model.others(session).filter((other) => touches(world, other, asked)),
       may: asked.size > 0 || mayMeetExternalIds(world),
