@@ -1,4 +1,4 @@
-/** What a poll may take, and what it takes where nobody disturbs it. */
+/** The model's rules of polling: which rows a poll may take, and which it takes if no other session disturbs it. */
 import type { PollCondition, PollOrder } from '@taskstream/task-api'
 import { become, filterStateOf, isLate } from './rows.ts'
 import type { ModelRow } from './rows.ts'
@@ -15,7 +15,7 @@ const strictness = (condition: PollCondition): number => {
   return condition === 'singular-by-identifier-suspend-on-failure' ? 3 : 1
 }
 
-/** Whether a ready row may be taken beside these others. */
+/** Whether the condition lets a poll take a ready row, given the other rows. */
 export function mayTake({ order, condition }: ModelTopic, rows: readonly ModelRow[], row: ModelRow): boolean {
   if (condition === 'none') return true
   return !rows.some((other) => {
@@ -34,7 +34,7 @@ function inOrder({ order }: ModelTopic, rows: readonly ModelRow[]): ModelRow[] {
   })
 }
 
-/** What a poll takes, and what it finds to be too late, in the order in which it finds it. */
+/** The rows that a poll takes, and those whose deadline has passed, in the order in which it finds them. */
 export interface Claimed {
   readonly taken: readonly ModelRow[]
   readonly late: readonly ModelRow[]

@@ -28,7 +28,7 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
       expect(report).toMatchObject({ violations: 0, stuck: 0, errors: [], repaired: 0 })
       expect(report.polled).toBeGreaterThan(0)
       expect(report.samples).toBeGreaterThan(0)
-      // What is to disturb them has come about.
+      // The run had deaths, rollbacks and interferences, without which it would prove little.
       expect(Math.min(report.deaths, report.undone, report.interfered)).toBeGreaterThan(0)
     },
   )
@@ -38,7 +38,7 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
     async (mutant) => {
       await using subject = await openSubject()
       const tasks = (): Tasks => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) })
-      // Until it is seen, or for long enough that it should have been.
+      // The run ends when the fault was noticed, or after long enough for it to be noticed.
       let seen = false
       for (let round = 0; round < 40 && !seen; round++) {
         const { violations, stuck } = await hammer(subject, {

@@ -1,6 +1,6 @@
 /**
- * All orders in which a few connections can do a few things, each order played on real connections: nothing is stranded, given twice or
- * overtaken. `npm run interleavings -- --mutants` shows which faults this finds.
+ * Plays all orders in which a few connections can run a few verbs, on real connections: no task is stranded, given twice or overtaken.
+ * `npm run interleavings -- --mutants` shows which faults this finds.
  */
 import { describe, expect, test } from 'vitest'
 import { clockAhead } from '../interleavings/clock-ahead.ts'

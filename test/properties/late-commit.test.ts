@@ -1,4 +1,4 @@
-/** Transactions that commit late: what they pushed is found, and their producer's order is kept, however far polls have gone. */
+/** Tasks of transactions that commit late are found, and in their producer's order, however far polls have gone meanwhile. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
@@ -35,7 +35,7 @@ describe.skipIf(!canRun)('with a push held open', () => {
     )
     return Number(row?.['floor'])
   }
-  /** Pushes, polls and completes so many tasks, far beyond what makes polls move the floor and persist it. */
+  /** Pushes, polls and completes `total` tasks, which are more than enough for polls to raise and persist the low watermark. */
   const drain = async (total = 20_000): Promise<void> => {
     for (let done = 0; done < total; done += 1_000) {
       await push(...Array.from({ length: 1_000 }, (_, index) => `x${done + index}`))

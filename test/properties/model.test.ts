@@ -1,6 +1,6 @@
 /**
- * Random histories of every verb, whose statements interleave on several connections, held against the model. A failure prints
- * its shortest history and its seed; TASKSTREAM_SEED runs it again, TASKSTREAM_RUNS runs more.
+ * Random histories of every verb, interleaved on several connections, give the same results as the model. A failure prints its shortest
+ * history and its seed. TASKSTREAM_SEED runs that seed again, and TASKSTREAM_RUNS sets the number of histories.
  */
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'

@@ -1,4 +1,4 @@
-/** What must be so whenever all is at rest: nobody waits for anything but a handler or the clock. */
+/** Checks that hold whenever all is at rest, that is, when nobody waits for anything but a handler or the clock. */
 import { leaseMs } from './node-database.ts'
 import type { NodeDatabase } from './node-database.ts'
 import { name } from './node-ledger.ts'

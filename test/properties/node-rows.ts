@@ -1,4 +1,4 @@
-/** The rows of one topic as they must be: what may be polled next, and what becomes of what was decided. */
+/** The expected rows of one topic: which may be polled next, and how decisions change them. */
 import type { HeldTask, PushedTask, TaskCreation, TaskDecision, TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
 import type { ModelTopic } from './claims.ts'
 

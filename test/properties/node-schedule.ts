@@ -1,4 +1,4 @@
-/** What a history of nodes consists of: how a topic is processed, and what happens meanwhile. */
+/** The random schedules of the node model: the settings of a topic and its nodes, and the events that happen meanwhile. */
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import * as fc from 'fast-check'
 

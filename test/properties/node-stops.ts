@@ -1,4 +1,4 @@
-/** What a stop reports, held against the ledger. */
+/** Checks the report of a stop against the ledger. */
 import type { HeldTask } from '@taskstream/task-api'
 import type { StopOptions, StopReport } from '@taskstream/task-processor'
 import { name } from './node-ledger.ts'

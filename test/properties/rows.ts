@@ -1,4 +1,4 @@
-/** What each verb makes of a row, column by column. */
+/** The model of rows: how each verb changes a row, column by column. */
 import { stateNumber } from '@taskstream/task-api'
 import type { FilterState, Insertion, TaskDecision, TaskInfo, TaskState } from '@taskstream/task-api'
 
@@ -6,23 +6,23 @@ export type ModelRow = TaskInfo
 
 type Changes = { readonly [Name in keyof ModelRow]?: ModelRow[Name] | undefined }
 
-/** The row with other values; what is undefined is gone. */
+/** Returns the row with changed values. An undefined value removes its column. */
 export function change(row: ModelRow, changes: Changes): ModelRow {
   const left = Object.entries({ ...row, ...changes }).filter(([, value]) => value !== undefined)
   return Object.fromEntries(left) as unknown as ModelRow
 }
 
-/** What a row is asked for and counted by. */
+/** Returns the state by which a row is filtered and counted. */
 export function filterStateOf({ state, due }: ModelRow): FilterState {
   return state === 'suspended' && due !== undefined ? 'delayed' : state
 }
 
-/** What has ended: purged where no states are asked for. */
+/** The states that count as ended. A purge without named states deletes rows in these states. */
 export const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 export const revivable = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'] as const
 
 const open: readonly FilterState[] = ['ready', 'delayed']
-/** The older rows of an identifier that each insertion is about. */
+/** The states of the older rows of an identifier that each insertion removes. */
 export const olderStates: Readonly<Record<Exclude<Insertion, 'append'>, readonly FilterState[]>> = {
   supersede: open,
   replace: ['ready', ...revivable],

@@ -1,4 +1,4 @@
-/** What a history consists of. */
+/** The steps of a random history, and how they are drawn. */
 import * as fc from 'fast-check'
 
 const kinds = [

@@ -1,6 +1,6 @@
 /**
- * Random stops, whose reports are held against what the database says afterwards. A failure prints its schedule and its seed; TASKSTREAM_SEED
- * runs it again, TASKSTREAM_RUNS runs more.
+ * The reports of random stops agree with the database afterwards. A failure prints its schedule and its seed. TASKSTREAM_SEED runs that seed again,
+ * and TASKSTREAM_RUNS sets the number of runs.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision, TaskError } from '@taskstream/task-api'

@@ -1,4 +1,4 @@
-/** One history: each step is done by the repository and by the model, and what there is then is compared, column by column. */
+/** Plays one history: the repository and the model both run each step, and then their rows are compared column by column. */
 import { isDeepStrictEqual } from 'node:util'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, Repair, TaskInfo, TopicOptions } from '@taskstream/task-api'
@@ -20,7 +20,7 @@ export interface Party {
   readonly session: Session
   readonly tasks: Tasks
   readonly polled: HeldTask[]
-  /** How much of it is from before the open transaction. */
+  /** How many of the polled tasks are from before the open transaction. */
   kept: number
   /** Whether the open transaction waits for another. */
   isWaiting: () => Promise<boolean>
@@ -106,7 +106,7 @@ export class World {
     party.isWaiting = await watch(fixture.subject, party.session, this.#observer)
   }
 
-  /** What a session sees, held against the model. */
+  /** Expects that a session sees the rows that the model says. */
   async #look(session: number): Promise<void> {
     const { model } = this
     const [page] = await Promise.all([
@@ -123,7 +123,7 @@ export class World {
 
   #compare(page: readonly TaskInfo[], session?: number): void {
     const rows = this.model.rows(session)
-    // Many times as fast as the words for what differs.
+    // This comparison is many times as fast as `toEqual`, which describes the difference.
     if (!isDeepStrictEqual(page, rows)) expect(page).toEqual(rows)
   }
 
@@ -158,7 +158,7 @@ export class World {
     this.#compare(await this.page(session))
   }
 
-  /** Ends a transaction, and holds what others see then against the model. */
+  /** Ends a transaction, and expects that others then see the rows that the model says. */
   async #end(session: number, how: 'commit' | 'rollback'): Promise<void> {
     const party = this.#parties[session]!
     await party.session[how]()
