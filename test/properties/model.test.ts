@@ -12,7 +12,7 @@ import { amountOf } from '../tiers.ts'
 import { step } from './step.ts'
 import { World } from './world.ts'
 
-/** Of a server each step asks more: who waits, who has locked what, and what others see. */
+/** On a server each step costs more, as it also asks who waits, which rows are locked, and what other sessions see. */
 const amount = ['postgres-partitioned', 'pglite', 'libsql'].includes(subjectName)
   ? 'slowHistories'
   : engine.writers > 1

@@ -22,7 +22,7 @@ export const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered',
 export const revivable = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'] as const
 
 const open: readonly FilterState[] = ['ready', 'delayed']
-/** The states of the older rows of an identifier that each insertion removes. */
+/** The states of the older rows of an identifier that each insertion makes redundant or deletes. */
 export const olderStates: Readonly<Record<Exclude<Insertion, 'append'>, readonly FilterState[]>> = {
   supersede: open,
   replace: ['ready', ...revivable],

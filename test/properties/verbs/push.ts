@@ -18,7 +18,7 @@ export const pushAgain: Act = (world, turn) => {
   return insert(world, turn, creations, 'append')
 }
 
-/** Pushes with an insertion that removes older tasks of the identifiers. */
+/** Pushes with an insertion that makes older tasks of the identifiers redundant, or deletes them. */
 export const pushInstead: Act = async (world, turn) => {
   const insertion = (['supersede', 'replace', 'delete'] as const)[turn.pick % 3]!
   if (world.keyed) return insert(world, turn, creationsOf(world, turn), insertion)
