@@ -14,8 +14,17 @@ const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceInter
 describe.skipIf(!canRun)('a poll that goes unanswered', () => {
   const fixture = useNodeFixture('reclaim')
 
-  /** A node whose poll that brings `lost` is committed, and its answer lost. While it is `shut`, its polls find nothing. */
-  const losing = (lost: string): ReturnType<NodeFixture['clocked']> & { readonly asked: string[]; shut: boolean; own: Tasks } => {
+  interface LosingNode extends ReturnType<NodeFixture['clocked']> {
+    readonly asked: string[]
+    /** While this is true, the node's polls find nothing. */
+    shut: boolean
+    /** How many of the node's polls the database has not answered yet. */
+    polls: number
+    readonly own: Tasks
+  }
+
+  /** A node whose poll that brings `lost` is committed, and its answer lost. */
+  const losing = (lost: string): LosingNode => {
     const asked: string[] = []
     let isLost = false
     let own = fixture.tasks
@@ -34,11 +43,18 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
       },
       (unwatched) => ({
         ...(own = unwatched),
-        poll: (...args: Parameters<Tasks['poll']>) => (asked.push('poll'), losingNode.shut ? [] : own.poll(...args)),
+        poll: (...args: Parameters<Tasks['poll']>) => {
+          asked.push('poll')
+          if (losingNode.shut) return []
+          const answer = own.poll(...args)
+          if (!(answer instanceof Promise)) return answer
+          losingNode.polls++
+          return answer.finally(() => losingNode.polls--)
+        },
         reclaim: (...args: Parameters<Tasks['reclaim']>) => (asked.push('reclaim'), own.reclaim(...args)),
       }),
     )
-    const losingNode = { ...clocked, asked, own, shut: false }
+    const losingNode = { ...clocked, asked, own, shut: false, polls: 0 }
     return losingNode
   }
 
@@ -88,6 +104,7 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     // A poll of this owner that is committed only now: nobody knows what it holds.
     losingNode.shut = true
+    await expect.poll(() => losingNode.polls).toBe(0)
     await fixture.push('late')
     expect(await fixture.poll(1, losingNode.own)).toHaveLength(1)
     losingNode.shut = false

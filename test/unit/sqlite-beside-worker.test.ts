@@ -9,12 +9,13 @@ import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const guide = readFileSync(join(root, 'docs', 'guides', 'drivers.md'), 'utf8')
+const guide = readFileSync(join(root, 'docs', 'guides', 'drivers', 'sqlite.md'), 'utf8')
 const rounds = 40
 
 /** The program that the guide has for a driver, as often as that. Each round opens the file anew, as a process does. */
 function repeated(driver: string): string {
-  const code = guide.split(`### ${driver}\n\n\`\`\`ts\n`)[1]?.split('```')[0] ?? ''
+  const code = guide.split(`## ${driver}\n\n\`\`\`ts\n`)[1]?.split('```')[0]
+  if (code === undefined) throw new Error(`The guide has no program for ${driver}`)
   const lines = code.split('\n')
   const imports = lines.filter((line) => line.startsWith('import '))
   const body = lines.filter((line) => !line.startsWith('import '))
