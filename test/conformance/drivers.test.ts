@@ -7,6 +7,7 @@ import { awkward } from '../drivers/awkward.ts'
 import { drivers } from '../drivers/of-engine.ts'
 import { placeOf } from '../drivers/place.ts'
 import type { OpenDriver, Steps } from '../drivers/driver.ts'
+import { loseConnection } from '../drivers/lose-connection.ts'
 import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -67,12 +68,6 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
       yield* steps(transaction)
       throw new Error('no')
     }
-
-  const loseConnection = async ({ adapter }: OpenDriver, transaction: AnyTransaction): Promise<void> => {
-    const [row] = await adapter.execute(transaction, raw(`select ${isMysql ? 'connection_id' : 'pg_backend_pid'}() as id`))
-    const kill = isMysql ? `kill ${Number(row?.['id'])}` : `select pg_terminate_backend(${Number(row?.['id'])}, 10000)`
-    await subject.transactions((session) => subject.execute(session, raw(kill)))
-  }
 
   test('an unmigrated database is named', async () => {
     expect(await codeOf(open.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_MISSING')
@@ -234,7 +229,7 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     const codes: unknown[] = []
     const lost = other.transactions(async (transaction) => {
       await other.insertInvoice(transaction, 'g')
-      await loseConnection(other, transaction)
+      await loseConnection(subject, other, transaction)
       // The pool may open another connection instead. This transaction must not continue there.
       await Promise.allSettled([other.invoices(), other.invoices(), other.invoices(), other.invoices()])
       for (const identifier of ['g', 'h', 'i'])
@@ -245,19 +240,6 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await expect.poll(() => codes).toHaveLength(3)
     expect(codes).not.toContain('none')
     expect(await seen()).toMatchObject({ invoices: ['a', 'b', 'c'], tasks: ['a succeeded 1', 'c ready 0'] })
-    await other.close()
-  })
-
-  onServer('what the work threw is what is thrown, though its rollback fails', async () => {
-    const thrown = new Error('no')
-    const other = await driver.open(at)
-    const lost = other.transactions(async (transaction) => {
-      await loseConnection(other, transaction)
-      throw thrown
-    })
-    const error: unknown = await lost.catch((reason: unknown) => reason)
-    // postgres.js does not wait for the work to end if it notices the lost connection first.
-    expect(error === thrown || (driver.name.includes('postgres.js') && isTaskError(error, 'DATABASE_UNAVAILABLE'))).toBe(true)
     await other.close()
   })
 

@@ -68,6 +68,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/{scheduler,stress}': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
+  'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>
+    !sealed && !partitioned && connections > 1 && ['postgres', 'mariadb', 'mysql'].includes(family),
   // These need an engine on which the suite works with the least rights.
   'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
   // One of its tests runs in a process of its own, which needs a second connection.

@@ -29,5 +29,6 @@ export function postgresJsTransactions<Transaction extends PostgresJsTransaction
     classifyPostgresError,
     connectionsOf(options, () => sql),
     (transaction) => transaction.unsafe('select', []),
+    true,
   )
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as nextTurn } from 'node:timers/promises'
 import { abortOf, isTaskError } from '@taskstream/task-api'
 import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from './ended-transactions.ts'
@@ -11,12 +11,14 @@ import { ownWord } from './own-word.ts'
  *
  * @param named classifies an error of the driver, even if the library has wrapped the error
  * @param ask runs a statement that every live connection answers. Needed if the library does not report that a rollback failed
+ * @param giveUpOnLoss whether the library ends a transaction by itself when its connection closes, and must not be told to end it too
  */
 export function libraryTransactions<Transaction extends object>(
   transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
   named: (error: unknown) => TaskError | undefined,
   connections: () => number | undefined,
   ask?: (transaction: Transaction) => PromiseLike<unknown>,
+  giveUpOnLoss = false,
 ): TransactionSource<Transaction> {
   const own = ownWord(named)
   const transactions = async <Result>(
@@ -28,6 +30,7 @@ export function libraryTransactions<Transaction extends object>(
     let begun: Transaction | undefined
     let thrown: { readonly error: unknown } | undefined
     let over = false
+    const loss = Promise.withResolvers<never>()
     // We cannot close the library's connection, so only further statements are refused.
     const giveUp = (): void => {
       if (begun) endTransaction(begun)
@@ -35,22 +38,27 @@ export function libraryTransactions<Transaction extends object>(
     const forget = abort?.onAbort(giveUp)
     try {
       abort?.throwIfAborted()
-      await transact(async (transaction) => {
+      const transacted = transact(async (transaction) => {
         begun = transaction
         abort?.throwIfAborted()
         try {
           result = await work(transaction)
         } catch (error) {
           thrown = { error }
-          // The same event may tell `work` and the library that the connection was lost: the library must react first.
+          // The same event may tell `work` and the library that the connection was lost: the library must react first. This is a timer, as
+          // postgres.js never sends what is written by `setImmediate` just before the connection closes, and can then never use it again.
           await nextTurn()
-          if (!over && ask && isLoss(await answered(Promise.resolve(ask(transaction))).catch((why: unknown) => why)))
+          if (!over && ask && isLoss(await answered(Promise.resolve(ask(transaction))).catch((why: unknown) => why))) {
             own.lost(error)
+            over = giveUpOnLoss
+            if (giveUpOnLoss) loss.reject(error)
+          }
         }
-        // If this callback ended now, postgres.js would send a commit or rollback into the connection's next transaction.
+        // If this callback ended now, postgres.js would send a commit or rollback to a closed connection, or into its next transaction.
         if (over) await new Promise(() => {})
         if (thrown) throw thrown.error
       })
+      await Promise.race([transacted, loss.promise])
     } catch (error) {
       if (thrown && thrown.error !== error && isLoss(error)) own.lost(thrown.error)
       throw thrown ? thrown.error : (named(error) ?? error)
