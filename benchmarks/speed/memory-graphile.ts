@@ -3,6 +3,7 @@ import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
 import { topic } from './backlog-task.ts'
 import type { DrainBacklog } from './memory-worker.ts'
+import { preset } from './graphile.ts'
 
 export const drainBacklog: DrainBacklog = async (connection, expected) => {
   const pool = new pg.Pool({ ...connection, max: 25 })
@@ -19,15 +20,7 @@ export const drainBacklog: DrainBacklog = async (connection, expected) => {
         if (++handled === expected) all.resolve()
       },
     },
-    preset: {
-      worker: {
-        concurrentJobs: 24,
-        maxPoolSize: 25,
-        localQueue: { size: 500 },
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-      },
-    },
+    preset,
   })
   await all.promise
   await runner.stop()

@@ -4,6 +4,7 @@ import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { openBoss } from './boss.ts'
 import { connect, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
+import { preset } from './graphile.ts'
 import { Progress } from './workers.ts'
 import type { Report } from './workers.ts'
 
@@ -57,15 +58,7 @@ async function prepareGraphile(connection: Connection): Promise<Drain> {
       taskList: {
         mail: () => progress.add(1),
       },
-      preset: {
-        worker: {
-          concurrentJobs: 24,
-          maxPoolSize: 25,
-          localQueue: { size: 500 },
-          completeJobBatchDelay: 0,
-          failJobBatchDelay: 0,
-        },
-      },
+      preset,
     })
     for (;;) {
       const { rows } = await watcher.query<{ left: boolean }>('select exists (select from graphile_worker._private_jobs) as left')

@@ -191,8 +191,8 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
       'conformance/revive#a new row leaves',
       'conformance/revive#refuses what has not ended',
       'conformance/revive#a redrive says what it would do',
-      'conformance/revive#reassign corrects',
-      'conformance/revive#reassignAll corrects',
+      'conformance/reassign#reassign corrects',
+      'conformance/reassign#reassignAll corrects',
     ],
   },
   {

@@ -99,7 +99,7 @@ export const requirements: readonly Requirement[] = [
   {
     number: 32,
     about: 'reassign, reassignAll',
-    tests: ['conformance/revive#reassign corrects', 'conformance/revive#reassignAll corrects'],
+    tests: ['conformance/reassign#reassign corrects', 'conformance/reassign#reassignAll corrects'],
   },
   {
     number: 33,

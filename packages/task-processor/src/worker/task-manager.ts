@@ -1,5 +1,4 @@
 import { checkTopic, TaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { within } from '../core/clock.ts'
 import type { Leftovers } from '../batches/leftovers.ts'
@@ -12,7 +11,7 @@ import type { Processing } from './process-options.ts'
 import { SharedCompletions } from '../batches/shared-completions.ts'
 import { checkStopOptions, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
-import { StopTally } from './stop-tally.ts'
+import { TopicStop } from './topic-stop.ts'
 import { openHandler } from '../core/task-handler.ts'
 import type { OpenHandler } from '../core/task-handler.ts'
 
@@ -47,10 +46,7 @@ export class TaskManager<Transaction> {
   #stops = 0
   /** Whether the topic is known to exist with the right mode. */
   #isKnown = false
-  #stopping: Promise<StopReport> | undefined
-  /** Resolvers that each end a phase of the stop under way. */
-  #phases: PromiseWithResolvers<void>[] = []
-  readonly #hurrying: (() => void)[] = []
+  #stopping: TopicStop<Transaction> | undefined
 
   constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
     checkTopic(environment.topic)
@@ -109,7 +105,7 @@ export class TaskManager<Transaction> {
   }
 
   async #start(stops: number): Promise<boolean> {
-    await this.#stopping
+    await this.#stopping?.report
     const { topic, leftovers } = this.#environment
     this.#checkGoOn(stops)
     await this.makeKnown()
@@ -200,70 +196,14 @@ export class TaskManager<Transaction> {
     // Starts under way are cancelled.
     if (!this.#running)
       return within(clock, graceMs + abortMs + leaveMs, Promise.allSettled(this.#starting)).then(() => nothingHeld)
-    if (this.#stopping) this.#hurry(checked)
-    this.#stopping ??= this.#stop(this.#running, checked).finally(() => {
+    this.#stopping?.hurry(checked)
+    const { loop, handler } = this.#running
+    const onEnd = (): void => {
       this.#running = this.#stopping = undefined
-      for (const cancel of this.#hurrying.splice(0)) cancel()
       leftovers.leave(this.topic)
-    })
-    return this.#stopping
-  }
-
-  /** Shortens a stop under way to the times that a further caller allows. */
-  #hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
-    const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
-    for (const [index, ms] of ends.entries())
-      this.#hurrying.push(this.#environment.clock.after(ms, () => this.#phases[index]!.resolve()))
-  }
-
-  async #stop(
-    { loop, handler }: Running<Transaction>,
-    { graceMs, abortMs, leaveMs }: Required<StopOptions>,
-  ): Promise<StopReport> {
-    const { clock, leftovers, topic } = this.#environment
-    const abortEndMs = clock.monotonicMs() + graceMs + abortMs
-    const wasReturned = (task: HeldTask): boolean => leftovers.wasReturned(task)
-    const tally = new StopTally({ ...this.#environment, wasReturned }, loop.batches, leftovers.of(topic))
-    this.#phases = [Promise.withResolvers(), Promise.withResolvers(), Promise.withResolvers()]
-    const phases = this.#phases
-    const during = (phase: number, ms: number, work: Promise<unknown>): Promise<void> =>
-      within(clock, ms, Promise.race([work, phases[phase]!.promise]))
-    let isOver = false
-    const drained = loop.drain((batch) => {
-      tally.add(batch)
-      // Nobody waits for this batch any more.
-      if (isOver) batch.giveUp()
-    })
-    const closed = drained.then(() => this.#close(handler))
-    await during(0, graceMs, this.#ended(loop, drained, tally))
-    if (loop.batches.size > 0) {
-      this.abort(new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs }))
-      // If a further caller has ended the grace early, handlers get the rest of it to let go.
-      await during(1, Math.max(abortMs, abortEndMs - clock.monotonicMs()), this.#ended(loop, drained, tally))
     }
-    const returned = [leftovers.handBack(topic), ...[...loop.batches].map((batch) => batch.handBack())]
-    // Batches that a poll still brings are handed back too.
-    const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
-    // This step gets half of the time, the next two a quarter, and the node's end the rest.
-    await during(2, leaveMs / 2, Promise.allSettled([...returned, late]))
-    isOver = true
-    for (const batch of loop.batches) {
-      tally.add(batch)
-      batch.giveUp()
-      // The handlers do not let go of these tasks, so they are handed back later.
-      leftovers.add(topic, batch.leased)
-    }
-    // The wait is limited, as closing may wait for a worker that is stuck.
-    await within(clock, Math.min(abortMs, leaveMs / 8), closed)
-    // Tasks count as abandoned if the database does not answer.
-    await within(clock, leaveMs / 8, tally.ask()).catch(() => {})
-    return tally.report()
-  }
-
-  async #ended(loop: PollLoop<Transaction>, drained: Promise<void>, tally: StopTally<Transaction>): Promise<void> {
-    await drained
-    for (const batch of loop.batches) tally.add(batch)
-    await Promise.all([...tally.batches].map((batch) => batch.ended))
+    this.#stopping ??= new TopicStop({ ...this.#environment, loop, close: () => this.#close(handler), onEnd }, checked)
+    return this.#stopping.report
   }
 
   async #close(handler: OpenHandler<Transaction>): Promise<void> {

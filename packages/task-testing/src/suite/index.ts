@@ -7,48 +7,49 @@
  */
 import { activation } from './activation.ts'
 import { adapter } from './adapter.ts'
+import { ages } from './ages.ts'
 import { badInput } from './bad-input.ts'
 import { catalog } from './catalog.ts'
 import { clean } from './clean.ts'
 import { complete } from './complete.ts'
 import { deadline } from './deadline.ts'
+import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
+import { edges } from './edges.ts'
+import { filters } from './filters.ts'
 import { givenClock } from './given-clock.ts'
 import { holdTransaction } from './hold-transaction.ts'
 import { insertion } from './insertion.ts'
 import { junction } from './junction.ts'
+import { junctionSiblings } from './junction-siblings.ts'
 import { looking } from './looking.ts'
+import { nothingDue } from './nothing-due.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
 import { owner } from './owner.ts'
+import { ownerBounds } from './owner-bounds.ts'
+import { periodic } from './periodic.ts'
 import { periodicChanges } from './periodic-changes.ts'
 import { periodicClocks } from './periodic-clocks.ts'
 import { periodicEdits } from './periodic-edits.ts'
 import { periodicOutcomes } from './periodic-outcomes.ts'
 import { periodicRivals } from './periodic-rivals.ts'
+import { periodicStates } from './periodic-states.ts'
 import { periodicUnfinished } from './periodic-unfinished.ts'
-import { periodic } from './periodic.ts'
 import { poll } from './poll.ts'
 import { push } from './push.ts'
+import { reassign } from './reassign.ts'
+import { resolved } from './resolved.ts'
 import { revive } from './revive.ts'
 import { savepoint } from './savepoint.ts'
-import { singularRivals } from './singular-rivals.ts'
 import { singular } from './singular.ts'
-import { timers } from './timers.ts'
-import { unknownTopic } from './unknown-topic.ts'
-import { values } from './values.ts'
-import { ages } from './ages.ts'
-import { resolved } from './resolved.ts'
-import { defaults } from './defaults.ts'
-import { edges } from './edges.ts'
-import { filters } from './filters.ts'
-import { junctionSiblings } from './junction-siblings.ts'
-import { nothingDue } from './nothing-due.ts'
-import { ownerBounds } from './owner-bounds.ts'
-import { tries } from './tries.ts'
+import { singularRivals } from './singular-rivals.ts'
 import { timerLists } from './timer-lists.ts'
 import { timerScopes } from './timer-scopes.ts'
-import { periodicStates } from './periodic-states.ts'
+import { timers } from './timers.ts'
+import { tries } from './tries.ts'
+import { unknownTopic } from './unknown-topic.ts'
+import { values } from './values.ts'
 import type { Engine, Part } from './engine.ts'
 
 export { subjectOf } from './engine.ts'
@@ -60,47 +61,48 @@ export type { Fixture, FixtureOptions } from './fixture.ts'
 const parts: Readonly<Record<string, Part>> = {
   activation,
   adapter,
+  ages,
   'bad-input': badInput,
   catalog,
   clean,
   complete,
   deadline,
+  defaults,
   delayed,
+  edges,
+  filters,
   'given-clock': givenClock,
   'hold-transaction': holdTransaction,
   insertion,
   junction,
+  'junction-siblings': junctionSiblings,
   looking,
+  'nothing-due': nothingDue,
   'option-names': optionNames,
   order,
   owner,
+  'owner-bounds': ownerBounds,
+  periodic,
   'periodic-changes': periodicChanges,
   'periodic-clocks': periodicClocks,
   'periodic-edits': periodicEdits,
   'periodic-outcomes': periodicOutcomes,
   'periodic-rivals': periodicRivals,
+  'periodic-states': periodicStates,
   'periodic-unfinished': periodicUnfinished,
-  periodic,
   poll,
   push,
+  reassign,
+  resolved,
   revive,
   savepoint,
   singular,
   'singular-rivals': singularRivals,
-  timers,
-  'unknown-topic': unknownTopic,
-  ages: ages,
-  resolved: resolved,
-  defaults: defaults,
-  edges,
-  filters: filters,
-  'junction-siblings': junctionSiblings,
-  'nothing-due': nothingDue,
-  'owner-bounds': ownerBounds,
-  tries: tries,
   'timer-lists': timerLists,
   'timer-scopes': timerScopes,
-  'periodic-states': periodicStates,
+  timers,
+  tries,
+  'unknown-topic': unknownTopic,
   values,
 }
 

@@ -1,4 +1,4 @@
-/** Ended tasks are brought back in their old place, as new tasks, or with another result. */
+/** Ended tasks are brought back in their old place, or as new tasks. */
 import { TaskDecision } from '@taskstream/task-api'
 import type {
   HeldTask,
@@ -167,50 +167,6 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     expect(await redrive()).toEqual({ count: 0 })
     expect(names(await fixture.poll(9))).toEqual(['a', 'b', 'c'])
     expect(await redrive({ states: ['succeeded'] })).toMatchObject({ count: 1 })
-  })
-
-  test('reassign corrects a result, and leaves the rest as it was', async () => {
-    const [a, b] = await failed('a', 'b')
-    const reassign = (results: ReadonlyMap<Task, 'success' | 'filter'>): Promise<void> =>
-      fixture.commit<void>((transaction) => fixture.tasks.reassign(transaction, fixture.topic, results))
-    await reassign(
-      new Map([
-        [a!, 'success'],
-        [b!, 'filter'],
-      ]),
-    )
-    expect(await fixture.page()).toMatchObject([
-      { state: 'succeeded', descent: 'failed', output: 'no', owner: fixture.tasks.owner },
-      { state: 'filtered', descent: 'failed', output: 'no' },
-    ])
-    const [ready] = await fixture.push('c')
-    expect(
-      await codeOf(() =>
-        reassign(
-          new Map([
-            [a!, 'filter'],
-            [ready!, 'success'],
-          ] as [Task, 'success'][]),
-        ),
-      ),
-    ).toBe('TASK_STATE')
-    expect((await fixture.page())[0]?.state).toBe('succeeded')
-    await reassign(new Map())
-  })
-
-  test('reassignAll corrects all of a state, in a range', async () => {
-    const [a, b, c] = await failed('a', 'b', 'c')
-    const all = (options: object): Promise<number> =>
-      fixture.commit<number>((transaction) =>
-        fixture.tasks.reassignAll(transaction, fixture.topic, { from: 'failed', to: 'success', ...options }),
-      )
-    expect(await all({ to: 'failure' })).toBe(0)
-    expect(await all({ first: c!.sequence, last: a!.sequence })).toBe(0)
-    expect(await all({ first: b!.sequence, last: b!.sequence })).toBe(1)
-    expect((await fixture.page()).map(({ state }) => state)).toEqual(['failed', 'succeeded', 'failed'])
-    expect(await all({})).toBe(2)
-    expect(await codeOf(() => all({ from: 'active' }))).toBe('ARGUMENT_INVALID')
-    expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
   })
 
   /** Makes one task that waits for a retry, one that waits for its due time, and one that waits for somebody to continue it. */

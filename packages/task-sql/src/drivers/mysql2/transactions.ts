@@ -5,7 +5,7 @@ import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
 import { closed, guard } from './guard.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
-import { ownWord } from '../shared/own-word.ts'
+import { errorOrigin } from '../shared/error-origin.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
 import type { RepeatOptions } from '../shared/retry-transaction.ts'
 
@@ -53,7 +53,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   const retries = checkRetries(options)
   const isGalera = askedOnce()
   const harmless = new WeakSet()
-  const own = ownWord(classifyMysqlError)
+  const origin = errorOrigin(classifyMysqlError)
   const transact: TransactionSource<Connection> = (work, transactionOptions) => {
     const abort = abortOf(transactionOptions)
     return repeat(
@@ -70,7 +70,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
           },
           enter,
           named,
-          own.lost,
+          origin.lost,
           abort,
         )
       },
@@ -79,7 +79,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
     )
   }
   const connections = pool.pool?.config?.connectionLimit
-  return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
+  return Object.assign(transact, { classify: origin.classify }, connections !== undefined && { connections })
 }
 
 async function openSession<Connection extends Mysql2PoolConnection>(

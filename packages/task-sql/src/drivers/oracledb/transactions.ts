@@ -4,7 +4,7 @@ import type { OracledbConnection } from './adapter.ts'
 import { classifyOracleError } from '../../dialects/oracle/errors.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
-import { ownWord } from '../shared/own-word.ts'
+import { errorOrigin } from '../shared/error-origin.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
 import type { RepeatOptions } from '../shared/retry-transaction.ts'
 
@@ -47,18 +47,18 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
   options: OracledbTransactionsOptions = {},
 ): TransactionSource<Connection> {
   const retries = checkRetries(options)
-  const own = ownWord(classifyOracleError)
+  const origin = errorOrigin(classifyOracleError)
   const transact: TransactionSource<Connection> = (work, transactionOptions) => {
     const abort = abortOf(transactionOptions)
     return repeat(
       retries,
-      (enter) => transactionAttempt(() => openSession(pool), work, enter, named, own.lost, abort),
+      (enter) => transactionAttempt(() => openSession(pool), work, enter, named, origin.lost, abort),
       (error, phase) => isRepeatable(named(error), phase),
       abort,
     )
   }
   const connections = pool.poolMax
-  return Object.assign(transact, { classify: own.classify }, connections !== undefined && { connections })
+  return Object.assign(transact, { classify: origin.classify }, connections !== undefined && { connections })
 }
 
 async function openSession<Connection extends OracledbPoolConnection>(

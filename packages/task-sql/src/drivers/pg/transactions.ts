@@ -5,7 +5,7 @@ import type { PgClient } from './adapter.ts'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
-import { ownWord } from '../shared/own-word.ts'
+import { errorOrigin } from '../shared/error-origin.ts'
 import { autocommit, notReadCommitted } from './autocommit.ts'
 import type { ReadCommitted } from './autocommit.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
@@ -58,7 +58,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   checkInteger('the number of pools', servers.length, 1, 100)
   servers.forEach(hearErrors)
   const server = new WritableServer(servers)
-  const own = ownWord(classifyPostgresError)
+  const origin = errorOrigin(classifyPostgresError)
   const readCommitted: ReadCommitted = new WeakMap()
   const transact: TransactionSource<Client> = (work, transactionOptions) => {
     let pool: PgPool<Client> | undefined
@@ -68,7 +68,7 @@ export function pgTransactions<Client extends PgPoolClient>(
       async (enter) => {
         pool = undefined
         const found = (pool = await server.find())
-        return transactionAttempt(() => openSession(found), work, enter, named, own.lost, abort)
+        return transactionAttempt(() => openSession(found), work, enter, named, origin.lost, abort)
       },
       (error, phase) => {
         if (!pool) return false
@@ -103,7 +103,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
   return Object.assign(
     transact,
-    { autocommit: alone, classify: own.classify },
+    { autocommit: alone, classify: origin.classify },
     sizes.length > 0 && { connections: Math.min(...sizes) },
   )
 }

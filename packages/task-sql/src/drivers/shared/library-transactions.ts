@@ -3,7 +3,7 @@ import { abortOf, isTaskError } from '@taskstream/task-api'
 import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { endTransaction } from './ended-transactions.ts'
 import { answered } from './answered.ts'
-import { ownWord } from './own-word.ts'
+import { errorOrigin } from './error-origin.ts'
 
 /**
  * Makes a transaction source from a library that begins and ends a transaction in one call. An error of `work` is thrown unchanged, even if the
@@ -20,7 +20,7 @@ export function libraryTransactions<Transaction extends object>(
   ask?: (transaction: Transaction) => PromiseLike<unknown>,
   giveUpOnLoss = false,
 ): TransactionSource<Transaction> {
-  const own = ownWord(named)
+  const origin = errorOrigin(named)
   const transactions = async <Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
     options?: TransactionOptions,
@@ -49,7 +49,7 @@ export function libraryTransactions<Transaction extends object>(
           // postgres.js never sends what is written by `setImmediate` just before the connection closes, and can then never use it again.
           await nextTurn()
           if (!over && ask && isLoss(await answered(Promise.resolve(ask(transaction))).catch((why: unknown) => why))) {
-            own.lost(error)
+            origin.lost(error)
             over = giveUpOnLoss
             if (giveUpOnLoss) loss.reject(error)
           }
@@ -60,7 +60,7 @@ export function libraryTransactions<Transaction extends object>(
       })
       await Promise.race([transacted, loss.promise])
     } catch (error) {
-      if (thrown && thrown.error !== error && isLoss(error)) own.lost(thrown.error)
+      if (thrown && thrown.error !== error && isLoss(error)) origin.lost(thrown.error)
       throw thrown ? thrown.error : (named(error) ?? error)
     } finally {
       over = true
@@ -70,5 +70,5 @@ export function libraryTransactions<Transaction extends object>(
     return result! as Result
   }
   const isLoss = (error: unknown): boolean => isTaskError(named(error) ?? error, 'DATABASE_UNAVAILABLE')
-  return Object.defineProperty(Object.assign(transactions, { classify: own.classify }), 'connections', { get: connections })
+  return Object.defineProperty(Object.assign(transactions, { classify: origin.classify }), 'connections', { get: connections })
 }

@@ -4,7 +4,7 @@ import { abortOf, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Abort, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../../dialects/sqlite/errors.ts'
 import { nested } from './only-connection.ts'
-import { ownWord } from './own-word.ts'
+import { errorOrigin } from './error-origin.ts'
 
 export interface SqliteTransactionsOptions {
   /** How long a transaction waits to begin while other processes write, in milliseconds, before DATABASE_BUSY. Default 10 000. */
@@ -105,7 +105,7 @@ export function immediateTransactions<Transaction>(
     return turn
   }
   // A file has no connection that could be lost.
-  const { classify } = ownWord(classifySqliteError, false)
+  const { classify } = errorOrigin(classifySqliteError, false)
   return Object.defineProperty(Object.assign(transact, { classify }), 'inside', {
     get: () => inside.getStore()?.open ?? false,
   })

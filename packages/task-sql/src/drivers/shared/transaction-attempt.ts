@@ -1,7 +1,7 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { Abort } from '@taskstream/task-api'
 import { answered } from './answered.ts'
-import type { OwnWord } from './own-word.ts'
+import type { ErrorOrigin } from './error-origin.ts'
 import type { Phase } from './retry-transaction.ts'
 
 /** A connection of a pool, for one transaction. */
@@ -28,7 +28,7 @@ export async function transactionAttempt<Connection, Result>(
   work: (connection: Connection) => Result | Promise<Result>,
   enter: (phase: Phase) => void,
   named: (error: unknown) => unknown,
-  lost: OwnWord['lost'],
+  lost: ErrorOrigin['lost'],
   abort: Abort | undefined,
 ): Promise<Result> {
   const rethrow = (error: unknown): never => {

@@ -2,7 +2,7 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 
-export interface OwnWord {
+export interface ErrorOrigin {
   readonly classify: NonNullable<TransactionSource<unknown>['classify']>
   /** Notes that a transaction, whose work threw `thrown`, has lost its connection. */
   lost(thrown: unknown): void
@@ -15,7 +15,7 @@ export interface OwnWord {
  * @param named classifies an error of the driver
  * @param remote whether the database has a connection that could be lost. False for a file, whose errors have words of their own
  */
-export function ownWord(named: (error: unknown) => TaskError | undefined, remote = true): OwnWord {
+export function errorOrigin(named: (error: unknown) => TaskError | undefined, remote = true): ErrorOrigin {
   const losses = new WeakSet<object>()
   return {
     lost: (thrown) => {
