@@ -1,20 +1,15 @@
 import { TaskError } from '@taskstream/task-api'
 import type { PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
-import { Activations } from './activations.ts'
 import type { Batch } from '../batches/batch.ts'
 import { within } from '../core/clock.ts'
-import { Dispatcher } from '../core/dispatcher.ts'
 import { watchEventLoop } from '../polling/event-loop.ts'
-import { Leftovers } from '../batches/leftovers.ts'
 import { unlimited } from '../polling/limiter.ts'
-import { safeListener } from '../core/listener.ts'
-import type { SafeListener } from '../core/listener.ts'
-import { Maintenance } from './maintenance.ts'
-import { checkNodeOptions } from './node-options.ts'
-import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
+import type { TaskNodeOptions } from './node-options.ts'
+import { makeNodeParts } from './node-parts.ts'
+import type { NodeParts } from './node-parts.ts'
 import { Patience } from '../core/patience.ts'
 import { checkPoolSize } from './pool-size.ts'
-import { Presence, waitsNoLonger } from '../liveness/presence.ts'
+import { waitsNoLonger } from '../liveness/presence.ts'
 import { checkProcessOptions } from './process-options.ts'
 import type { ProcessOptions } from './process-options.ts'
 import { StartLog } from './start-report.ts'
@@ -24,7 +19,6 @@ import type { StopOptions, StopReport } from './stop-report.ts'
 import { StopTime } from './stop-time.ts'
 import { stream } from './stream.ts'
 import type { StreamBatch, StreamOptions } from './stream.ts'
-import { Submitter } from '../submit/submit.ts'
 import { TaskManager } from './task-manager.ts'
 
 /** How long the database may take for each step that undoes a failed start. */
@@ -49,14 +43,7 @@ const refusals = {
  */
 export class TaskNode<Transaction> implements AsyncDisposable {
   readonly #options: TaskNodeOptions<Transaction>
-  readonly #settings: NodeSettings
-  readonly #dispatcher: Dispatcher<Transaction>
-  readonly #listener: SafeListener
-  readonly #presence: Presence<Transaction>
-  readonly #leftovers: Leftovers<Transaction>
-  readonly #maintenance: Maintenance<Transaction>
-  readonly #activations: Activations<Transaction>
-  readonly #submitter: Submitter<Transaction>
+  readonly #parts: NodeParts<Transaction>
   readonly #managers: Map<string, TaskManager<Transaction>> = new Map()
   #unwatch: (() => void) | undefined
   /** `entering`: the owner is being registered; `opening`: topics are being started. */
@@ -71,40 +58,15 @@ export class TaskNode<Transaction> implements AsyncDisposable {
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: TaskNodeOptions<Transaction>) {
-    const { repository, listener = {}, heartbeatThread, notifier, exclusive = false } = options
     this.#options = options
-    this.#settings = checkNodeOptions(options)
-    const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs, statementTimeoutMs } = this.#settings
-    this.#dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
-    const transactions = this.#dispatcher.source
-    this.#submitter = new Submitter({ repository, transactions, onCommitted: (topic) => this.wake(topic) })
-    this.#listener = safeListener(listener)
-    const shared = { repository, clock, leaseMs, dispatcher: this.#dispatcher, listener: this.#listener }
-    this.#presence = new Presence({
-      ...shared,
-      heartbeatIntervalMs,
-      heartbeatThread,
-      // After a timeout the next beat uses another connection, and must come before the lease has run out.
-      statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil((leaseMs - heartbeatIntervalMs) / 3)),
-      notifier,
-      exclusive,
-      onLost: (reason) => this.#abort(reason),
+    this.#parts = makeNodeParts(options, {
+      managers: () => this.#managers.values(),
       wake: (topic) => this.wake(topic),
-      onActivation: (topic) => this.#activations.look(topic),
+      onLost: (reason) => this.#abort(reason),
     })
+    const { clock } = this.#parts.settings
     this.#patience = new Patience(clock)
     this.#stopTime = new StopTime(clock)
-    this.#leftovers = new Leftovers(shared)
-    this.#maintenance = new Maintenance({
-      ...shared,
-      leftovers: this.#leftovers,
-      intervalMs: maintenanceIntervalMs,
-      expireTo: this.#settings.expireTo,
-      refreshIntervalMs: this.#settings.refreshIntervalMs,
-      onReady: (topics) => topics.forEach((topic) => this.wake(topic)),
-      retained: () => [...this.#managers.values()].map(({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
-    })
-    this.#activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers: () => this.#managers.values() })
   }
 
   /** The name of this node's owner in the database. */
@@ -122,25 +84,26 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, transactions, limiter = unlimited } = this.#options
+    const { settings, leftovers, dispatcher, listener, presence } = this.#parts
     const environment = {
       topic,
       repository,
       limiter,
-      leftovers: this.#leftovers,
-      dispatcher: this.#dispatcher,
-      listener: this.#listener,
-      clock: this.#settings.clock,
+      leftovers,
+      dispatcher,
+      listener,
+      clock: settings.clock,
       wake: (touched: string) => this.wake(touched),
-      defaultIdleMs: () => (this.#presence.isNotified ? 3e4 : 1e3),
-      lease: this.#presence.heartbeat,
+      defaultIdleMs: () => (presence.isNotified ? 3e4 : 1e3),
+      lease: presence.heartbeat,
       mayStart: () => this.#isRunning,
     }
-    const manager = new TaskManager(environment, checkProcessOptions(options, this.#settings.leaseMs))
+    const manager = new TaskManager(environment, checkProcessOptions(options, settings.leaseMs))
     if (this.#state === 'started') {
       checkPoolSize(transactions, [...this.#managers.values(), manager])
       // `begin` waits for a database that is away, and reports topics that cannot be processed. Its other errors come from a stop.
-      void this.#activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
-        if (!this.#isStopped) this.#listener.onFatal({ topic, error })
+      void this.#parts.activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
+        if (!this.#isStopped) listener.onFatal({ topic, error })
       })
     }
     this.#managers.set(topic, manager)
@@ -195,11 +158,12 @@ export class TaskNode<Transaction> implements AsyncDisposable {
 
   async #start(): Promise<StartReport> {
     const log = new StartLog()
+    const { settings, listener, presence, maintenance, activations } = this.#parts
     try {
-      await this.#presence.enter(() => this.#checkGoOn())
+      await presence.enter(() => this.#checkGoOn())
       this.#state = 'opening'
-      this.#maintenance.start()
-      await this.#activations.begin(this.#managers.values(), log)
+      maintenance.start()
+      await activations.begin(this.#managers.values(), log)
       this.#checkGoOn()
       log.checkAny()
     } catch (error) {
@@ -208,20 +172,20 @@ export class TaskNode<Transaction> implements AsyncDisposable {
         throw new TaskError('LIFECYCLE', 'The node was stopped while it was being started', {}, { cause: error })
       this.#state = 'entering'
       const stopped = [...this.#managers.values()].map((manager) => manager.stop({ graceMs: 0 }))
-      await Promise.all([this.#maintenance.stop(), ...stopped])
+      await Promise.all([maintenance.stop(), ...stopped])
       // Errors of the undo are ignored, as they usually repeat the start's error.
-      await this.#presence.undo((work) => within(this.#settings.clock, undoMs, work), undoMs)
+      await presence.undo((work) => within(settings.clock, undoMs, work), undoMs)
       if (!this.#isStopped) this.#state = 'new'
       throw error
     }
     this.#state = 'started'
     this.#unwatch = watchEventLoop({
-      clock: this.#settings.clock,
-      listener: this.#listener,
-      blockedMs: this.#settings.blockedMs,
+      clock: settings.clock,
+      blockedMs: settings.blockedMs,
+      listener,
       batches: () => this.#batches(),
     })
-    this.#activations.start()
+    activations.start()
     return log
   }
 
@@ -250,7 +214,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     creations: string | TaskCreation | Iterable<string | TaskCreation>,
     options: PushOptions = {},
   ): Promise<PushedTask[]> {
-    return this.#submitter.submit(topic, creations, options)
+    return this.#parts.submitter.submit(topic, creations, options)
   }
 
   /** Has a topic polled soon, as there may be work. Without a topic, all topics are polled. */
@@ -281,10 +245,11 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const isNew = this.#state === 'new'
     this.#state = 'stopped'
     this.#patience.end()
-    const submitted = this.#submitter[Symbol.asyncDispose]()
+    const { submitter, maintenance, activations, presence, listener, dispatcher } = this.#parts
+    const submitted = submitter[Symbol.asyncDispose]()
     /** Limits the wait, as a database that hangs must not keep the process from ending. The lease then ends without us. */
     const inTime = (work: Promise<unknown>, last = false): Promise<void> => this.#stopTime.within(work, last)
-    const maintained = Promise.all([this.#maintenance.stop(), this.#activations.stop()])
+    const maintained = Promise.all([maintenance.stop(), activations.stop()])
     // All topics stop at the same time, so that the report has all tasks that are held now. The heartbeat goes on, as tasks are still held.
     const reports = await Promise.all([...this.#managers.values()].map((manager) => manager.stop(options)))
     // A start under way ends at its next step.
@@ -293,14 +258,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     await inTime(Promise.all([maintained, submitted, starting]))
     this.#unwatch?.()
     // An owner that was removed counts as dead, so others take its remaining tasks at once.
-    const leave = (): Promise<void> =>
-      this.#presence.leave(inTime, (error) => this.#listener.onError({ activity: 'heartbeat', error }))
+    const leave = (): Promise<void> => presence.leave(inTime, (error) => listener.onError({ activity: 'heartbeat', error }))
     if (!isNew) await leave()
-    if (isStarted || !starting) this.#dispatcher.close(waitsNoLonger())
+    if (isStarted || !starting) dispatcher.close(waitsNoLonger())
     else {
       // A step of the start still hangs. Its effects are undone once it ends.
-      this.#dispatcher.end(waitsNoLonger())
-      void starting.then(leave).then(() => this.#dispatcher.close(waitsNoLonger()))
+      dispatcher.end(waitsNoLonger())
+      void starting.then(leave).then(() => dispatcher.close(waitsNoLonger()))
     }
     return joinReports(reports)
   }

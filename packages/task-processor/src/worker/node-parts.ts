@@ -1,0 +1,77 @@
+import type { TaskError } from '@taskstream/task-api'
+import { Activations } from './activations.ts'
+import { Leftovers } from '../batches/leftovers.ts'
+import { Dispatcher } from '../core/dispatcher.ts'
+import { safeListener } from '../core/listener.ts'
+import type { SafeListener } from '../core/listener.ts'
+import { Presence } from '../liveness/presence.ts'
+import { Submitter } from '../submit/submit.ts'
+import { Maintenance } from './maintenance.ts'
+import { checkNodeOptions } from './node-options.ts'
+import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
+import type { TaskManager } from './task-manager.ts'
+
+/** What the parts of a node ask of it. */
+export interface NodeCalls<Transaction> {
+  readonly managers: () => Iterable<TaskManager<Transaction>>
+  /** Has a topic polled soon, or all topics. */
+  readonly wake: (topic?: string) => void
+  /** Called when the lease has run out. */
+  readonly onLost: (reason: TaskError) => void
+}
+
+/** What a node is made of. */
+export interface NodeParts<Transaction> {
+  readonly settings: NodeSettings
+  readonly dispatcher: Dispatcher<Transaction>
+  readonly listener: SafeListener
+  readonly presence: Presence<Transaction>
+  readonly leftovers: Leftovers<Transaction>
+  readonly maintenance: Maintenance<Transaction>
+  readonly activations: Activations<Transaction>
+  readonly submitter: Submitter<Transaction>
+}
+
+/** @throws TaskError ARGUMENT_INVALID */
+export function makeNodeParts<Transaction>(
+  options: TaskNodeOptions<Transaction>,
+  { managers, wake, onLost }: NodeCalls<Transaction>,
+): NodeParts<Transaction> {
+  const { repository, listener: given = {}, heartbeatThread, notifier, exclusive = false } = options
+  const settings = checkNodeOptions(options)
+  const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs, statementTimeoutMs, expireTo, refreshIntervalMs } = settings
+  const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
+  const listener = safeListener(given)
+  const shared = { repository, clock, leaseMs, dispatcher, listener }
+  const leftovers = new Leftovers(shared)
+  const activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers })
+  return {
+    settings,
+    dispatcher,
+    listener,
+    leftovers,
+    activations,
+    submitter: new Submitter({ repository, transactions: dispatcher.source, onCommitted: wake }),
+    presence: new Presence({
+      ...shared,
+      heartbeatIntervalMs,
+      heartbeatThread,
+      // After a timeout the next beat uses another connection, and must come before the lease has run out.
+      statementTimeoutMs: Math.min(statementTimeoutMs, Math.ceil((leaseMs - heartbeatIntervalMs) / 3)),
+      notifier,
+      exclusive,
+      onLost,
+      wake,
+      onActivation: (topic) => activations.look(topic),
+    }),
+    maintenance: new Maintenance({
+      ...shared,
+      leftovers,
+      intervalMs: maintenanceIntervalMs,
+      expireTo,
+      refreshIntervalMs,
+      onReady: (topics) => topics.forEach((topic) => wake(topic)),
+      retained: () => Array.from(managers(), ({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
+    }),
+  }
+}
