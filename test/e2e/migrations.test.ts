@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import type { Execution } from '@taskstream/task-api'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Dialect, Migration, Row, SchemaStatus, SqlAdapter } from '@taskstream/task-sql'
@@ -43,7 +44,7 @@ describe.skipIf(!canRun)('migrations by four processes at once', () => {
         // All are connected, and none has begun.
         const migrating = migrators.map((migrator) => told<Migration>(migrator))
         await using gate = await closeGate(location, version)
-        for (const migrator of migrators) migrator.send('migrate')
+        for (const migrator of migrators) migrator.process.send('migrate')
         await gate.open()
         const migrations = await Promise.all(migrating)
 
@@ -58,16 +59,23 @@ describe.skipIf(!canRun)('migrations by four processes at once', () => {
         expect(notes.map(({ version }) => Number(version))).toEqual(Array.from({ length: latest }, (_, index) => index + 1))
         expect(await definitionsOf(migrated)).toEqual(await definitionsOf(subject))
       } finally {
-        for (const migrator of migrators) migrator.kill('SIGKILL')
+        for (const migrator of migrators) migrator.process.kill('SIGKILL')
       }
     },
   )
 })
 
-function startMigrator(location: Subject['location']): ChildProcess {
-  return fork(new URL('migrator.ts', import.meta.url), [JSON.stringify(location)], {
+interface Migrator {
+  readonly process: ChildProcess
+  readonly stderr: Promise<string>
+}
+
+function startMigrator(location: Subject['location']): Migrator {
+  const process = fork(new URL('migrator.ts', import.meta.url), [JSON.stringify(location)], {
     execArgv: ['--conditions=@taskstream/source'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
+  return { process, stderr: text(process.stderr!) }
 }
 
 /** As an earlier release did. */
@@ -91,8 +99,8 @@ async function closeGate(location: Subject['location'], version: number): Promis
   await gate.begin()
   if (isLocked) await subject.execute(gate.transaction, raw('lock table taskstream.task_migration in access exclusive mode'))
   const waiting = async (): Promise<number> => {
-    const text = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const [row] = await run(subject, text)
+    const statement = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const [row] = await run(subject, statement)
     return Number(row?.['count'])
   }
   return {
@@ -105,12 +113,12 @@ async function closeGate(location: Subject['location'], version: number): Promis
 }
 
 /** The next message. */
-async function told<Message>(migrator: ChildProcess): Promise<Message> {
-  const ended = once(migrator, 'exit').then(([code, signal]) => {
-    throw new Error(`A process ended with ${code ?? signal} before it had migrated`)
+async function told<Message>({ process, stderr }: Migrator): Promise<Message> {
+  const ended = once(process, 'exit').then(async ([code, signal]) => {
+    throw new Error(`A process ended with ${code ?? signal} before it had migrated: ${await stderr}`)
   })
   ended.catch(() => {})
-  const [message] = await Promise.race([once(migrator, 'message'), ended])
+  const [message] = await Promise.race([once(process, 'message'), ended])
   return message as Message
 }
 
@@ -132,8 +140,8 @@ async function createDatabase(subject: Subject): Promise<AsyncDisposable & { rea
   }
 }
 
-function run({ transactions, execute }: Subject, text: string): Promise<readonly Row[]> {
-  return transactions<readonly Row[]>((transaction) => execute(transaction, raw(text)))
+function run({ transactions, execute }: Subject, statement: string): Promise<readonly Row[]> {
+  return transactions<readonly Row[]>((transaction) => execute(transaction, raw(statement)))
 }
 
 const schemaOf = ({ engine }: Subject): string => (engine === 'postgres' ? 'taskstream.' : '')

@@ -84,7 +84,8 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     await expect.poll(() => count).toBe(runs)
     await expect.poll(() => jobs.running()).toEqual([])
     await expect.poll(() => logged.length).toBe(lines)
-    for (const { message, id } of logged) expect([message, id]).toEqual(['Unable to execute the job "a": of the job', 'a'])
+    const message = `Job "a" failed${onError === 'log-and-terminate' ? ' and is unscheduled' : ''}: of the job`
+    for (const line of logged) expect(line).toMatchObject({ message, id: 'a' })
     // What was pushed before the end of a job that is over does not run.
     expect(count).toBe(runs)
   })

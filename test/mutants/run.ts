@@ -35,6 +35,8 @@ export interface Rehearsal {
 const hung = /^(?:Test|Hook) timed out in /
 /** A hang is slow, so a mutant that hangs so often is not tried further. */
 const mostHangs = 2
+/** Tests that have passed so often without a mutant, right after a failure, pass without one. */
+const enoughPasses = 2
 
 /** Runs every test without a mutant, to learn which places each test reaches and how long it takes. */
 export async function rehearse(session: Session, mutants: readonly Mutant[], told: (file: string) => void): Promise<Rehearsal> {
@@ -103,6 +105,8 @@ export class Trial {
   readonly #kills = new Map<string, number>()
   /** Groups whose tests depend on each other, so that all tests of the group have to run. */
   readonly #dependent = new Set<Group>()
+  /** How often tests have passed without a mutant after they had failed with one. */
+  readonly #passes = new Map<string, number>()
   /** A test counts as hanging when it takes five times as long as without a mutant, and so many milliseconds more. */
   readonly #patienceMs: number
   /** A mutant that lives for so long has survived, because the likeliest tests came first. */
@@ -167,8 +171,15 @@ export class Trial {
       return 'hung'
     }
     // The failure counts only if the same tests pass without the mutant: other tests' leftovers may have caused it.
-    const again = await this.#ask(0, group, failed ? tests.slice(0, tests.indexOf(failed.id) + 1) : tests.slice(0, 1))
-    if (again && failuresOf(again).length === 0) return failure
+    const asked = failed ? tests.slice(0, tests.indexOf(failed.id) + 1) : tests.slice(0, 1)
+    const key = asked.join(' ')
+    const passes = this.#passes.get(key) ?? 0
+    if (passes === enoughPasses) return failure
+    const again = await this.#ask(0, group, asked)
+    if (again && failuresOf(again).length === 0) {
+      this.#passes.set(key, passes + 1)
+      return failure
+    }
     await this.#session.restart()
     // On a busy machine a test may fail without a mutant, so this failure says nothing.
     if (retried && this.#dependent.has(group)) return 'hung'

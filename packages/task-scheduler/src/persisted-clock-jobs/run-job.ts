@@ -40,9 +40,12 @@ export async function runJob(task: HeldTask, signal: AbortSignal, running: Runni
     const pause = running.retry?.(context, error)
     if (pause !== undefined && (await running.now()) + pause < lastRetryOf(info, scheduledFor))
       return TaskDecision.retry({ afterMs: Math.round(pause) }, error)
+    const terminate = onError.endsWith('terminate')
+    const tries = task.tries > 1 ? ` after ${task.tries} tries` : ''
+    const end = terminate ? ' and is unscheduled' : ''
     if (onError.startsWith('log'))
-      onLog({ message: `Unable to execute the job "${id}": ${describe(error)}`, id, scheduledFor, error })
-    if (onError.endsWith('terminate')) await running.unschedule(id).catch(unlessGone)
+      onLog({ message: `Job "${id}" failed${tries}${end}: ${describe(error)}`, id, scheduledFor, error })
+    if (terminate) await running.unschedule(id).catch(unlessGone)
     return TaskDecision.failure(error)
   }
 }
