@@ -75,9 +75,8 @@ export class PollLoop<Transaction> {
   }
 
   start(): void {
-    this.#ended ??= this.#run()
-      // After any error of the loop itself, nobody polls any more.
-      .catch((error: unknown) => this.#settings.onFatal(error))
+    // After any error of the loop itself, nobody polls any more.
+    this.#ended ??= this.#run().catch((error: unknown) => this.#settings.onFatal(error))
   }
 
   wake(): void {
