@@ -99,6 +99,8 @@ const polledAgain: [Schedule][] = [
 /** What is known of a transaction. */
 interface Store {
   begun: boolean
+  /** Whether its commit or rollback is under way. */
+  ending: boolean
   writes: boolean
   polled: readonly HeldTask[]
   /** Polled, and held by the transaction alone. */
@@ -176,7 +178,7 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
   const underWay = new Set<Store>()
   /** A transaction that its handler keeps open is no work of the database, nor one that waits for it on the same connection. */
   const atWork = (): number =>
-    [...underWay].filter(({ begun, locked, writes }) => begun && (locked.length === 0 || writes)).length
+    [...underWay].filter(({ begun, locked, writes, ending }) => begun && (locked.length === 0 || writes || ending)).length
   /** Known to the node to be held, by sequence; and of these, those that the node was told before its stop to be done. */
   const known = new Map<number, HeldTask>()
   const doubtful = new Set<number>()
@@ -190,14 +192,17 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
   /** What a handler was called with. */
   const handled = new Set<HeldTask>()
   const transactions: TransactionSource<AnyTransaction> = async (work) => {
-    const store: Store = { begun: subject.writers > 1, writes: false, polled: [], locked: [], fault: 'none' }
+    const store: Store = { begun: subject.writers > 1, ending: false, writes: false, polled: [], locked: [], fault: 'none' }
     underWay.add(store)
     try {
       const result = await subject.transactions((transaction) =>
         verbs.run(store, async () => {
           store.begun = true
-          const answer = await work(transaction)
-          return answer
+          try {
+            return await work(transaction)
+          } finally {
+            store.ending = true
+          }
         }),
       )
       if (store.fault === 'after') throw new TaskError('DATABASE_UNAVAILABLE', 'gone after the commit')
