@@ -1,9 +1,9 @@
-/** A clock that knows when its next timer rings: time passes from one to the next, and what each begins is done before the next. */
+/** A clock that knows when its next timer rings. A test stops there, and lets the timer's work end before it moves on. */
 import { testClock } from '@taskstream/task-testing'
 import type { TestClock } from '@taskstream/task-testing'
 
 export interface NodeClock extends TestClock {
-  /** Milliseconds until a timer rings. */
+  /** Milliseconds until the next timer rings. Infinity: no timer is set. */
   untilNextMs(): number
 }
 

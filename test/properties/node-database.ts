@@ -1,4 +1,4 @@
-/** A database as a node sees it: what is committed is written into the ledger, and what goes wrong is what the schedule says. */
+/** The database of the model's nodes. It notes in the ledger what is committed, and fails as the schedule says. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { abortOf, TaskError } from '@taskstream/task-api'
 import type {
@@ -23,9 +23,9 @@ export const leaseMs = 60_000
 
 type Work<Result> = (transaction: AnyTransaction) => Result | Promise<Result>
 
-/** What is done at a verb's call, beside it. */
+/** What is done before and after the call of a verb. */
 interface Calling<Result> {
-  /** @returns the tasks that it writes */
+  /** @returns the holds of the tasks that the verb writes */
   before?(store: Store, args: readonly unknown[]): readonly Hold[] | void
   after?(store: Store, result: Result, transaction: AnyTransaction, args: readonly unknown[]): void | Promise<void>
 }
@@ -37,9 +37,9 @@ export class NodeDatabase {
   readonly #stores: AsyncLocalStorage<Store> = new AsyncLocalStorage()
   readonly #underWay: Set<Store> = new Set()
   readonly #faults: Map<FaultyVerb, Fault[]> = new Map()
-  /** Handlers that were stuck when all was at rest. */
+  /** Batches that their nodes had given up when the database was last at rest. */
   #stuck: readonly NodeBatch[] = []
-  /** When each owner last beat, by the database. */
+  /** When each registered owner last sent a heartbeat that was committed. */
   readonly #beats: Map<string, number> = new Map()
   #changed = Promise.withResolvers<void>()
   #activity = 0
@@ -50,12 +50,12 @@ export class NodeDatabase {
     this.#ledger = ledger
   }
 
-  /** The next transactions that call this verb go wrong. */
+  /** Makes the next `count` transactions that call this verb fail. */
   break(verb: FaultyVerb, fault: Fault, count: number): void {
     this.#faults.set(verb, [...(this.#faults.get(verb) ?? []), ...Array.from({ length: count }, () => fault)])
   }
 
-  /** Nothing goes wrong any more. */
+  /** Cancels all faults that have not happened yet. */
   mend(): void {
     this.#faults.clear()
   }
@@ -64,7 +64,7 @@ export class NodeDatabase {
     return [...this.#faults.values()].every(({ length }) => length === 0)
   }
 
-  /** Whether somebody is in the way of all others: a handler that keeps the only connection. */
+  /** Whether everybody waits for a handler that keeps the only connection. */
   get isKept(): boolean {
     return this.#subject.writers === 1 && [...this.#underWay].some(({ locked }) => locked.length > 0)
   }
@@ -74,7 +74,7 @@ export class NodeDatabase {
     return this.#beats.has(owner)
   }
 
-  /** Waits until nobody waits for the database, but who waits for a handler that has it. */
+  /** Waits until the database is idle. A transaction that its handler keeps open is idle, and so is one that waits for it. */
   async rest(): Promise<void> {
     for (let quiet = 0, activity = -1; quiet < 3;) {
       if (this.#isAtWork) await this.#changed.promise
@@ -97,7 +97,7 @@ export class NodeDatabase {
     this.#changed = Promise.withResolvers()
   }
 
-  /** A source whose transactions are in the ledger. */
+  /** Returns a node's transaction source, which notes its transactions in the ledger. */
   transactions(party: Party): TransactionSource<AnyTransaction> {
     const { transactions } = this.#subject
     const { autocommit, classify } = transactions
@@ -114,7 +114,7 @@ export class NodeDatabase {
     })
   }
 
-  /** What nobody else is to know of: a push, say. */
+  /** Runs a transaction that is not a node's, such as a push. */
   async do<Result>(work: Work<Result>, effect: (result: Result) => void): Promise<void> {
     const store = this.#store({} as Party)
     this.#underWay.add(store)
@@ -186,7 +186,7 @@ export class NodeDatabase {
   }
 
   async #work<Result>(store: Store, work: Work<Result>, transaction: AnyTransaction, isAlone: boolean): Promise<Result> {
-    // A source may begin again: what was done before was rolled back.
+    // The source may run the work again, after the first run was rolled back.
     this.#letGo(store)
     Object.assign(store, { begun: true, ended: false, writes: false, effects: [], tells: [] })
     try {
@@ -216,7 +216,7 @@ export class NodeDatabase {
     throw new Error(`${verb} is refused`)
   }
 
-  /** The verbs of a node. */
+  /** Returns a node's repository, which notes its verbs in the ledger and fails as the schedule says. */
   repository(own: Tasks): Tasks {
     const ledger = this.#ledger
     const verbs: Verbs = { own, topic: this.#topic, ledger, isSerial: this.#subject.writers === 1 }
@@ -241,7 +241,8 @@ export class NodeDatabase {
         })
       },
     }
-    // An owner that is not known any more is registered anew: its lease counts from the beat that has found that out.
+    // `register` does not set `sentMs`. A heartbeat that finds its owner unknown registers it anew, and the lease counts from
+    // that heartbeat.
     const sends: Calling<unknown> = { ...beats, before: ({ party, askedMs }) => void (party.sentMs = askedMs) }
     const isDead = (owner: string): boolean => (this.#beats.get(owner) ?? -Infinity) < ledger.clock.now().getTime() - leaseMs
     const isReleased = (sequence: number): boolean => ledger.rows.row(sequence).state === 'suspended'

@@ -1,4 +1,4 @@
-/** Handlers that the schedule holds: each goes on when it is let go, or when it is asked to and reacts to that. */
+/** The handlers of the model. Each waits until the schedule lets it go on, or until it reacts to its signal. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { BatchHandler, Decisions } from '@taskstream/task-processor'
@@ -6,7 +6,7 @@ import type { AnyTransaction } from '../subject.ts'
 import type { Call, Ledger } from './node-ledger.ts'
 import type { Manner, Reaction } from './node-schedule.ts'
 
-/** How long a task waits that is to be retried. */
+/** The delay of every retry. */
 const retryAfterMs = 700
 
 const everyTask: Readonly<Partial<Record<Manner | Reaction, TaskDecision>>> = {
@@ -20,7 +20,7 @@ const everyTask: Readonly<Partial<Record<Manner | Reaction, TaskDecision>>> = {
 interface Held {
   readonly call: Call
   go: PromiseWithResolvers<Manner | Reaction>
-  /** It asked for its completion by itself. */
+  /** Whether the handler has called `complete`. */
   hasCompleted: boolean
 }
 
@@ -34,13 +34,13 @@ export class NodeHandlers {
     this.#ledger = ledger
   }
 
-  /** One of those that run goes on, if there is one. */
+  /** Lets one of the running handlers go on, if there is one. */
   letGo(pick: number, manner: Manner): void {
     const held = [...this.#held]
     held[pick % held.length]?.go.resolve(manner)
   }
 
-  /** From now on all succeed at once. */
+  /** Makes all handlers succeed, and all later ones at once. */
   letAllGo(): void {
     this.#areFree = true
     for (const { go } of this.#held) go.resolve('succeeds')
@@ -69,7 +69,7 @@ export class NodeHandlers {
     }
   }
 
-  /** Returns, or throws. What it has completed before is not its to decide any more. */
+  /** Ends a handler in a manner. A handler that has completed its batch decides nothing more. */
   #decide({ call, hasCompleted }: Held, manner: Manner | Reaction): Decisions | void {
     const { tasks, context } = call
     const decision = everyTask[manner]
@@ -93,7 +93,7 @@ export class NodeHandlers {
     const { call, hasCompleted } = held
     const { tasks, context } = call
     held.hasCompleted = true
-    // A second time is refused, whatever it says.
+    // A second completion is refused, whatever it decides.
     const decision = hasCompleted ? TaskDecision.failure('a second time') : TaskDecision.success()
     if (!hasCompleted && !manner.endsWith('throw')) this.#ledger.decided(call, decisions(tasks, decision), true)
     if (manner === 'completes') return void (await context.complete(decisions(tasks, decision)))

@@ -1,4 +1,4 @@
-/** Who holds which task, who handles it, and what may become of it: written from what was committed, and from what handlers did. */
+/** Notes who holds and handles each task, and what may become of it. Commits and handlers are its only sources. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Decisions, HandlerContext } from '@taskstream/task-processor'
@@ -7,25 +7,27 @@ import type { NodeClock } from './node-clock.ts'
 import type { NodeRows } from './node-rows.ts'
 import type { NodeSetting } from './node-schedule.ts'
 
-/** One node, as far as others can know. */
+/** What the ledger knows of one node. */
 export interface Party {
   readonly index: number
   readonly owner: string
   state: 'running' | 'stopping' | 'stopped'
   /** Whether the topic may be polled: it was not stopped, or was started since. */
   polls: boolean
-  /** It was started, and no stop was asked for since. */
+  /** Whether the topic was started, and no stop was asked for since. */
   isOpen: boolean
   hasStopped: boolean
-  /** How often it was started or stopped. */
+  /** How often the topic was started or stopped. */
   changes: number
   /** The stops of the topic since it was last started. */
   stops: { readonly atMs: number; readonly graceMs: number; readonly abortMs: number }[]
-  /** When the last beat was sent, and the last that came through. */
+  /** When the last heartbeat was sent. */
   sentMs: number
+  /** When the last heartbeat was sent that was answered. */
   beatMs: number
-  /** When it was answered, and the last beat before that moment: in that moment the node may not know yet. */
+  /** When the answer to a heartbeat last came. */
   answeredMs: number
+  /** `beatMs` before that answer. In the millisecond of the answer, the node may not know of it yet. */
   earlierMs: number
   /** How often it has lost its lease. */
   losses: number
@@ -34,19 +36,19 @@ export interface Party {
   troubleMs: number
 }
 
-/** A batch whose handling has begun. Buffered, it waits for its call. */
+/** A batch that a node has begun to handle. In a buffer, it waits until a handler is called with it. */
 export interface NodeBatch {
   readonly party: Party
   readonly holds: readonly Hold[]
   readonly startedMs: number
   call?: Call
-  /** Its node has said that its handler is stuck. */
+  /** Whether its node has said that its handler is stuck. */
   isStuck: boolean
-  /** Of a run of the topic that was stopped since. */
+  /** Whether it belongs to a run of the topic that has ended. */
   isFormer: boolean
 }
 
-/** A handler's code that runs, or ran. */
+/** One call of a handler. */
 export interface Call {
   readonly batch: NodeBatch
   readonly tasks: readonly HeldTask[]
@@ -54,34 +56,34 @@ export interface Call {
   endedMs?: number
 }
 
-/** A task that was polled once. */
+/** A task as one poll has brought it, and what is known of it since. */
 export interface Hold {
   readonly task: HeldTask
   readonly party: Party
-  /** Held by a transaction that is open. */
+  /** Whether an open transaction holds it. */
   isLocked: boolean
   readonly inTransaction: boolean
-  /** The node knows that it has it. */
+  /** Whether its node knows that it holds the task. */
   told: boolean
   end?: 'completed' | 'returned'
-  /** Its node was told that this end is committed. */
+  /** Whether its node knows that this end is committed. */
   answered: boolean
-  /** When the node knew of its end: the number of the fact. */
+  /** The number of the fact that its node learned of its end. */
   toldEnd?: number
   batch?: NodeBatch
-  /** It was asked of once whether nobody knows of it. */
+  /** Whether a `reclaim` was called while it was held. */
   doubted: boolean
-  /** What had gone wrong in its node before. */
+  /** How many transactions of its node had failed before. */
   readonly troubles: number
   /** How often its node had lost its lease when the poll was asked for. */
   readonly losses: number
-  /** How often the database would not write of it, for no fault that passes. */
+  /** How often the database refused to write it, with an error that does not pass. */
   refused: number
   /** What may be written of it. */
   readonly allowed: Set<string>
 }
 
-/** A decision, as the ledger knows it. */
+/** Returns a decision in words, by which the ledger compares decisions. */
 export function describe({ state, retryAfterMs, reason }: TaskDecision): string {
   return [retryAfterMs === undefined ? state : `retry after ${retryAfterMs}`, ...(reason ? [reason] : [])].join(' ')
 }
@@ -91,10 +93,10 @@ export class Ledger {
   readonly setting: NodeSetting
   readonly clock: NodeClock
   readonly holds: Map<HeldTask, Hold> = new Map()
-  /** Of these something may still become. */
+  /** Holds that have not ended, or of whose end their nodes do not know. */
   readonly open: Set<Hold> = new Set()
   readonly batches: Set<NodeBatch> = new Set()
-  /** What was not to be. */
+  /** What each failed check says. */
   readonly wrong: string[] = []
   #facts = 0
 
@@ -104,7 +106,7 @@ export class Ledger {
     this.clock = clock
   }
 
-  /** The number of a fact: later ones are greater. */
+  /** Returns the number of a new fact. Later facts have greater numbers. */
   next(): number {
     return ++this.#facts
   }
@@ -113,7 +115,7 @@ export class Ledger {
     if (!isRight) this.wrong.push(what())
   }
 
-  /** What was polled, and is the node's once its transaction is committed, or as long as that is open. */
+  /** Notes a polled task. A leased one is the node's once the poll is committed, a locked one while its transaction is open. */
   hold(task: HeldTask, party: Party, inTransaction: boolean, losses: number): Hold {
     const { troubles } = party
     const known = { isLocked: inTransaction, told: inTransaction, doubted: false, answered: false }
@@ -123,14 +125,14 @@ export class Ledger {
     return hold
   }
 
-  /** What is over, and known to be, needs no more looking at. */
+  /** Drops holds that have ended with the knowledge of their nodes, and batches of which no hold is left. */
   forget(): void {
     for (const hold of this.open) if (hold.toldEnd !== undefined && !this.isOpen(hold)) this.open.delete(hold)
     for (const batch of this.batches)
       if (batch.call?.endedMs !== undefined && batch.holds.every((hold) => !this.open.has(hold))) this.batches.delete(batch)
   }
 
-  /** Whether it is held still, whoever knows. */
+  /** Whether the database has the task as held, whether or not its node knows. */
   isOpen({ task, party, inTransaction, isLocked }: Hold): boolean {
     return inTransaction ? isLocked : this.rows.isHeld(task, party.owner)
   }
@@ -183,7 +185,7 @@ export class Ledger {
     return call
   }
 
-  /** The topic is started again: what still runs belongs to no loop any more. */
+  /** Notes that a run of the topic has ended. Handlers that still run belong to no loop. */
   reopen(party: Party): void {
     for (const batch of this.batches) if (batch.party === party) batch.isFormer = true
   }
@@ -199,7 +201,7 @@ export class Ledger {
     return concurrency ?? (buffer ? buffer.buffer + buffer.workers : 2)
   }
 
-  /** A handler decides: what it leaves out has failed, or comes back where it was asked to let go. */
+  /** A handler decides. A task that it leaves out fails, or is handed back if the handler was asked to let go. */
   decided({ batch, context }: Call, given: Decisions, early: boolean): void {
     if (this.isTaken(batch)) return
     for (const { task, allowed } of batch.holds) {
@@ -209,7 +211,7 @@ export class Ledger {
     }
   }
 
-  /** A handler has thrown: the policy decides, unless it was asked to let go for no fault of the tasks. */
+  /** A handler has thrown. The retry policy decides, unless the handler was asked to let go for another reason than its time. */
   threw({ batch, context }: Call): void {
     if (this.isTaken(batch)) return
     const code = context.aborted?.code
@@ -218,7 +220,7 @@ export class Ledger {
       else if (!inTransaction) allowed.add(this.byPolicy(task, code === 'TASK_TIMEOUT'))
   }
 
-  /** Whether its handler was still at it when its tasks were taken from it. */
+  /** Whether its tasks were taken from its handler, which had not ended in time. */
   isTaken({ startedMs, call }: Pick<NodeBatch, 'startedMs' | 'call'>): boolean {
     const { timeoutMs, setting } = this
     const { abortMs } = setting
@@ -245,7 +247,7 @@ export class Ledger {
     return what === 'returned' && this.#mayReturn(hold)
   }
 
-  /** What waits in a buffer may be taken in the moment that it is asked to let go. */
+  /** Whether its tasks were taken from its handler, or may be taken from the buffer in which they have waited for too long. */
   #isTakenOrWaits({ call, startedMs }: NodeBatch): boolean {
     const { timeoutMs = Infinity, setting } = this
     if (call) return this.isTaken({ call, startedMs })
@@ -256,14 +258,14 @@ export class Ledger {
     const now = this.clock.monotonicMs()
     if (refused > 0) return true
     if (batch && !batch.call) {
-      // It waits in a buffer: asked to let go, it is not begun.
+      // In a buffer, a batch that is asked to let go is handed back unhandled.
       const { timeoutMs = Infinity, setting } = this
       const { buffer } = setting
       if (now >= batch.startedMs + timeoutMs || party.losses > 0) return true
       if (party.stops.length > 0 && buffer?.pendingOnClose === 'return') return true
       return party.stops.some(({ atMs, graceMs }) => now >= atMs + graceMs)
     }
-    // A poll that was under way brings it too late: after a stop, or without a lease.
+    // A poll under way has brought the task too late: after a stop, or after the lease was lost.
     if (!batch) return party.stops.length > 0 || party.losses > losses
     return party.stops.some(({ atMs, graceMs, abortMs }) => now >= atMs + graceMs + abortMs)
   }

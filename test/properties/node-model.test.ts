@@ -1,6 +1,7 @@
 /**
- * Nodes keep their promises under random schedules of events: every step is checked against a ledger. A failure prints its shortest schedule and its
- * seed. TASKSTREAM_SEED draws other schedules, and TASKSTREAM_RUNS more of them. Every run of the suite has the same seed.
+ * Nodes keep their promises under random schedules of events: every step is checked against a ledger. A failure prints its
+ * shortest schedule and its seed. TASKSTREAM_SEED draws other schedules, and TASKSTREAM_RUNS more of them. Every run of the suite
+ * has the same seed.
  */
 import * as fc from 'fast-check'
 import { describe, test } from 'vitest'

@@ -5,15 +5,15 @@ import { name } from './node-ledger.ts'
 import type { Hold, Ledger, NodeBatch, Party } from './node-ledger.ts'
 import { isWaitedFor } from './node-stuck.ts'
 
-/** After something went wrong a node pauses for no longer. */
+/** The longest pause of a node after a failure. */
 const longestPauseMs = 20_000
-/** Due tasks, and room that was made without a word, are looked for at least so often. */
+/** How often, at least, a node looks for due tasks, and for room of which nothing has told it. */
 const lookEveryMs = 1_000
 
 export class AtRest {
   readonly #ledger: Ledger
   readonly #database: NodeDatabase
-  /** Since when a task could have been polled by a node. */
+  /** Since when each node could have polled each task. */
   readonly #waiting: Map<string, number> = new Map()
 
   constructor(ledger: Ledger, database: NodeDatabase) {
@@ -21,7 +21,7 @@ export class AtRest {
     this.#database = database
   }
 
-  /** Time has passed for nobody: it was the process that stood still. */
+  /** Forgets how long tasks have waited, as no node could poll while the process stood still. */
   forget(): void {
     this.#waiting.clear()
   }
@@ -60,7 +60,7 @@ export class AtRest {
       this.#ledger.check(!this.#ledger.isOpen(hold), () => `the handler of ${name(hold.task)} has ended, and it is held`)
   }
 
-  /** Nobody waits where a node could poll. */
+  /** No task waits for long that a node could poll. */
   #checkWaiting(parties: readonly Party[]): void {
     const { rows, clock, setting } = this.#ledger
     const now = clock.monotonicMs()

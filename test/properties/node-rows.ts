@@ -16,7 +16,7 @@ export interface NodeRow {
   readonly tries: number
 }
 
-/** What of other rows of its identifier is in the way of a later one, by condition. */
+/** By condition, the states in which a task blocks later ones of its identifier, besides active, ready and delayed. */
 const inTheWay: Readonly<Record<ModelTopic['condition'], readonly TaskState[]>> = {
   none: [],
   'singular-by-identifier': [],
@@ -63,7 +63,7 @@ export class NodeRows {
     }
   }
 
-  /** What the database says, where a verb says only how many rows it has changed. */
+  /** Takes a row over from the database, where a verb says only how many rows it has changed. */
   learn(info: TaskInfo): void {
     const { sequence, state, reason, due, owner, attempt, tries } = info
     this.#rows.set(sequence, { ...this.row(sequence), state, reason, dueMs: due?.getTime(), owner, attempt, tries })
@@ -103,18 +103,18 @@ export class NodeRows {
     return row.state === 'active' && row.owner === owner && row.attempt === attempt
   }
 
-  /** Whether it was polled once more since. */
+  /** Whether the task was polled again after this poll. */
   isTakenAgain({ sequence, attempt }: HeldTask): boolean {
     return this.row(sequence).attempt > attempt
   }
 
-  /** Whether it was its last try. */
+  /** Whether the task failed or expired after this poll, and was not polled again. */
   hasFailed({ sequence, attempt }: HeldTask): boolean {
     const row = this.row(sequence)
     return row.attempt === attempt && (row.state === 'failed' || row.state === 'expired')
   }
 
-  /** What a poll that nobody disturbs brings. Of what is late it is polled on until nothing is. */
+  /** Returns what a poll brings that nobody disturbs. It looks for more while it finds tasks that are past their deadlines. */
   predict(size: number, nowMs: number): number[] {
     let rows = this.all
     const held: NodeRow[] = []
@@ -130,7 +130,7 @@ export class NodeRows {
     return held.toSorted((left, right) => this.#order(left, right)).map(({ sequence }) => sequence)
   }
 
-  /** What could be polled, or could be if what is due were released. `locked`: held by transactions that are open. */
+  /** Returns the rows that could be polled once due tasks are promoted. @param locked rows that open transactions hold */
   open(nowMs: number, locked: ReadonlySet<number> = new Set()): NodeRow[] {
     const rows = this.all.map((row) => {
       if (locked.has(row.sequence)) return { ...row, state: 'active' as const }
@@ -139,7 +139,7 @@ export class NodeRows {
     return this.#takeable(rows, Infinity)
   }
 
-  /** Whether nothing more can become of any row by itself. */
+  /** Whether no task is active, delayed or free to be polled. */
   get areDone(): boolean {
     return this.all.every((row) => row.state !== 'active' && !isDelayed(row)) && this.open(0).length === 0
   }

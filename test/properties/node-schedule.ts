@@ -2,7 +2,7 @@
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import * as fc from 'fast-check'
 
-/** What a handler does once it is let go. */
+/** What a handler does once the schedule lets it go on. */
 const manners = [
   'succeeds',
   'succeeds',
@@ -15,7 +15,7 @@ const manners = [
   'returns nothing',
   'throws',
   'throws',
-  // What follows is done at once, and the handler goes on until it is let go again.
+  // After one of the following, the handler goes on until the schedule lets it go on again.
   'completes',
   'completes',
   'completes with writes',
@@ -28,8 +28,8 @@ const reactions = ['ignores', 'throws', 'decides half', 'returns nothing', 'comp
 export type Reaction = (typeof reactions)[number]
 
 /**
- * What goes wrong with a transaction. `before`: the database is gone; `locked`: it is busy; `undone`: it is gone before the commit; `after`: the
- * commit goes unanswered; `refused`: an error that will not pass by itself.
+ * What goes wrong with a transaction. `before`: the database is gone; `locked`: it is busy; `undone`: it is gone before the
+ * commit; `after`: the commit goes unanswered; `refused`: an error that will not pass by itself.
  */
 const faults = ['before', 'locked', 'undone', 'after', 'after', 'refused'] as const
 export type Fault = (typeof faults)[number]
@@ -75,7 +75,7 @@ const event = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wake' as const), node }) },
-  // No timer rings for longer than the lease, and then all do: a process that was stopped.
+  // As if the process stood still: no timer rings for longer than the lease, and then all do.
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('stand still' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stop topic' as const), ...stopping }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('start topic' as const), node }) },
@@ -86,7 +86,7 @@ export type NodeEvent = typeof event extends fc.Arbitrary<infer Value> ? Value :
 const setting = fc.record({
   mode: fc.constantFrom('leased' as const, 'leased' as const, 'transactional' as const),
   size: fc.integer({ min: 1, max: 4 }),
-  /** None: what the handler takes. */
+  /** Default: what the handler takes. */
   concurrency: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
   buffer: fc.option(
     fc.record({
@@ -106,9 +106,9 @@ const setting = fc.record({
   abortMs: fc.constantFrom(0, 300, 2_000),
   idleMs: fc.constantFrom(100, 1_000, 4_000),
   nodes: fc.constantFrom(1, 1, 2),
-  /** By handler, again and again. */
+  /** The reactions of successive calls of the handler. After the last comes the first again. */
   reactions: fc.array(fc.constantFrom(...reactions), { minLength: 1, maxLength: 4 }),
-  /** What pauses are left to chance is drawn from this. */
+  /** The seed of all that pauses leave to chance. */
   dice: fc.nat(),
 })
 export type NodeSetting = typeof setting extends fc.Arbitrary<infer Value> ? Value : never

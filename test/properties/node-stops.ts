@@ -7,16 +7,16 @@ import type { Hold, Ledger, Party } from './node-ledger.ts'
 /** A stop that has been asked for. */
 export interface Stopping {
   readonly party: Party
-  /** It is the whole node that stops. */
+  /** Whether the whole node stops. */
   readonly whole: boolean
   readonly asked: number
   endMs: number
-  /** What its node knew that it held. */
+  /** The tasks that its node knew it held. */
   readonly held: readonly Hold[]
   readonly troubles: number
 }
 
-/** Notes a stop of a topic, which polls no more. */
+/** Notes that a stop was asked for. The node does not poll the topic any more. */
 export function stopping(
   ledger: Ledger,
   party: Party,
@@ -32,7 +32,7 @@ export function stopping(
   return { party, whole, asked: ledger.next(), endMs: atMs + graceMs + abortMs + leaveMs, held, troubles: party.troubles }
 }
 
-/** A stop has ended, and this is its report. `isWell`: the database was there for it all the time. */
+/** Checks the report of a stop that has ended. @param isWell whether neither faults nor another node could disturb the stop */
 export function checkReport(
   ledger: Ledger,
   { party, asked, held, troubles }: Stopping,
@@ -50,7 +50,7 @@ export function checkReport(
     const hold = ledger.holds.get(task)
     const isOurs = hold?.party === party && hold.told && (hold.toldEnd ?? asked) >= asked
     ledger.check(isOurs, () => `${name(task)} is reported, and was not held`)
-    // What the database could not be asked counts as abandoned.
+    // A task counts as abandoned if the database could not be asked about it.
     const words = [...(hold ? wordsFor(ledger, hold) : []), ...(isWell && party.troubles === troubles ? [] : ['abandoned'])]
     ledger.check(
       words.some((one) => one === word),
@@ -62,16 +62,16 @@ export function checkReport(
     ledger.check(false, () => `${name(task)} is held by a topic that has stopped`)
 }
 
-/** What may be said of a task, for all that was committed. */
+/** Returns what a report may say of a task, judged by what was committed. */
 function wordsFor(ledger: Ledger, hold: Hold): readonly (keyof StopReport)[] {
   if (hold.end) {
     const word = hold.end === 'completed' ? 'finished' : 'returned'
-    // Of a commit that went unanswered the row tells no more, once it was taken again.
+    // After a commit that went unanswered, the row tells the end only until the task is polled again.
     return !hold.answered && ledger.rows.isTakenAgain(hold.task) ? [word, 'abandoned'] : [word]
   }
   if (ledger.isOpen(hold)) return ['abandoned']
-  // Taken from an owner that counted as dead, with no try left: it is completed, by whoever it was.
+  // It was taken from an owner that counted as dead, with no try left. It has ended, whoever ended it.
   if (!hold.inTransaction && ledger.rows.hasFailed(hold.task)) return ['finished', 'abandoned', 'returned']
-  // Its transaction was rolled back; or it was taken from an owner that counted as dead, and is ready or somebody else's.
+  // Its transaction was rolled back. Or it was taken from an owner that counted as dead, and is ready or somebody else's.
   return hold.inTransaction ? ['returned'] : ['abandoned', 'returned']
 }

@@ -5,7 +5,7 @@ import { describe, name, names } from './node-ledger.ts'
 import type { Hold, Ledger, Party } from './node-ledger.ts'
 import type { Fault } from './node-schedule.ts'
 
-/** One transaction of a node, and what it is to make of the ledger. */
+/** One transaction of a node, and its effects on the ledger. */
 export interface Store {
   readonly party: Party
   /** The number of the fact that it was asked for. */
@@ -15,25 +15,25 @@ export interface Store {
   readonly losses: number
   readonly seen: Seen
   begun: boolean
-  /** What was to be done in it is done, or has failed. */
+  /** Whether its work is done, or has failed. */
   ended: boolean
   writes: boolean
   fault: Fault | undefined
-  /** What it holds as long as it is open. */
+  /** The tasks that it holds as long as it is open. */
   locked: Hold[]
-  /** Once it is committed. */
+  /** Called once it is committed. */
   effects: (() => void)[]
-  /** Once its node knows. */
+  /** Called once its node knows that it is committed. */
   tells: (() => void)[]
 }
 
-/** What was so when a transaction was asked for. */
+/** The state of a node when a transaction was asked for. */
 export interface Seen {
   readonly polls: boolean
   readonly holdsLease: boolean
   readonly running: number
   readonly stuck: number
-  /** What its owner holds of an earlier poll that went unanswered. */
+  /** The tasks that its owner holds by an earlier poll that went unanswered. */
   readonly unknown: readonly Hold[]
 }
 
@@ -45,7 +45,7 @@ export interface Verbs {
   readonly isSerial: boolean
 }
 
-/** The node is about to poll. */
+/** Checks, before a poll, that the node may poll. */
 export function polling({ ledger }: Verbs, store: Store, { size = 1 }: PollOptions): void {
   const { seen, party } = store
   const { setting, concurrency } = ledger
@@ -62,7 +62,7 @@ export function polling({ ledger }: Verbs, store: Store, { size = 1 }: PollOptio
   )
 }
 
-/** What a poll that will bring so many must bring, where nobody can come between. */
+/** Returns what a poll must bring. Undefined: other transactions may come between. */
 export function prediction({ ledger, isSerial }: Verbs, { size = 1 }: PollOptions): number[] | undefined {
   return isSerial ? ledger.rows.predict(size, ledger.clock.now().getTime()) : undefined
 }
@@ -99,7 +99,7 @@ export async function polled(
   }
 }
 
-/** The node is about to complete tasks, or to hand them back. */
+/** Checks, before a completion or a hand-back, that the node may write it. @returns the holds of the tasks */
 export function writing(
   { ledger }: Verbs,
   store: Store,
@@ -121,8 +121,8 @@ export function writing(
       () =>
         `${name(task)} becomes ${what}, not ${[...hold.allowed].join(' or ') || 'anything'}${hold.inTransaction ? ', in its transaction' : ''}`,
     )
-    // What is repeated after something went wrong may come late: the fence keeps it from being written.
-    // So may the end of a handler's time, of what a stop has handed back: it runs on.
+    // A repetition after a failure may come late, and the fence refuses it. So may the timeout of a handler that runs on after a
+    // stop has handed its tasks back.
     const isKnown =
       hold.end !== 'returned' &&
       hold.toldEnd !== undefined &&
@@ -173,7 +173,7 @@ export async function handedBack(
   know(ledger, store, tasks)
 }
 
-/** Whatever the database said of these tasks, their node knows that it has them no more. */
+/** Notes that a node knows that it does not hold these tasks any more, whatever the database said of them. */
 export function know(ledger: Ledger, store: Store, tasks: Iterable<HeldTask>): void {
   for (const task of tasks) {
     const hold = ledger.holds.get(task)!
@@ -181,7 +181,7 @@ export function know(ledger: Ledger, store: Store, tasks: Iterable<HeldTask>): v
   }
 }
 
-/** The tasks that its owner held and no batch answers for. */
+/** Learns which tasks were reclaimed: those that the owner held and no batch answers for. */
 export async function reclaimed(verbs: Verbs, store: Store, transaction: AnyTransaction): Promise<void> {
   const { ledger } = verbs
   const isHeld = (sequence: number): boolean => {
@@ -192,13 +192,13 @@ export async function reclaimed(verbs: Verbs, store: Store, transaction: AnyTran
   await learn(verbs, store, transaction, ({ sequence, state }) => {
     const isTaken = isHeld(sequence) && state === 'ready'
     const taken = known.find(({ task }) => isTaken && task.sequence === sequence)
-    // What could not be written is left, and its node gives it back by itself.
+    // A node hands back by itself what it could not write, so it does not reclaim that either.
     if (taken) ledger.check(false, () => `${name(taken.task)} is reclaimed from its own batch`)
     return isTaken
   })
 }
 
-/** The tasks of owners that are said to be dead. */
+/** Learns which tasks were taken from owners that count as dead. */
 export async function expired(
   verbs: Verbs,
   store: Store,
@@ -214,7 +214,7 @@ export async function expired(
   })
 }
 
-/** Reads the rows as they are in the transaction: of some changes the verb says only how many there are. */
+/** Reads the rows in the transaction, as some verbs say only how many rows they have changed. */
 export async function learn(
   { own, topic, ledger }: Verbs,
   store: Store,

@@ -1,4 +1,4 @@
-/** Plays one schedule: nodes, a topic, a database and a clock, and a ledger that all of it is held against. */
+/** Plays one schedule: nodes on a topic, with a database and a clock. Each step is checked against the ledger. */
 import { isTaskError } from '@taskstream/task-api'
 import type { PushedTask, TaskInfo } from '@taskstream/task-api'
 import { bound, buffering, fixed, TaskNode } from '@taskstream/task-processor'
@@ -24,7 +24,7 @@ interface Member {
   readonly manager: TaskManager<AnyTransaction>
 }
 
-/** With everybody willing, all is done by then. */
+/** How long the nodes may take for everything that is left, once nothing fails and every handler succeeds. */
 const longestEndMs = 300_000
 
 const standsStillMs = leaseMs + 5_000
@@ -43,7 +43,7 @@ export class NodeWorld {
   /** Stops that were asked for, and have not ended. */
   readonly #stopping: Set<Stopping> = new Set()
 
-  /** The fixture's topic is to be as the setting says. */
+  /** The topic of the fixture must have the order and the condition of the setting. */
   constructor(fixture: NodeFixture, setting: NodeSetting) {
     const { order, condition } = setting
     this.#fixture = fixture
@@ -68,7 +68,6 @@ export class NodeWorld {
     }
   }
 
-  /** Another node. */
   async #join(): Promise<void> {
     const { subject, topic } = this.#fixture
     const { mode, size, concurrency, slots, order, condition, named, retry, timeoutMs, abortMs, idleMs } = this.#setting
@@ -170,7 +169,7 @@ export class NodeWorld {
     )
   }
 
-  /** Time passes from timer to timer; what each begins is done before the next. */
+  /** Moves the clock from timer to timer. The work that a timer begins ends before the next timer rings. */
   async #pass(ms: number): Promise<void> {
     const endMs = this.#clock.monotonicMs() + ms
     await this.#look()
@@ -209,7 +208,7 @@ export class NodeWorld {
     const { graceMs, abortMs, leaveMs } = options
     const isFirst = party.isOpen
     const stop = stopping(this.#ledger, party, options, whole)
-    // Whoever asks again may allow less; the stop of a topic is not that of its node.
+    // A second stop may shorten the first. The stop of a topic does not shorten the stop of its node.
     for (const other of this.#stopping)
       if (other.party === party && (whole || !other.whole)) other.endMs = Math.min(other.endMs, stop.endMs)
     if (isFirst) this.#stopping.add(stop)
@@ -223,7 +222,7 @@ export class NodeWorld {
     void (whole ? node.stop({ graceMs, abortMs, leaveMs }) : manager.stop({ graceMs, abortMs, leaveMs })).then(ended)
   }
 
-  /** Nothing goes wrong any more, and every handler succeeds: all is done, whatever was before, and nothing is left. */
+  /** Expects that the nodes do all tasks and then hold nothing, once nothing fails and every handler succeeds. */
   async #end(): Promise<void> {
     this.#database.mend()
     this.#handlers.letAllGo()
@@ -262,7 +261,7 @@ export class NodeWorld {
     expect(seen).toEqual(known.toSorted((left, right) => left.sequence - right.sequence))
   }
 
-  /** Whatever has gone wrong, the next schedule finds nobody at work. */
+  /** Stops all nodes, also after a failure, so that the next schedule finds nobody at work. */
   async #clear(): Promise<void> {
     this.#database.mend()
     this.#handlers.letAllGo()

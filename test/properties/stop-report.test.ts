@@ -1,6 +1,6 @@
 /**
- * The reports of random stops agree with the database afterwards. A failure prints its schedule and its seed. TASKSTREAM_SEED runs that seed again,
- * and TASKSTREAM_RUNS sets the number of runs.
+ * The reports of random stops agree with the database afterwards. A failure prints its schedule and its seed. TASKSTREAM_SEED
+ * runs that seed again, and TASKSTREAM_RUNS sets the number of runs.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision, TaskError } from '@taskstream/task-api'
@@ -36,7 +36,7 @@ const manners = [
 ] as const
 type Manner = (typeof manners)[number]
 
-/** What happens to a statement: the database is gone before it, or after its commit, which nobody gets to know. */
+/** What happens to a completion or a hand-back. `before`: the database is gone; `after`: the commit goes unanswered. */
 const faults = ['none', 'before', 'after'] as const
 
 const schedule = fc.record({
@@ -44,23 +44,26 @@ const schedule = fc.record({
   tasks: fc.integer({ min: 1, max: 9 }),
   size: fc.integer({ min: 1, max: 4 }),
   concurrency: fc.integer({ min: 1, max: 3 }),
-  /** By batch, again and again. */
+  /** The manners of successive batches. After the last comes the first again. */
   manners: fc.array(fc.constantFrom(...manners), { minLength: 1, maxLength: 5 }),
   timeoutMs: fc.option(fc.integer({ min: 1, max: 3_000 }), { nil: undefined }),
   graceMs: fc.constantFrom(0, 100, 5_000),
   abortMs: fc.constantFrom(0, 100),
-  /** When it is stopped: after so many turns of the event loop. */
+  /** After how many turns of the event loop the node is stopped. */
   stopAfter: fc.integer({ min: 0, max: 60 }),
-  /** Of completions and hand-backs, again and again. */
+  /** The faults of successive completions and hand-backs. After the last comes the first again. */
   faults: fc.array(fc.constantFrom(...faults), { minLength: 1, maxLength: 6 }),
-  /** How many of them there are; then the database is well. */
+  /** How many completions and hand-backs draw from these faults. Nothing happens to later ones. */
   faultCount: fc.constantFrom(0, 0, 1, 2, 5, 1_000),
-  /** The answer to each poll is late by so many turns. */
+  /** By how many turns of the event loop the answer to each poll is late. */
   lateBy: fc.constantFrom(0, 0, 3, 20),
 })
 type Schedule = typeof schedule extends fc.Arbitrary<infer Value> ? Value : never
 
-/** A hand-back goes unanswered, and before it is tried again the same node polls its tasks, and completes them: found by chance. */
+/**
+ * Schedules that random runs have found. A hand-back goes unanswered, and the same node polls and completes its tasks before the
+ * hand-back is tried again.
+ */
 const polledAgain: [Schedule][] = [
   [
     {
@@ -103,7 +106,7 @@ interface Store {
   ending: boolean
   writes: boolean
   polled: readonly HeldTask[]
-  /** Polled, and held by the transaction alone. */
+  /** Polled tasks that only the open transaction holds. */
   locked: readonly HeldTask[]
   fault: (typeof faults)[number]
 }
@@ -114,7 +117,7 @@ const longestStopMs = 600_000
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const decide = (tasks: readonly HeldTask[]): Decisions => new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
-/** Handles each batch in the next manner; `ended` ends what is stuck. */
+/** Handles each batch in the next manner. Stuck handlers wait for `ended`. */
 function mannered(list: readonly Manner[], ended: Promise<void>): BatchHandler<AnyTransaction> {
   let count = 0
   const aborted = ({ signal }: HandlerContext<AnyTransaction>): Promise<void> =>
@@ -176,20 +179,21 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
   let isOver = false
   let written = 0
   const underWay = new Set<Store>()
-  /** A transaction that its handler keeps open is no work of the database, nor one that waits for it on the same connection. */
+  /** A transaction that its handler keeps open is not at work, nor is one that waits for the same connection. */
   const atWork = (): number =>
     [...underWay].filter(({ begun, locked, writes, ending }) => begun && (locked.length === 0 || writes || ending)).length
-  /** Known to the node to be held, by sequence; and of these, those that the node was told before its stop to be done. */
+  /** The tasks that the node knows it holds, by sequence. */
   const known = new Map<number, HeldTask>()
+  /** Tasks of which the test cannot tell whether the node counts them as held when it is stopped. */
   const doubtful = new Set<number>()
-  /** Polled again while an earlier batch, whose hand-back went unanswered, takes it for its own. */
+  /** Tasks that were polled again while an earlier batch, whose hand-back went unanswered, still counted them as held. */
   const heldTwice = new Set<number>()
   const hold = (task: HeldTask): void => {
     if (known.has(task.sequence)) heldTwice.add(task.sequence)
     known.set(task.sequence, task)
     doubtful.delete(task.sequence)
   }
-  /** What a handler was called with. */
+  /** The tasks that handlers were called with. */
   const handled = new Set<HeldTask>()
   const transactions: TransactionSource<AnyTransaction> = async (work) => {
     const store: Store = { begun: subject.writers > 1, ending: false, writes: false, polled: [], locked: [], fault: 'none' }
@@ -210,8 +214,8 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
       store.polled.forEach(hold)
       return result
     } catch (error) {
-      // Its transaction is over, whatever has become of it. The node hears of that in a moment.
-      // What a poll brings when handlers have been asked to let go is rolled back: it may be told of, and nobody was given it.
+      // The transaction is over, and the node hears of that in a moment. What a poll brings after handlers were asked to let go
+      // is rolled back. The report may have such tasks, although no handler was given them.
       for (const task of store.locked) if (!isStopping || !handled.has(task)) doubtful.add(task.sequence)
       throw error
     } finally {
@@ -232,7 +236,7 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     poll: async (...args: Parameters<Tasks['poll']>) => {
       const tasks = await own.poll(...args)
       const store = verbs.getStore()!
-      // Held by an open transaction, they are known at once.
+      // The node knows at once of tasks that an open transaction holds.
       if (args[2]?.hold === 'transaction') (store.locked = tasks).forEach(hold)
       else store.polled = tasks
       return tasks
@@ -241,7 +245,7 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
     handBack: writing('handBack'),
   } as unknown as Tasks
   const forget = (tasks: readonly HeldTask[]): void => {
-    // What came back may be held again before its end is told.
+    // A task that came back may be held again before its end is reported.
     for (const task of tasks) {
       if (isStopping || known.get(task.sequence) !== task) continue
       known.delete(task.sequence)
@@ -260,7 +264,7 @@ async function stopAndCompare(fixture: NodeFixture, given: Schedule): Promise<vo
       onStart: ({ tasks }) => tasks.forEach((task) => handled.add(task)),
       onComplete: ({ completion }) => forget(completion.completed),
       onReturned: ({ tasks }) => forget(tasks),
-      // Of what was lost before, or was refused to a handler, it is not known here whether it was still held.
+      // The node may or may not have held a lost task until now.
       onLost: ({ tasks }) => tasks.forEach(({ sequence }) => !isStopping && doubtful.add(sequence)),
     },
   })

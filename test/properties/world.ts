@@ -32,11 +32,11 @@ export interface Turn extends Omit<Step, 'session'> {
   readonly party: Party
 }
 
-/** Whom a verb waits for. */
+/** The sessions that a verb waits for. */
 interface Waits {
-  /** Sessions, asked again whenever one of them has ended. */
+  /** Returns the sessions that the verb must wait for. It is called again whenever one of them has ended. */
   readonly must?: () => readonly number[]
-  /** Whether it may wait for others too, which the model cannot tell. */
+  /** Whether the verb may wait for other sessions too, where the model cannot tell. */
   readonly may?: boolean
 }
 
@@ -49,12 +49,12 @@ export class World {
   /** How many tasks were pushed. */
   pushed = 0
   readonly #parties: readonly Party[]
-  /** Where there are no other connections, that of the one party. */
+  /** A session that only looks. Where there is one connection, it is the session of the one party. */
   readonly #observer: Session
   readonly #clock: { now: number }
-  /** A verb that has begun to wait. */
-  /** Rows of those who ended while the last verb waited: when it came to them, they may have been locked still. */
+  /** Rows that sessions unlocked by their end while the last verb waited. The verb may have found them locked. */
   readonly letGo = new Set<number>()
+  /** A verb that is under way and may wait for other sessions. */
   #waiting: { readonly session: number; readonly end: Promise<unknown> } | undefined
 
   constructor(
@@ -100,7 +100,7 @@ export class World {
     model.begin(session)
     party.kept = party.polled.length
     if (fixture.subject.writers === 1) return
-    // Until now nobody else has asked who has locked what.
+    // While a session was alone, nobody learned which rows it has locked.
     const [first, ...others] = model.others(session)
     if (first !== undefined && others.length === 0) await this.#learnLocks(first)
     party.isWaiting = await watch(fixture.subject, party.session, this.#observer)
@@ -128,8 +128,8 @@ export class World {
   }
 
   /**
-   * What others find locked, and nobody has written or held before, the last verb has locked: under a condition a poll takes rows off the list
-   * that it does not return, and MariaDB locks what it looks up.
+   * Learns which rows the last verb has locked: rows that are locked, though the model knows of no lock. Under a condition, a
+   * poll takes rows off the ready list that it does not return. MariaDB locks rows that it only looks up.
    */
   async #learnLocks(session: number): Promise<void> {
     const { model, fixture } = this
@@ -141,13 +141,13 @@ export class World {
     }
   }
 
-  /** On SQLite the one writer's lock is taken. Another is told so, by whatever it tries, and sees what is committed. */
+  /** Expects that a second writer is refused while another holds the write lock, as on SQLite. It still sees committed rows. */
   async #refused({ session, tasks, polled }: Party, pick: number): Promise<void> {
     const { topic } = this.fixture
     const { transaction } = session
     const attempts = [
       () => tasks.push(transaction, topic, 'a'),
-      // Under a condition it looks first whether there is anything to take.
+      // Under a condition, a poll looks for tasks before it writes, so a poll that finds none is not refused.
       ...(this.topic.condition === 'none' ? [() => tasks.poll(transaction, topic)] : []),
       () => tasks.heartbeat(transaction),
       ...polled.slice(-1).map((task) => () => tasks.handBack(transaction, topic, [task])),
@@ -169,8 +169,8 @@ export class World {
   }
 
   /**
-   * Runs a verb. While it waits for others their transactions are ended one after the other, but not before the server says that it waits: what
-   * it does then, it does by what they have left.
+   * Runs a verb. While the verb waits for other sessions, their transactions are ended one after the other. Each ends only when
+   * the server says that the verb waits, as the verb goes on from what these transactions leave.
    */
   async run<Result>({ session, pick }: Turn, verb: () => Result | Promise<Result>, { must, may }: Waits = {}): Promise<Result> {
     const { model, fixture } = this
@@ -199,7 +199,7 @@ export class World {
     }
   }
 
-  /** Ends every transaction, and then drains: nothing that may be polled is left. */
+  /** Ends every transaction, and then polls and completes until nothing may be polled any more. */
   async settle(): Promise<void> {
     const { model, fixture, topic, now } = this
     for (const session of model.open) await this.#end(session, 'commit')
@@ -220,7 +220,7 @@ export class World {
     }
   }
 
-  /** Whatever has happened: leaves no transaction open, and nothing that an expiry of the next history would find. */
+  /** Leaves no transaction open, and no task that an `expire` of the next history would find. */
   async close(): Promise<void> {
     const { model, fixture } = this
     const waiting = this.#waiting

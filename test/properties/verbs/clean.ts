@@ -9,7 +9,10 @@ import { lockersOf } from './let-go.ts'
 import { mayMeetExternalIds } from './push.ts'
 import { free } from './revive.ts'
 
-/** Runs a junction. It waits for other junctions with one of its identifiers, and then for sessions that work on tasks that it will start. */
+/**
+ * Runs a junction. It waits for other junctions with one of its identifiers, and then for sessions that work on tasks that it
+ * will start.
+ */
 export const junction: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, pick } = turn

@@ -88,7 +88,10 @@ function choose({ party: { polled }, size }: Turn): HeldTask[] {
   return [...known.values()].slice(-size)
 }
 
-/** Runs a verb that waits for sessions that work on tasks that it still sees as held. MariaDB must lock a row to see whether it is held. */
+/**
+ * Runs a verb that waits for sessions that work on tasks that it still sees as held. MariaDB must lock a row to see whether it is
+ * held.
+ */
 function whileHeld<Result>(world: World, turn: Turn, chosen: readonly HeldTask[], verb: () => unknown): Promise<Result> {
   const { model, fixture } = world
   const { session, party } = turn

@@ -1,4 +1,4 @@
-/** Steps of the model test that promote due tasks, expire owners, repair and initialize, and expect of these verbs what the model says. */
+/** Steps of the model test that promote due tasks, expire owners, repair and initialize. They expect what the model says. */
 import { expect } from 'vitest'
 import { become, filterStateOf } from '../rows.ts'
 import type { Act } from './acts.ts'
@@ -18,7 +18,10 @@ export const release: Act = async (world, turn) => {
   })
 }
 
-/** Expires all owners but the asking one, as they have been silent since the history began. Rows that others have locked are passed over. */
+/**
+ * Expires all owners but the asking one, as they have been silent since the history began. Rows that others have locked are
+ * passed over.
+ */
 export const expire: Act = async (world, turn) => {
   const { model, fixture, now } = world
   const { session, party, pick } = turn

@@ -66,7 +66,10 @@ function heldOf(row: ModelRow, { lease }: HeldTask): unknown {
   return { ...change(held as ModelRow, { output: undefined, completed: undefined }), lease }
 }
 
-/** Expects that a poll beside others took only tasks that it may take, by its own view and by the others' uncommitted writes. It may miss tasks. */
+/**
+ * Expects that a poll beside others took only tasks that it may take, by its own view and by the others' uncommitted writes. It
+ * may miss tasks.
+ */
 async function claimedBesideOthers(
   world: World,
   { session, party }: Turn,

@@ -108,7 +108,10 @@ function touches({ model }: World, session: number, externalIds: ReadonlySet<str
     .some(({ before, after }) => [before, after].some((row) => row?.externalId !== undefined && externalIds.has(row.externalId)))
 }
 
-/** Whether a session may wait for another's external id. MariaDB locks the index around an external id, so inserts and deletes beside it wait. */
+/**
+ * Whether a session may wait for another's external id. MariaDB locks the index around an external id, so inserts and deletes
+ * beside it wait.
+ */
 export function mayMeetExternalIds(world: World): boolean {
   const { model } = world
   if (!isMariadb(world)) return false
@@ -142,7 +145,11 @@ function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number
   }
 }
 
-/** Does to the model's older rows what an insertion does, and passes over rows that others have locked. @returns their number by identifier */
+/**
+ * Does to the model's older rows what an insertion does, and passes over rows that others have locked.
+ *
+ * @returns their number by identifier
+ */
 export async function removeOlder(
   world: World,
   { session, party }: Pick<Turn, 'session' | 'party'>,

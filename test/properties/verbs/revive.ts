@@ -85,7 +85,10 @@ export const redrive: Act = async (world, turn) => {
 
 const results = ['success', 'filter', 'failure', 'suspension'] as const
 
-/** Reassigns all tasks in a state. The verb waits for sessions that work on tasks that it sees in this state, and skips those that have left it. */
+/**
+ * Reassigns all tasks in a state. The verb waits for sessions that work on tasks that it sees in this state, and skips those that
+ * have left it.
+ */
 export const reassignAll: Act = async (world, turn) => {
   const { model, fixture } = world
   const { session, party, size, pick } = turn
@@ -131,15 +134,18 @@ function give({ model }: World, { session, size, pick }: Turn): ModelRow[] {
   return pick === 11 ? rows.slice(0, size) : some
 }
 
-/** Returns the sessions that a verb waits for: those that work on tasks that it still sees as ended. MariaDB must lock a row to see whether it has. */
+/**
+ * Returns the sessions that a verb waits for: those that work on tasks that it still sees as ended. MariaDB must lock a row to
+ * see whether it has.
+ */
 function whileGiven(world: World, { session }: Turn, given: readonly ModelRow[]): { readonly must: () => readonly number[] } {
   const asked = given.filter((row) => !looksFirst(world) || hasEnded(row)).map(({ sequence }) => sequence)
   return { must: () => lockersOf(world, session, asked) }
 }
 
 /**
- * Whether a verb refuses the given tasks: some have not ended. PostgreSQL passes over a task that had not ended when the verb began,
- * even if it ends while the verb waits for another.
+ * Whether a verb refuses the given tasks: some have not ended. PostgreSQL passes over a task that had not ended when the verb
+ * began, even if it ends while the verb waits for another.
  */
 function areRefused(world: World, given: readonly ModelRow[], rows: readonly (ModelRow | undefined)[]): boolean {
   return (looksFirst(world) && !given.every(hasEnded)) || rows.some((row) => row === undefined || !hasEnded(row))
