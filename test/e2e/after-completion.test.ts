@@ -1,4 +1,4 @@
-/** Once a handler has completed its batch, nothing that it does afterwards changes what was written, and no task is charged for it. */
+/** Nothing that a handler does after it has completed its batch changes what was written, or costs a task a try. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { fixed } from '@taskstream/task-processor'

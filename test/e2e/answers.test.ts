@@ -14,7 +14,7 @@ describe.skipIf(!canRun)('a node', () => {
       await fixture.push('a', 'b')
       const errors: unknown[] = []
       await using node = fixture.nodeOf({ listener: { onError: ({ activity, error }) => errors.push([activity, error]) } })
-      // After a batch that is leased, transactions are trusted; a batch that is rolled back is leased again, and fails there.
+      // In transactional mode only the first batch is leased. The second is rolled back, is then leased, and fails.
       let count = 0
       node.process(fixture.topic, {
         mode,

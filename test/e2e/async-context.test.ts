@@ -15,7 +15,11 @@ const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
 describe.skipIf(!canRun)('the context of a handler', () => {
   const fixture = useNodeFixture('context')
 
-  /** Runs small batches at the same time, each in a context of its own. @returns the contexts that they and their completions saw */
+  /**
+   * Runs small batches at the same time, each in a context of its own.
+   *
+   * @returns the contexts that they and their completions saw
+   */
   const run = async (mode: 'leased' | 'transactional'): Promise<Record<'before' | 'after' | 'completing', Set<unknown>>> => {
     await fixture.push(...Array.from({ length: count }, (_, index) => `task ${index}`))
     const seen = { before: new Set<unknown>(), after: new Set<unknown>(), completing: new Set<unknown>() }

@@ -52,7 +52,7 @@ describe.skipIf(!canRun)('of many tasks', () => {
     await gate.promise
     const polls = [...seen.polls]
     await expect.poll(fixture.states).toEqual({ succeeded: count })
-    // Two transactions begin at a time, and either may be the first to have begun.
+    // Two completions are under way at a time, and either may be the first.
     return { polls, completions: seen.completions.toSorted((left, right) => left - right) }
   }
 

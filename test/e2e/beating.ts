@@ -1,4 +1,4 @@
-/** The heartbeat module that tests run in a thread. Its own URL names the database, and the channel on which it reports each beat. */
+/** The heartbeat module that tests run in a thread. Its own URL names the database, and the channel that hears of each beat. */
 import { BroadcastChannel } from 'node:worker_threads'
 import type { OpenThreadBeat } from '@taskstream/task-processor'
 import { reopenSubject } from '../subject.ts'

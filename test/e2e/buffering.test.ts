@@ -10,7 +10,7 @@ import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (tasks: readonly HeldTask[]): Decisions => new Map(tasks.map((task) => [task, TaskDecision.success()]))
 
-/** A delegate that holds on to its batches until it is told to let go. */
+/** Returns a delegate whose batches wait until it is opened. */
 function gated(): {
   readonly begun: string[]
   readonly handle: (batch: readonly HeldTask[]) => Promise<Decisions>

@@ -35,7 +35,7 @@ describe.skipIf(!canRun)('a due task', () => {
   const pushLater = ({ tasks }: Clocked): Promise<unknown> =>
     fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'soon', delayMs: 5 }))
 
-  /** A node that sleeps for as long as it likes is told of a task that is due in five milliseconds. */
+  /** Expects that `pushed` wakes a sleeping node, which then handles a task when it is due, after five milliseconds. */
   const wakesFor = async (options: NodeOptions, pushed: (clocked: Clocked) => Promise<unknown>): Promise<void> => {
     let empty = 0
     const sleeping = clocked({ ...options, listener: { onEmpty: () => void empty++ } })
@@ -85,7 +85,7 @@ describe.skipIf(!canRun)('a due task', () => {
     await node.start()
     await expect.poll(() => clock.pauses.length > 0 && empty).toBe(1)
     await pushLater(sleeping)
-    // The first sleep, after which it would look by itself, is far longer.
+    // The node would look by itself only after its first sleep, which is far longer.
     clock.advance(5)
     node.wake(fixture.topic)
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
@@ -106,7 +106,7 @@ describe.skipIf(!canRun)('a due task', () => {
       idleMs: aDay,
       handler: async ([task], { complete }) => {
         begun++
-        // One is ready before this one is done, until the due one has come.
+        // Until the due task is handled, another task is ready before each one is done.
         await complete(async (transaction: AnyTransaction, held: readonly HeldTask[]) => {
           if (task!.identifier === 'busy' && !handled.includes('later')) await tasks.push(transaction, fixture.topic, 'busy')
           return new Map(held.map((each) => [each, TaskDecision.success()]))

@@ -11,7 +11,7 @@ import { useNodeFixture } from './fixture.ts'
 describe.skipIf(!canRun)('the event loop turns', () => {
   const fixture = useNodeFixture('turns')
 
-  /** Counts how often the event loop has turned each time that something is done. */
+  /** Counts turns of the event loop. Each call of `done` notes the count in `seen`. */
   const turning = (): { readonly seen: readonly number[]; done(): void } => {
     let turns = 0
     const seen: number[] = []
@@ -30,7 +30,7 @@ describe.skipIf(!canRun)('the event loop turns', () => {
     node.process(fixture.topic, { mode, size: 1, concurrency: 1, handler })
     await node.start()
     await expect.poll(fixture.states).toEqual({ succeeded: 30 })
-    // Between any two, but for the one that may be polled ahead.
+    // The loop turns between any two batches, except before one that may be polled ahead.
     for (const [index, turns] of seen.entries()) expect(turns).toBeGreaterThanOrEqual(index - 1)
   })
 

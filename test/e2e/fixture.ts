@@ -37,7 +37,7 @@ export interface NodeFixture extends AsyncDisposable {
   commit<Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>): Promise<Result>
   complete(work: (transaction: AnyTransaction) => Completion | Promise<Completion>): Promise<Completion>
   nodeOf(options?: NodeOptions): TaskNode<AnyTransaction>
-  /** A clock that only the test moves, and a node and its repository by it. */
+  /** Returns a clock that only the test moves, with a node and a repository that go by it. */
   clocked(options?: NodeOptions, wrap?: (tasks: Tasks) => Tasks): Clocked
 }
 
@@ -46,13 +46,13 @@ export interface Clocked {
   readonly tasks: Tasks
   readonly node: TaskNode<AnyTransaction>
   /**
-   * Moves the clock on, unless the node waits for the database: what takes a moment there is not to take as long as the test looks for it, and
-   * a lease is not to run out on the way.
+   * Moves the clock on, unless the node waits for the database. Otherwise a slow answer would seem to take as long as the test
+   * waits for it, and a lease could run out.
    */
   pass(ms: number): void
 }
 
-/** One fixture for the tests of a `describe`, each with a topic and an owner of its own; closed after the last of them. */
+/** Opens a fixture for the tests of a `describe`, each with its own topic and owner, and closes it after the last of them. */
 export function useNodeFixture(name: string, topic?: TopicOptions): NodeFixture {
   return whileTested(
     () => openNodeFixture(name),

@@ -1,4 +1,4 @@
-/** The maintenance of a node expires dead owners and purges, in portions until all is done. It forgets owners after a day of silence. */
+/** Maintenance expires dead owners and purges, in portions until all is done. It forgets owners after a day of silence. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
@@ -7,14 +7,14 @@ import type { AnyTransaction, Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const hour = 3_600_000
-/** So often, and no more: within a test only what the clock is moved by. */
+/** Intervals so long that nothing comes by itself unless the test moves the clock. */
 const seldom = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 24 * hour }
 const handler = (): Map<HeldTask, TaskDecision> => new Map()
 
 describe.skipIf(!canRun)('maintenance', () => {
   const fixture = useNodeFixture('kept')
 
-  /** Tasks of an owner that has left, held still, or done. */
+  /** Pushes tasks, which an owner polls and perhaps completes before it leaves. */
   const pushOf = async (tasks: Tasks, count: number, how: 'held' | 'done'): Promise<void> => {
     await fixture.commit(async (transaction: AnyTransaction) => {
       await tasks.register(transaction)
@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('maintenance', () => {
     expect(portions).toEqual([1_000, 1_000, 500])
   })
 
-  /** Whether an owner is known still; its clock stands where it stood. */
+  /** Whether an owner is still known. The heartbeat that asks does not renew it, as the owner's clock stands still. */
   const isKnown = (tasks: Tasks): Promise<boolean> =>
     fixture
       .commit(async (transaction) => await tasks.heartbeat(transaction))

@@ -8,7 +8,7 @@ import type { AnyTransaction, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { useNodeFixture } from './fixture.ts'
 
-/** By the clock of the process, also in tests: what is to be done in time must be, on a machine that is busy. */
+/** This limit goes by the clock of the process, so it must leave a busy machine enough time. */
 const statementTimeoutMs = 1_000
 
 const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
@@ -18,12 +18,12 @@ describe.skipIf(!canRun)('what a node has given up', () => {
   const fixture = useNodeFixture('given-up')
   const push = (...identifiers: string[]): Promise<unknown> => fixture.push(...identifiers)
 
-  /** Whatever was to follow at once has followed. */
+  /** Lets the event loop turn until all that follows at once has happened. */
   const turns = async (): Promise<void> => {
     for (let count = 0; count < 20; count++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** As a library's, of which no connection can be closed from outside. */
+  /** A source that ignores its signal, as does one of a library whose connections cannot be closed from outside. */
   const deaf: TransactionSource<AnyTransaction> = (work) => fixture.commit(work)
 
   test('calls no handler in a transaction that is over, and calls it once in the next', async () => {
@@ -52,7 +52,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     })
     await node.start()
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
-    // It is answered when nobody waits for it any more.
+    // The first `hold` is answered when nobody waits for it any more.
     late.resolve()
     await turns()
     expect(holds).toBe(2)
@@ -67,7 +67,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     const own = fixture.tasks
     const repository = {
       ...own,
-      // From then on the server is asked to limit what is the node's own.
+      // After this timeout, the server is asked to limit the node's own statements.
       promoteDue: async (...args: Parameters<Tasks['promoteDue']>) => (late-- > 0 ? gate.promise : own.promoteDue(...args)),
     } as Tasks
     let decided = 0
@@ -148,7 +148,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
     const gate = Promise.withResolvers<never>()
     const repository = { ...fixture.tasks, push: () => gate.promise } as unknown as Tasks
     await fixture.commit(async (transaction) => {
-      // There is a connection already: it is the push that takes too long, and nothing before it.
+      // The connection is open already, so only the push can take too long.
       const transactions: TransactionSource<AnyTransaction> = Object.assign(
         <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => fixture.commit(work),
         {

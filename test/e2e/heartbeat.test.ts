@@ -18,7 +18,7 @@ describe.skipIf(!canRun)('a heartbeat', () => {
     told = []
   })
 
-  /** A node that has started, of whose beats `beat` is asked before each; its maintenance is over. */
+  /** Starts a node, and waits until its first maintenance is over. `beat` is called before each heartbeat. */
   const beating = async (
     beat: (count: number) => void | Promise<void>,
     leaseMs: number = aDay,
@@ -70,10 +70,10 @@ describe.skipIf(!canRun)('a heartbeat', () => {
     expect(told).toEqual(['beat'])
     clock.advance(1_000)
     expect(told).toEqual(['beat', 'lease lost'])
-    // It was sent longer ago than the lease, now.
+    // The heartbeat goes through only now, and was sent longer ago than the lease.
     clock.advance(500)
     gate.resolve()
-    // Nor does one follow that waited for the connection.
+    // A heartbeat that had waited for the connection would come before this answer.
     await fixture.states()
     expect(told).toEqual(['beat', 'lease lost'])
     await expect.poll(() => (clock.advance(500), told.length)).toBeGreaterThan(2)
@@ -87,7 +87,7 @@ describe.skipIf(!canRun)('a heartbeat', () => {
     await using _ = node
     clock.advance(1_000)
     await expect.poll(() => told).toEqual(['beat', 'heartbeat failed', 'beat'])
-    // Each is over before the next may begin.
+    // A heartbeat must end before the next may begin.
     await expect.poll(() => (clock.advance(500), told.filter((event) => event === 'beat').length)).toBe(5)
     await expect.poll(() => told.at(-1)).toBe('heartbeat recovered')
     expect(told).toEqual(['beat', 'heartbeat failed', 'beat', 'beat', 'beat', 'beat', 'heartbeat recovered'])

@@ -41,7 +41,7 @@ describe.skipIf(!canRun)('what a late poll brings', () => {
       },
     })
     await node.start()
-    // The last that is done at the start: from then on there are polls only.
+    // Nothing that the start has begun comes after this, so there are only polls.
     await expect.poll(() => maintained).toBe(true)
     await fixture.push('a')
     node.wake(fixture.topic)

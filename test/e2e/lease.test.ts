@@ -9,7 +9,7 @@ import { useNodeFixture } from './fixture.ts'
 
 const hour = 3_600_000
 
-/** A clock that is moved by hours leaves heartbeats no time on the way. */
+/** Intervals so long that the lease holds when a test moves the clock by hours. */
 const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
 
 /** Rejects when the signal is aborted, as a well-behaved handler does. */
@@ -20,7 +20,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 describe.skipIf(!canRun)('a lease', () => {
   const fixture = useNodeFixture('lease')
 
-  /** The transactions of the subject, as long as `allow` lets them be. */
+  /** Returns the transactions of the subject. Each first waits for `allow`, which may throw. */
   const guarded =
     (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
     async (work) => {
@@ -53,12 +53,12 @@ describe.skipIf(!canRun)('a lease', () => {
     })
     await using _ = node
     await node.start()
-    // The last that is done at the start: from then on there are heartbeats only.
+    // Nothing that the start has begun comes after this, so there are only heartbeats.
     await expect.poll(() => maintained).toBe(true)
     slow = Promise.withResolvers()
     clock.advance(1_000)
     expect(progress.sent).toBe(1)
-    // It takes nine seconds to be answered, and others count from before it was received.
+    // The answer takes nine seconds. Other nodes count from the time in the database, which is before the answer.
     clock.advance(9_000)
     slow.resolve()
     await expect.poll(() => progress.answered).toBe(1)
@@ -162,7 +162,7 @@ describe.skipIf(!canRun)('a lease', () => {
     await using node = fixture.nodeOf({
       ...patient,
       blockedMs: hour,
-      // A loop that stands still for two hours is one whose clock is two hours on when it comes to look.
+      // The skew makes it seem that the event loop has stood still for two hours.
       clock: { monotonicMs: () => performance.now() + skewMs, after: systemClock.after },
       listener: {
         onBlocked: ({ blockedMs, batches }) =>
@@ -194,7 +194,7 @@ describe.skipIf(!canRun)('a lease', () => {
     await node.start()
     await expect.poll(fixture.states).toEqual({ expired: 1, succeeded: 1 })
     expect((await fixture.page())[0]).toMatchObject({ identifier: 'a', state: 'expired', owner: dead.owner, reason: 'lease' })
-    // Somebody has looked.
+    // Somebody has looked at the task, and has it done again.
     await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { states: ['expired'] }))
     node.wake(fixture.topic)
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })

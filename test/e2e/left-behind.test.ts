@@ -29,7 +29,7 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
   const refuseBad = async (states: readonly TaskState[], prefix = 'bad'): Promise<void> => {
     refusing = await refuse(fixture.subject, prefix, states)
   }
-  /** What went wrong, and with which tasks. */
+  /** Returns a listener that notes which activity failed, with which tasks, and how. */
   const hearing = (): TaskListener & { readonly told: [activity: string, tasks: string[], error: string][] } => {
     const told: [activity: string, tasks: string[], error: string][] = []
     return {
@@ -52,7 +52,7 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
     const report = await node.stop()
     expect(names(report.abandoned)).toEqual(['bad'])
     expect(listener.told[0]).toEqual(['complete', ['bad'], expect.stringContaining(refusal)])
-    // The owner has left: others take it.
+    // The owner has left, so another node takes the task.
     await allow()
     await using other = fixture.nodeOf({ repository: fixture.subject.tasks() })
     other.process(fixture.topic, { handler: succeedAll })
@@ -138,7 +138,7 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
     node.process(fixture.topic, { size: 300, concurrency: 1, handler: succeedAll })
     await fixture.commit((transaction) => tasks.register(transaction))
     await node.start()
-    // It is told of each: the batch has ended.
+    // An error is reported for every task, so the batch has ended.
     await expect.poll(() => listener.told.flatMap(([, some]) => some)).toHaveLength(300)
     await expect.poll(states).toEqual({ active: 300 })
     await allow()
@@ -180,7 +180,7 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
       transactions: async (work) => {
         const result = await subject.transactions(work)
         if (Array.isArray(result) && result.length === 2 && !stopped) {
-          // Committed, and the answer is lost.
+          // The poll is committed, and its answer is lost.
           stopped = manager.stop()
           throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
         }

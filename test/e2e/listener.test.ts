@@ -23,7 +23,7 @@ const events = [
   'onBlocked',
 ] as const satisfies readonly (keyof TaskListener)[]
 
-/** A listener that hears everything, and answers what `answer` does. */
+/** Returns a listener that passes every event to `answer`, and returns what that returns. */
 function everything(answer: (name: keyof TaskListener, event: never) => unknown): TaskListener {
   return Object.fromEntries(events.map((name) => [name, (event: never) => answer(name, event)])) as TaskListener
 }
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('a listener', () => {
 
   test.each(events)('stops nothing when its %s throws', async (thrower) => {
     const warnings: string[] = []
-    // Heard here instead of printed.
+    // Warnings are collected here instead of printed.
     const printing = process.listeners('warning')
     process.removeAllListeners('warning')
     process.on('warning', ({ message }) => void warnings.push(message))

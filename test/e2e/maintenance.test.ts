@@ -11,7 +11,7 @@ import { useNodeFixture } from './fixture.ts'
 import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
-/** Nothing comes by itself, but the maintenance that begins with a node. */
+/** Intervals so long that nothing comes by itself except the maintenance at the start of a node. */
 const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 20 * hour, maintenanceIntervalMs: 6 * hour }
 /** Two portions and a half. */
 const many = 2_500
@@ -19,7 +19,7 @@ const many = 2_500
 describe.skipIf(!canRun)('maintenance', () => {
   const fixture = useNodeFixture('maintenance')
 
-  /** A node, and what its repository was asked for and answered. */
+  /** Returns a node, and notes what its repository answers. */
   const watched = (
     options: NodeOptions = {},
   ): {
@@ -50,7 +50,7 @@ describe.skipIf(!canRun)('maintenance', () => {
   const commit = <Result>(work: (transaction: AnyTransaction) => unknown): Promise<Result> =>
     fixture.commit<Result>((transaction) => work(transaction) as Result)
   const pushMany = (): Promise<unknown> => fixture.push(...Array.from({ length: many }, (_, index) => `t${index}`))
-  /** Pushes, has an owner by this clock take all, and leave. */
+  /** Pushes tasks, which an owner that goes by this clock polls before it leaves. */
   const abandonMany = async (clock: TestClock): Promise<void> => {
     const rival = fixture.subject.tasks({ clock: clock.now })
     await commit((transaction) => rival.register(transaction))
@@ -64,7 +64,7 @@ describe.skipIf(!canRun)('maintenance', () => {
     await abandonMany(clock)
     await using _ = node
     await node.start()
-    // It comes after that.
+    // Maintenance forgets owners only after it has expired all tasks.
     await expect.poll(() => asked.forget.length).toBe(1)
     const expiries = (await Promise.all(asked.expire)) as Expiry[]
     expect(expiries.map((expiry) => expiry[expireTo])).toEqual([1_000, 1_000, 500])
@@ -111,7 +111,7 @@ describe.skipIf(!canRun)('maintenance', () => {
       clock.advance(silentMs)
       await node.start()
       await expect.poll(() => asked.forget.length).toBe(1)
-      // It ends what it has begun.
+      // The stop lets the maintenance end.
       await node.stop()
       expect(await fixture.states()).toEqual({ ready: 1 })
       expect(await isKnown()).toBe(true)

@@ -101,7 +101,7 @@ describe.skipIf(!canRun)('a manager', () => {
     await expect.poll(() => manager.isActive).toBe(false)
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     expect(fatal).toEqual([new Error('no more')])
-    // By hand it may be tried again.
+    // The topic may be started again by hand.
     await expect.poll(() => manager.start()).toBe(true)
   })
 
@@ -285,7 +285,7 @@ describe.skipIf(!canRun)('a manager', () => {
     const node = fixture.nodeOf()
     node.process(fixture.topic, { handler })
     await expect(node.start()).rejects.toThrow('cannot be opened')
-    // It may be tried again, and comes to the same.
+    // The start may be repeated, and fails again.
     await expect(node.start()).rejects.toThrow('cannot be opened')
     const fatal = Promise.withResolvers<unknown>()
     await using other = fixture.nodeOf({

@@ -148,7 +148,7 @@ describe.skipIf(!canRun)('the topics of a node', () => {
     await node.start()
     const manager = node.process(`${fixture.topic}-stopped`, { handler: eachTask(() => {}) })
     await manager.stop()
-    // Whatever the node had begun for it has ended when another that came later runs.
+    // When a topic that was added later runs, the node has ended all that it had begun for the stopped one.
     const other = node.process(`${fixture.topic}-later`, { handler: eachTask(() => {}) })
     await expect.poll(() => other.isActive).toBe(true)
     await push('later')

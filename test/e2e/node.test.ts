@@ -106,7 +106,7 @@ describe.skipIf(!canRun)('a node', () => {
       },
       heartbeatIntervalMs: 1_000,
       maintenanceIntervalMs: 10_000,
-      // The server is gone after the statements, and twice.
+      // The server goes away twice, each time after the statements.
       transactions: (work) =>
         fixture.commit(async (transaction) => {
           const result = await work(transaction)

@@ -46,7 +46,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     const heard: unknown[] = []
     client.on('notification', ({ payload }) => heard.push(payload))
     await client.query('listen fooled')
-    // The connection of the server that listens is the client's for this one statement, and answers with what it has heard.
+    // For this one statement, the client gets the server connection that listens. It answers with what it has heard.
     await expect
       .poll(async () => {
         await client.query(`notify fooled, 'from itself'`)
@@ -57,7 +57,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     const other = new pg.Client({ connectionString: direct })
     await other.connect()
     await other.query(`notify fooled, 'from another'`)
-    // The server has delivered it: a listener that is directly connected is told last of all.
+    // A listener that is directly connected proves that the server has delivered it, as its own notification comes later.
     const witness = new pg.Client({ connectionString: direct })
     await witness.connect()
     const delivered = new Promise((resolve) => witness.once('notification', resolve))
@@ -123,7 +123,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
     node.process(fixture.topic, { handler: eachTask(() => {}) })
     await node.start()
     await givenUp.promise
-    // Pauses double up to a second; with a notifier they would go on to 30, and the thirteenth poll come after more than 30.
+    // Pauses double up to a second. With a notifier they would double up to 30 seconds, and so many polls would take too long.
     await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(13)
   })
 
@@ -139,7 +139,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
       onTasks: () => {},
       onGivenUp: (reason) => reasons.push(reason),
     })
-    // It asks whether the server is there only when it has heard from itself.
+    // The listener pings the server only after it has heard from itself.
     const last = (): Promise<readonly unknown[]> =>
       fixture.commit((transaction) =>
         fixture.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),

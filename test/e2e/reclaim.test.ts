@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     readonly own: Tasks
   }
 
-  /** A node whose poll that brings `lost` is committed, and its answer lost. */
+  /** Returns a node. Its first poll that brings `lost` is committed, but the answer is lost. */
   const losing = (lost: string): LosingNode => {
     const asked: string[] = []
     let isLost = false
@@ -78,7 +78,7 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     await node.submit(fixture.topic, 'lost')
     await expect.poll(() => asked).toContain('no answer')
     expect(await fixture.states()).toEqual({ active: 2 })
-    // The pause after a poll that failed.
+    // The clock moves past the pause after the failed poll.
     await expect.poll(() => (clock.advance(10), begun)).toEqual(['at work, attempt 1, try 1', 'lost, attempt 2, try 1'])
     expect(asked.slice(asked.indexOf('no answer'), asked.indexOf('no answer') + 3)).toEqual(['no answer', 'reclaim', 'poll'])
     await expect.poll(fixture.states).toEqual({ active: 1, succeeded: 1 })

@@ -55,8 +55,8 @@ describe.skipIf(!canRun)('a node whose heart is not heard', () => {
       }
       expect([polls, await fixture.states()]).toEqual([before, { ready: 1 }])
       silent = false
-      // The next beat, which does not begin while the last one has not ended. A loop that was not woken by it would sleep on for the rest of
-      // its second.
+      // The next heartbeat does not begin before the last one has ended. A loop that it did not wake would sleep on for the rest
+      // of its second.
       const last = asked
       await expect
         .poll(() => {

@@ -1,4 +1,6 @@
-/** A slot of a limiter is held only for a batch. A poll that fails, finds nothing or is overtaken by a stop gives its slot back. */
+/**
+ * A slot of a limiter is held only for a batch. A poll that fails, finds nothing or is overtaken by a stop gives its slot back.
+ */
 import { TaskError } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'
 import type { TaskLimiter } from '@taskstream/task-processor'
@@ -43,7 +45,7 @@ describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in 
       },
     }))
     await using _ = node
-    // The first is leased in either mode, and careful.
+    // The first batch is leased in either mode.
     await fixture.push('a')
     node.process(fixture.topic, { mode, size: 1, idleMs: aDay, handler: eachTask(() => {}) })
     await node.start()
@@ -65,7 +67,7 @@ describe.skipIf(!canRun).each(['leased', 'transactional'] as const)('a slot, in 
     const stopping = Promise.withResolvers<unknown>()
     const { node } = fixture.clocked({ ...patient, limiter }, (own) => ({
       ...own,
-      // Due tasks are looked for first.
+      // Due tasks are promoted between the slot and the poll.
       promoteDue: (...args: Parameters<Tasks['promoteDue']>) => {
         stopping.resolve(manager.stop())
         return own.promoteDue(...args)

@@ -1,4 +1,4 @@
-/** Small batches cost the database as little as larger ones, as they are polled and completed together. In all else they are independent. */
+/** Small batches are polled and completed together, so they cost no more than larger ones. In all else they are independent. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import { bound, eachTask } from '@taskstream/task-processor'
@@ -18,13 +18,13 @@ describe.skipIf(!canRun)('batches of one', () => {
     await fixture.push(...identifiers)
   })
 
-  /** The sizes of what was asked for, and of what came. */
+  /** The sizes of polls and completions. */
   interface Asked {
     readonly polls: [asked: number, found: number][]
     readonly completions: number[]
   }
 
-  /** Writes down what a repository is asked; `fail` may refuse a completion. */
+  /** Notes what a repository is asked for. `fail` may refuse a completion. */
   function watched(
     tasks: Tasks,
     fail: (decisions: ReadonlyMap<HeldTask, TaskDecision>) => void = () => {},
@@ -62,7 +62,7 @@ describe.skipIf(!canRun)('batches of one', () => {
     gate.resolve()
     await expect.poll(fixture.states).toEqual({ succeeded: count })
     expect(new Set(sizes)).toEqual(new Set([1]))
-    // Where there is nothing it begins anew.
+    // After a poll that is not full, the next asks for one batch again.
     await expect.poll(() => polls.at(-1)).toEqual([1, 0])
   })
 
@@ -92,7 +92,7 @@ describe.skipIf(!canRun)('batches of one', () => {
     await node.start()
     await expect.poll(fixture.states).toEqual({ succeeded: count })
     await expect.poll(() => told.length).toBe(count)
-    // Two went their own way, and all others of the first twenty had gathered behind them.
+    // Two were completed alone. The others of the first twenty waited meanwhile, and were completed together.
     expect(completions.slice(0, 3).toSorted((left, right) => left - right)).toEqual([1, 1, concurrency - 2])
     expect(completions.length).toBeLessThan(count)
     expect(told.every(({ completed, lost }) => completed.length === 1 && lost.length === 0)).toBe(true)

@@ -11,7 +11,7 @@ import { useNodeFixture } from './fixture.ts'
 import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
-/** What a start does, one after the other. */
+/** The steps of a start, in order. */
 const steps = ['register', 'initialize', 'listen', 'activations', 'open'] as const
 type Step = (typeof steps)[number]
 
@@ -28,7 +28,7 @@ describe.skipIf(!canRun)('a node that starts', () => {
     readonly handled: string[]
   }
 
-  /** A node of which `at` is called at each step, after what the step does where that is in the database. */
+  /** Returns a node that calls `at` at each step. A step in the database is done by then. */
   const startingOf = (at: (step: Step) => unknown, options: NodeOptions = {}): Starting => {
     let opened = 0
     let listening = 0
@@ -76,7 +76,7 @@ describe.skipIf(!canRun)('a node that starts', () => {
     return list.map(({ owner }) => owner)
   }
 
-  /** Nothing is left in the database, and however long it is waited nothing comes any more. */
+  /** Expects that nothing is left in the database, and that no further transaction comes, however much time passes. */
   const expectNothing = async ({ clock, node, opened, listening }: Starting): Promise<void> => {
     expect(await owners()).not.toContain(node.owner)
     expect(listening()).toBe(0)
@@ -92,8 +92,8 @@ describe.skipIf(!canRun)('a node that starts', () => {
   }
 
   /**
-   * Time passes until a stop waits no longer for what hangs, and begins to remove its owner; none passes then, or that would be given up too
-   * where the database is slow.
+   * Moves the clock until a stop gives up what hangs, and begins to remove its owner. Then the clock stands, or the stop would
+   * give up the removal too where the database is slow.
    */
   const untilItLeaves = async ({ clock, opened }: Pick<Starting, 'clock' | 'opened'>): Promise<void> => {
     const before = opened()
@@ -210,11 +210,11 @@ describe.skipIf(!canRun)('a node that starts', () => {
     await begun.promise
     let over = false
     void node.stop().then(() => (over = true))
-    // No time passes while its owner is removed. On one connection that waits for the beat, however long.
+    // The clock stands while the owner is removed. With one connection it moves on, as the removal waits for the heartbeat.
     const pass = (): void => void ((open < 2 || engine.writers === 1) && clock.advance(1_000))
     await expect.poll(() => (pass(), over)).toBe(true)
     gate.resolve()
-    // On one connection: behind whatever the beat has led to.
+    // With one connection, this push waits for all that the heartbeat has led to.
     await fixture.push('later')
     expect(registered).toBe(1)
     expect(await owners()).not.toContain(node.owner)
@@ -270,7 +270,7 @@ describe.skipIf(!canRun)('a node that starts', () => {
     await fixture.push('a')
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     expect([first.isActive, different.isActive]).toEqual([false, false])
-    // What was wrong is mended, or not.
+    // From here on the first topic can be opened. The other still has a different order.
     isBroken = false
     expect(await first.start()).toBe(true)
     await expect(different.start()).rejects.toMatchObject({ code: 'TOPIC_DIFFERENT' })

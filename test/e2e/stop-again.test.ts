@@ -18,7 +18,7 @@ interface Busy extends ReturnType<NodeFixture['clocked']> {
 describe.skipIf(!canRun)('a node that is asked to stop again', () => {
   const fixture = useNodeFixture('stop-again')
 
-  /** A node whose handler holds a task until it is let go, whatever its signal says. */
+  /** Starts a node whose handler holds a task until `letGo` is called, whatever its signal says. */
   async function busy(): Promise<Busy> {
     await fixture.push('a')
     const clocked = fixture.clocked()
@@ -91,7 +91,7 @@ describe.skipIf(!canRun)('a node that is asked to stop again', () => {
     const { clock, node, letGo, signal } = await busy()
     const stopped = node.stop({ graceMs: hourMs })
     const disposed = node[Symbol.asyncDispose]()
-    // Its own time would be over; the lease is not.
+    // The default grace, which a disposal alone would give, is over by now. The lease is not.
     clock.advance(15_000)
     for (let count = 0; count < 20; count++) await new Promise((resolve) => setImmediate(resolve))
     expect(signal.aborted).toBe(false)

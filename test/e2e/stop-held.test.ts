@@ -1,4 +1,7 @@
-/** A stop decides about all held tasks and reports them, even if handlers stay, batches wait for a worker, or the database refuses everything. */
+/**
+ * A stop decides about all held tasks and reports them, even if handlers stay, batches wait for a worker, or the database refuses
+ * everything.
+ */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { buffering, eachTask } from '@taskstream/task-processor'
@@ -10,7 +13,7 @@ import { canRun, engine, reopenSubject, textColumn } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
-/** A database that only one connection sees. */
+/** Whether only one connection sees the database. */
 const isAlone = engine.connections === 1
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 const names = (tasks: readonly HeldTask[]): string[] => tasks.map(({ identifier }) => identifier).toSorted()
@@ -53,7 +56,7 @@ describe.skipIf(!canRun)('a stop', () => {
         concurrency: 2,
         handler: eachTask(async ({ identifier }, { signal }) => {
           begun.push(identifier)
-          // Either may have done its work when it is asked to let go; that cannot be written.
+          // A handler that lets go has done its work, but that cannot be written.
           await new Promise<void>((resolve) => how === 'lets go' && signal.addEventListener('abort', () => resolve()))
         }),
       })
@@ -70,7 +73,7 @@ describe.skipIf(!canRun)('a stop', () => {
     },
   )
 
-  // It closes the connection of the handler that stays: one of its own.
+  // The stop closes the connection of the handler that stays, so the node has a connection of its own.
   test.skipIf(isAlone)('rolls a transaction back whose handler stays, and says that its task is returned', async () => {
     const { subject, topic } = fixture
     await using own = await reopenSubject(subject.location)
@@ -99,12 +102,12 @@ describe.skipIf(!canRun)('a stop', () => {
     await begun.promise
     let report: StopReport | undefined
     void node.stop({ graceMs: 1, abortMs: 1 }).then((given) => (report = given))
-    // Long before the time is up that the database is given.
+    // The report comes long before the time is up that the database is given.
     await expect.poll(() => (clock.advance(1), report)).toBeDefined()
     expect(named(report!)).toEqual({ finished: [], returned: ['stays'], abandoned: [] })
     expect(await fixture.states()).toEqual({ ready: 1, succeeded: 1 })
     gate.resolve()
-    // It hears what became of it, and nothing that it wrote is there.
+    // The handler hears what became of its transaction, and nothing that it wrote is there.
     await expect.poll(() => late).toEqual(['TRANSACTION_ABANDONED'])
     const written = await subject.transactions((transaction) =>
       subject.execute(transaction, sql`select topic from written where topic = ${topic}`),

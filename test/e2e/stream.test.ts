@@ -27,7 +27,7 @@ describe.skipIf(!canRun)('a stream', () => {
     }
     expect(seen).toEqual(identifiers)
     expect(await fixture.states()).toEqual({ succeeded: 25 })
-    // And again, as the topic is nobody's any more.
+    // Nobody processes the topic any more, so a second stream may begin.
     await fixture.push('last')
     for await (const batch of node.stream(fixture.topic, { idleMs: 20 })) {
       await batch.complete((_, held) => decideAll(TaskDecision.filter(), held))

@@ -1,6 +1,6 @@
 /**
- * What a thread of a test loads first: types are stripped without WebAssembly. Node's own way is WebAssembly, and V8 now and then ends a
- * process in which a thread runs it (nodejs/node#64500: the registry of its code fails a check, SIGTRAP).
+ * Strips types without WebAssembly. The thread of a test loads it first, in place of Node.js's own way, which is WebAssembly: V8
+ * now and then ends a process in which a thread runs that (nodejs/node#64500: the registry of its code fails a check, SIGTRAP).
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

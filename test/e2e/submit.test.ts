@@ -44,7 +44,7 @@ describe.skipIf(!canRun)('a submitter', () => {
       expect(tasks.every(({ outcome }) => outcome === 'created')).toBe(true)
     })
     expect(await fixture.states()).toEqual({ ready: 1000 })
-    // One alone waits for nobody.
+    // A submission of no tasks has no outcomes.
     expect(await submitter.submit(fixture.topic, [])).toEqual([])
   })
 
@@ -87,7 +87,7 @@ describe.skipIf(!canRun)('a submitter', () => {
       creations: fc.array(creation, { maxLength: 3 }),
       insertion: fc.constantFrom<Insertion>('append', 'append', 'append', 'supersede', 'replace', 'delete'),
     })
-    /** Without the sequences, which are drawn in another way. */
+    /** Leaves out the sequences, which differ between the two ways. */
     const plain = (pushed: readonly PushedTask[]): unknown[] =>
       pushed.map(({ identifier, outcome, superseded }) => [identifier, outcome, superseded])
     const rows = async (): Promise<unknown[]> =>
@@ -123,7 +123,7 @@ describe.skipIf(!canRun)('a submitter', () => {
       submitter.submit(fixture.topic, ['a', 'b']),
       submitter.submit(fixture.topic, ['c', 'd']),
       submitter.submit(fixture.topic, ['e']),
-      // More than there ever is room for comes in alone.
+      // A submission that is larger than the limit comes in alone.
       submitter.submit(fixture.topic, ['f', 'g', 'h', 'i', 'j']),
       submitter.submit(fixture.topic, ['k']),
     ])

@@ -9,10 +9,12 @@ import { useNodeFixture } from './fixture.ts'
 import { refuse, results } from './refusals.ts'
 
 const leaseMs = 2_000
-/** A lease that is kept: however busy the machine is, the loop goes on within it after the last beat that was waited for. */
+/**
+ * A lease for tests that keep it. Even on a busy machine the event loop goes on within it, counted from the last awaited beat.
+ */
 const longLeaseMs = 5_000
 
-/** The event loop stands still, which is what these tests are about: nothing else of this process can be waited for meanwhile. */
+/** Makes the event loop stand still, which these tests are about. To await anything of this process would let the loop turn. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -33,7 +35,7 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     }
   })
 
-  /** The owners that another sees. */
+  /** Returns the owners that another repository sees. */
   const others = async (): Promise<readonly string[]> => {
     const { subject } = fixture
     const owners = await subject.transactions<readonly { readonly owner: string }[]>((transaction) =>
@@ -42,13 +44,13 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     return owners.map(({ owner }) => owner)
   }
 
-  // Node.js takes either; its types do not say so.
+  // Node.js takes a channel here too, although its types do not say so.
   const heard = (): unknown => receiveMessageOnPort(beats as unknown as MessagePort)
-  /** Stands still for longer than the lease, and then until the thread has had its turns, however late the machine gives it them. */
+  /** Blocks for longer than the lease, and then until the thread has sent two heartbeats, however busy the machine is. */
   const blockUntilBeats = (): void => {
     block(longLeaseMs * 1.5)
     while (heard()) continue
-    // It tells of a beat just before it counts: the second says that the first has.
+    // The thread reports a heartbeat just before it counts the heartbeat. Only the second report proves that the first counts.
     for (let count = 0; count < 2; count++) while (!heard()) block(10)
   }
 
@@ -62,14 +64,14 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
     })
     const handled = Promise.withResolvers<void>()
     const compute = (): void => {
-      // How long the thread took to start is another matter: nothing was held by then.
+      // The thread may have taken longer than the lease to start, but nothing was held by then.
       lost.length = 0
       blockUntilBeats()
       handled.resolve()
     }
     node.process(fixture.topic, { handler: eachTask(compute) })
     await node.start()
-    // A look of the test's own, begun while the loop stands still, would keep a file of SQLite locked.
+    // A query of the test, begun while the loop stands still, would keep a file of SQLite locked.
     await handled.promise
     await expect.poll(fixture.states).toEqual({ succeeded: 1 })
     expect(lost).toEqual([])
@@ -83,7 +85,7 @@ describe.skipIf(!canRun)('a heartbeat from a thread of its own', () => {
       heartbeatThread: { ...thread, hungMs: 100 },
       listener: { onLeaseLost: (event) => lost.push(event) },
     })
-    // Taken from a node that is dead to all, itself included, the task comes again: it blocks no more then.
+    // The task is taken from the node, which counts as dead, and comes again. The second attempt does not block.
     node.process(fixture.topic, { handler: eachTask(({ attempt }) => (attempt === 1 ? block(leaseMs * 1.5) : undefined)) })
     await node.start()
     await expect.poll(() => lost).toEqual([{ leaseMs }])

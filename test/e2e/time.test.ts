@@ -12,7 +12,7 @@ import type { NodeOptions } from './fixture.ts'
 
 const hour = 3_600_000
 
-/** A clock that is moved by hours leaves heartbeats no time on the way. */
+/** Intervals so long that the lease holds when a test moves the clock by hours. */
 const patient = { heartbeatIntervalMs: 6 * hour, leaseMs: 48 * hour, maintenanceIntervalMs: 6 * hour }
 
 /** Rejects when the signal is aborted, as a well-behaved handler does. */
@@ -20,11 +20,11 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
 }
 
-/** No timer runs but by the test's clock: what happens without a move of it happens at once. */
+/** Timers go by the test's clock only: what happens while it stands needs no timer. */
 describe.skipIf(!canRun)('a node in time', () => {
   const fixture = useNodeFixture('time')
 
-  /** The transactions of the subject, as long as `allow` lets them be. */
+  /** Returns the transactions of the subject. Each first waits for `allow`, which may throw. */
   const guarded =
     (allow: () => void | Promise<void>): TransactionSource<AnyTransaction> =>
     async (work) => {
@@ -61,7 +61,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     await fixture.commit((transaction) => tasks.push(transaction, fixture.topic, { identifier: 'a', delayMs: hour + 1_000 }))
     clock.advance(hour)
     await expect.poll(() => empty).toBeGreaterThan(before)
-    // It is told of an empty poll before it has asked what is due next.
+    // The listener hears of an empty poll before the node has asked what is due next.
     await expect.poll(() => dueAt).toBe(pushed + hour + 1_000)
     expect(handled).toEqual([])
     clock.advance(1_000)
@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     let polls = 0
     const { node } = fixture.clocked({
       listener: { onEmpty: () => void polls++ },
-      // The second transaction after an empty poll asks when the next task is due: the wake-up comes in the middle of it.
+      // The transaction after an empty poll asks when the next task is due. The wake-up comes in the middle of it.
       transactions: guarded(async () => {
         if (polls !== 1) return
         polls++
@@ -94,7 +94,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     await node.start()
     let moves = 0
     await expect.poll(() => (moves++, clock.advance(1_000), empty)).toBeGreaterThan(5)
-    // The first needs no move of the clock, and none of the others goes without.
+    // Only the first empty poll needs no move of the clock.
     expect(empty).toBeLessThanOrEqual(moves + 1)
   })
 
@@ -126,14 +126,14 @@ describe.skipIf(!canRun)('a node in time', () => {
     const manager = node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
     await node.start()
     await manager.stop()
-    // The last that a node asks of its own accord when it starts.
+    // Nothing that the start has begun comes after this.
     await maintained.promise
     broken = true
     asked = 0
     await manager.start()
     for (let failures = 1; failures <= 5; failures++) {
       await expect.poll(() => asked).toBe(failures)
-      // A shorter pause than this there is not, nor a longer one: half of it is left to chance.
+      // Half of each pause is left to chance. The first move stays below the shortest pause, and the second reaches the longest.
       clock.advance(50 * 2 ** (failures - 1) - 1)
       await new Promise((resolve) => setImmediate(resolve))
       expect(asked).toBe(failures)
@@ -240,7 +240,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     clock.advance(1_000)
     expect(stuck).toEqual([['a', 6_000]])
     await expect.poll(fixture.states).toEqual({ failed: 1, ready: 2 })
-    // One handler that runs on is put up with, in addition to one that may run: no more.
+    // The concurrency is one, so nothing is polled while one handler is stuck.
     expect(contexts).toHaveLength(1)
     await expect(contexts[0]!.complete(() => new Map())).rejects.toMatchObject({ code: 'TASK_LOST' })
     gate.resolve()

@@ -84,7 +84,7 @@ describe.skipIf(!canRun)('what comes too late', () => {
       abortMs: 0,
       handler: async ([task], { signal }): Promise<Map<HeldTask, TaskDecision>> => {
         modes.push(task!.identifier)
-        // The first is leased, and so is what follows a transaction that was rolled back.
+        // The first batch is leased, and so is the one after a rollback. Only the second is in a transaction.
         if (modes.length === 2) {
           waits.resolve()
           await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
@@ -100,7 +100,7 @@ describe.skipIf(!canRun)('what comes too late', () => {
     expect(completions).toBe(2)
   })
 
-  /** A node in transactional mode whose polls wait at a gate with what they have brought. */
+  /** Returns a node in transactional mode. Its polls in a transaction wait at a gate with what they have brought. */
   const withGatedPolls = () => {
     const asked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()

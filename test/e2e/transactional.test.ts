@@ -37,7 +37,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
     concurrency: 1,
     idleMs: 20,
   })
-  /** Counts the transactions of a node, of those that come from the handlers of tasks. */
+  /** Returns a transaction source, and counts its transactions. */
   const counted = (): { readonly source: TransactionSource<AnyTransaction>; count: number } => {
     const counter = {
       count: 0,
@@ -80,7 +80,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
       fixture.topic,
       options(
         eachTask(async ({ identifier }) => {
-          // As others see it, while it is handled.
+          // This is what others see while the task is handled.
           const page = (await fixture.tasks.page(onlooker.transaction, fixture.topic)) as TaskInfo[]
           seen.push(`${identifier}: ${page.map(({ state }) => state)}`)
         }),
@@ -141,7 +141,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
         const undo = new Error('deadlock')
         const undone = fixture.commit(async (transaction) => {
           const result = await work(transaction)
-          // Of the one that handled the second task, and of no other that ends at the same time.
+          // Only the transaction that handled the second task is rolled back, and no other that ends at the same time.
           if (handled.length === 2 && handledIn === transaction && begun++ === 0) throw undo
           return result
         })
@@ -172,7 +172,7 @@ describe.skipIf(!canRun)('transactional mode', () => {
     await node.start()
     await expect.poll(fixture.states).toEqual({ succeeded: 3 })
     expect(handled).toEqual(['a', 'b', 'b', 'c'])
-    // The first of the two hears that nothing came of it.
+    // The first handling of b hears that nothing came of it.
     expect(answers).toHaveLength(4)
     expect(answers).toContain('TRANSACTION_CONFLICT')
     expect(await effects()).toEqual(['a', 'b', 'c'])
@@ -229,11 +229,11 @@ describe.skipIf(!canRun)('transactional mode', () => {
     })
     await node.start()
     await expect.poll(() => tries.length).toBe(1)
-    // Only it has not ended when its time is up.
+    // Only b is still at work when its time is up.
     await expect.poll(async () => (await fixture.states())['succeeded']).toBe(2)
     clock.advance(6_000)
     expect(await stuck.promise).toBe('b')
-    // Taken up again, by a lease, while the first handler still runs; from then on it has the time it takes.
+    // The task is leased while its first handler still runs. Then the clock stands, so the second handler has enough time.
     await expect.poll(() => (tries.length === 1 && clock.advance(1_000), fixture.states())).toEqual({ succeeded: 3 })
     gate.resolve()
     expect(await late.promise).toBeInstanceOf(Error)

@@ -1,4 +1,4 @@
-/** If the database refuses to write one task, other tasks are not affected, and no task stays held without a batch that answers for it. */
+/** If the database refuses one task, other tasks are not affected, and no task stays held without a batch that answers for it. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskState } from '@taskstream/task-api'
 import { buffering, eachTask, fixed } from '@taskstream/task-processor'
@@ -28,7 +28,7 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
   const refuseBad = async (states: readonly TaskState[], prefix = 'bad'): Promise<void> => {
     refusing = await refuse(fixture.subject, prefix, states)
   }
-  /** What went wrong, and with which tasks. */
+  /** Returns a listener that notes which activity failed, with which tasks, and how. */
   const hearing = (): TaskListener & { readonly told: [activity: string, tasks: string[], error: string][] } => {
     const told: [activity: string, tasks: string[], error: string][] = []
     return {
@@ -64,7 +64,7 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       await expect.poll(states).toEqual({ succeeded: 6, failed: 1 })
       const bad = (await fixture.page()).find(({ identifier }) => identifier === 'bad')
       expect(bad).toMatchObject({ state: 'failed', output: expect.stringContaining(refusal) })
-      // It was the completing that failed, and it is told of that task.
+      // The completion has failed, and is reported for that task only.
       expect(listener.told).toEqual([['complete', ['bad'], expect.stringContaining(refusal)]])
     })
 
@@ -140,7 +140,7 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       const manager = node.process(fixture.topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
       await node.start()
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
-      // Something was done: it is polled once more, or, where a poll came between, twice; and now nothing is.
+      // As other tasks were completed, the task is polled once more, or twice if a poll came between. Then polling pauses.
       await expect.poll(() => handled.length).toBeGreaterThanOrEqual(8)
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
       node.wake()
@@ -148,9 +148,9 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       node.wake()
       await new Promise((resolve) => setImmediate(resolve))
       expect(handled).not.toContain('g')
-      // The pause may begin a moment after what is told of the task.
+      // The pause may begin a moment after the states show the hand-back.
       await expect.poll(() => (clock.advance(1_000), states())).toEqual({ succeeded: 7, ready: 1 })
-      // Allowed in the midst of it, the failure could be written.
+      // The topic is stopped first: if the trigger went in the midst of a completion, the failure could be written.
       await manager.stop()
       await allow()
       await manager.start()

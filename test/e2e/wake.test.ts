@@ -63,7 +63,7 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
       })
       await scheduler.start()
       const elsewhere = await subject.session()
-      // A notifier that tells only that something has changed is not asked for a second after the scheduler has looked.
+      // If a notifier tells only that something has changed, the scheduler ignores it for a second after each look.
       let count = 0
       const keepOn = async (): Promise<string | undefined> => {
         await elsewhere.begin()
@@ -118,7 +118,7 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await proxy.refuse()
     await expect.poll(() => told).toEqual(['listen failed'])
     expect(errors).toMatchObject([{ code: 'DATABASE_UNAVAILABLE', message: expect.stringContaining('listens') }])
-    // However long it sleeps, it is not the half minute that a notifier would allow.
+    // The node sleeps for less than the half minute that a notifier would allow.
     for (let seconds = 0; seconds < 20; seconds++) {
       const before = polls.length
       await expect.poll(() => (clock.advance(250), polls.length)).toBeGreaterThan(before)
