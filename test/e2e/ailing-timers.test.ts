@@ -69,7 +69,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
     await make(false)
     clock.advance(1_000)
     await start({ pollIntervalMs: 600_000 })
-    /** How long it is let be, now that it has failed so often: the scheduler has nothing else to do. */
+    /** Returns how long the scheduler pauses after so many failures. It has no other timer to fire. */
     const pause = async (count: number): Promise<number> => {
       await expect.poll(failures).toBe(count)
       await expect.poll(() => clock.pauses.length).toBe(count)
@@ -85,7 +85,7 @@ describe.skipIf(!canRun)('a scheduler', () => {
     await make(true)
     clock.advance(5_000)
     await expect.poll(fired).toBe(1)
-    // Its next is of a second to come.
+    // Its next occurrence is at most a second away.
     await expect.poll(() => clock.pauses.at(-1)).toBeLessThanOrEqual(1_000)
     await make(false)
     const before = clock.pauses.length

@@ -66,7 +66,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     }
     const right = `postgres://shop:${secret}@127.0.0.1:1/shop`
     await safe(['topics', '--url', right])
-    // In a wrong place.
+    // Here the URL stands in a wrong place.
     await safe([right])
     await safe(['frob', `--url=${right}`])
   })

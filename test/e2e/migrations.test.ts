@@ -1,4 +1,6 @@
-/** Processes that start at the same time can all migrate the same empty database, as when a service is deployed in several places. */
+/**
+ * Processes that start at the same time can all migrate the same empty database, as when a service is deployed in several places.
+ */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -41,7 +43,7 @@ describe.skipIf(!canRun)('migrations by four processes at once', () => {
       try {
         const before = await Promise.all(migrators.map((migrator) => told<SchemaStatus>(migrator)))
         expect(before.map(({ found }) => found)).toEqual(Array.from({ length: processes }, () => version))
-        // All are connected, and none has begun.
+        // All processes are connected, and none has begun to migrate.
         const migrating = migrators.map((migrator) => told<Migration>(migrator))
         await using gate = await closeGate(location, version)
         for (const migrator of migrators) migrator.process.send('migrate')
@@ -51,7 +53,7 @@ describe.skipIf(!canRun)('migrations by four processes at once', () => {
         const [{ known: latest }] = before as [SchemaStatus]
         expect(migrations.map(({ to }) => to)).toEqual(Array.from({ length: processes }, () => latest))
         const began = migrations.filter(({ from }) => from === version)
-        // MariaDB and MySQL commit each definition by itself: who comes second makes again what is not there yet.
+        // MariaDB and MySQL commit each definition by itself, so a second process may begin at the same version and go on.
         if (subject.engine === 'mariadb') expect(began.length).toBeGreaterThan(0)
         else expect([began.length, migrations.filter(({ from }) => from === latest).length]).toEqual([1, processes - 1])
         await using migrated = await reopenSubject(location)
@@ -78,7 +80,7 @@ function startMigrator(location: Subject['location']): Migrator {
   return { process, stderr: text(process.stderr!) }
 }
 
-/** As an earlier release did. */
+/** Migrates as an earlier release would. */
 async function migrateTo(version: number, location: Subject['location']): Promise<void> {
   await using subject = await reopenSubject(location)
   const { dialect, adapter } = (releases[location.subject] ?? releases[subject.engine])!
@@ -95,7 +97,7 @@ async function closeGate(location: Subject['location'], version: number): Promis
   const subject = await reopenSubject(location)
   const isLocked = subject.engine === 'postgres' && version > 0
   const gate = await subject.session()
-  // On SQLite that is enough: there is one writer.
+  // On SQLite this is enough, as there is one writer.
   await gate.begin()
   if (isLocked) await subject.execute(gate.transaction, raw('lock table taskstream.task_migration in access exclusive mode'))
   const waiting = async (): Promise<number> => {
@@ -112,7 +114,7 @@ async function closeGate(location: Subject['location'], version: number): Promis
   }
 }
 
-/** The next message. */
+/** Returns the next message of a process. Rejects if the process ends first. */
 async function told<Message>({ process, stderr }: Migrator): Promise<Message> {
   const ended = once(process, 'exit').then(async ([code, signal]) => {
     throw new Error(`A process ended with ${code ?? signal} before it had migrated: ${await stderr}`)
@@ -122,10 +124,10 @@ async function told<Message>({ process, stderr }: Migrator): Promise<Message> {
   return message as Message
 }
 
-/** A database beside the subject's, without tables. */
+/** Creates a database without tables, beside the subject's. */
 async function createDatabase(subject: Subject): Promise<AsyncDisposable & { readonly location: Subject['location'] }> {
   const { location } = subject
-  // It goes with the subject's folder.
+  // The file is removed with the subject's folder.
   if (subject.engine === 'sqlite')
     return { location: { ...location, at: `${location.at}.migrated` }, [Symbol.asyncDispose]: async () => {} }
   const name = `taskstream_test_${randomBytes(6).toString('hex')}`
@@ -146,7 +148,6 @@ function run({ transactions, execute }: Subject, statement: string): Promise<rea
 
 const schemaOf = ({ engine }: Subject): string => (engine === 'postgres' ? 'taskstream.' : '')
 
-/** Every column and every index that there is. */
 async function definitionsOf(subject: Subject): Promise<readonly unknown[]> {
   const { engine } = subject
   if (engine === 'sqlite') return run(subject, 'select type, name, sql from sqlite_master order by type, name')

@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
       .filter((task: TaskInfo) => occurrenceOf(task)?.id === id)
       .map((task) => occurrenceOf(task)!.at.getTime())
 
-  /** What is looked for as time passes. */
+  /** Moves the clock on, and then looks. */
   const later = async <Result>(look: () => Result | Promise<Result>): Promise<Result> => {
     clock.advance(500)
     return look()
@@ -77,7 +77,7 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
     const fired: string[] = []
     await start({ onFired: ({ timer }) => fired.push(timer.id) })
     await expect.poll(() => fired.includes('late')).toBe(true)
-    // A share of each, in turn.
+    // The others have fired a share of their backlogs each, in turn.
     const before = fired.slice(0, fired.indexOf('late'))
     expect([before.filter((id) => id === 'first').length, before.filter((id) => id === 'second').length]).toEqual([100, 100])
     const counts = (): number[] => ['first', 'second'].map((id) => fired.filter((each) => each === id).length)
@@ -95,7 +95,7 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
       yield sql`update ${dialect.tables.periodic} set occurrence = ${instant}, due = ${instant}`
     })
     await fixture.commit(async (transaction) => {
-      // Seven seconds past the minute is a time of the second and of no other; intervals and UTC have no zone to differ in.
+      // Seven seconds past a minute is an occurrence of `agrees` only. `utc` has no time zone of which the data could differ.
       for (const [id, timer] of [
         ['differs', '*:* Europe/Oslo'],
         ['agrees', '*:*:07 Europe/Oslo'],

@@ -14,7 +14,7 @@ const day = 86_400_000
 describe.skipIf(!canRun)('a persisted job', () => {
   let fixture: Fixture<Subject>
   let logged: ClockJobLogEntry[]
-  /** What the database takes for the time. */
+  /** The time of the database's clock. */
   let now: Date
   const open: AsyncDisposable[] = []
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
     await fixture[Symbol.asyncDispose]()
   })
 
-  /** A process. */
+  /** Starts jobs and a node, as a process does. */
   const start = async (
     handlers: PersistedClockJobsOptions<AnyTransaction, never>['handlers'],
     more: Partial<PersistedClockJobsOptions<AnyTransaction, never>> = {},
@@ -57,7 +57,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
         throw new Error('not done')
       },
     })
-    // Its policy would end it, and tell.
+    // If it counted as failed, its policy would end the job and log that.
     await first.jobs.schedule('work', { id: 'a', intervalMs: day, onError: 'log-and-terminate' })
     now = later(1_000)
     await first.jobs.schedule('work', { id: 'far', timer: calendar('2199-12-31') })
@@ -78,9 +78,9 @@ describe.skipIf(!canRun)('a persisted job', () => {
     })
     const from = later(1_000)
     await jobs.schedule('work', { id: 'a', intervalMs: 1_000, start: from, end: new Date(from.getTime() + 2_500) })
-    // Less than the lease of the node.
+    // The clock moves by less than the node's lease.
     now = later(20_000)
-    // Whatever is scheduled has the scheduler look.
+    // Any new job makes the scheduler look.
     await jobs.schedule('work', { id: 'far', timer: calendar('2199-12-31') })
     await expect.poll(async () => (await jobs.running()).map(({ id }) => id)).toEqual(['far'])
     await expect.poll(() => fires.length).toBe(3)
@@ -94,7 +94,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
     const [first, at] = [later(1_000), later(2_000)]
     await jobs.schedule('work', { id: 'first', intervalMs: day, start: first, maxCount: 1 })
     expect(await jobs.scheduleOnce('work', at, { id: 'once' })).toMatchObject({ id: 'once', next: at })
-    // Whatever is scheduled has the scheduler look.
+    // Any new job makes the scheduler look.
     now = later(1_999)
     await jobs.schedule('work', { id: 'far', timer: calendar('2199-12-31') })
     await expect.poll(() => fires).toEqual([first])
@@ -129,7 +129,7 @@ describe.skipIf(!canRun)('a persisted job', () => {
     now = from
     await jobs.schedule('fail', { id: 'far', timer: calendar('2199-12-31') })
     await expect.poll(() => tries).toEqual([1])
-    // What waits for its next try is suspended till then.
+    // A task that waits for its next try is suspended.
     await expect.poll(inJobs).toEqual([[runs === 1 ? 'failed' : 'suspended', 1]])
     now = later(5_000)
     await expect.poll(inJobs).toEqual([[state, runs]])

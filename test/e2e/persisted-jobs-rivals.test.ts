@@ -16,7 +16,7 @@ describe.skipIf(!canRun)('persisted jobs of two nodes', () => {
     const both = Promise.withResolvers<void>()
     const begun = new Set<string>()
     await using open = new AsyncDisposableStack()
-    /** As each process has it. */
+    /** Starts jobs and a node, as each process does. */
     const start = async (name: string): Promise<PersistedClockJobs<AnyTransaction>> => {
       const { transactions } = fixture.subject
       const repository = fixture.subject.tasks()
@@ -24,7 +24,7 @@ describe.skipIf(!canRun)('persisted jobs of two nodes', () => {
         fires.push(`${id} ${scheduledFor.getTime()}`)
         begun.add(name)
         if (begun.size === 2) both.resolve()
-        // One node alone has no room for all of them.
+        // No run ends before both nodes have begun one. One node alone has no room for all of them.
         await both.promise
       }
       const onLog = (entry: ClockJobLogEntry): void => void logged.push(entry)

@@ -24,11 +24,11 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     await fixture[Symbol.asyncDispose]()
   })
 
-  /** As a process has it that starts. */
+  /** Starts jobs and a node, as a process does. */
   const start = async (
     handlers: PersistedClockJobsOptions<AnyTransaction, never>['handlers'],
     more: Partial<PersistedClockJobsOptions<AnyTransaction, never>> = {},
-    /** By how much the database's clock is ahead of that of the process, and what the node is given. */
+    /** How far the database's clock is ahead of the process's, and options of the node. */
     { aheadMs = 0, ...nodeOptions }: { aheadMs?: number; clock?: Clock } = {},
   ): Promise<PersistedClockJobs<AnyTransaction>> => {
     const { transactions } = fixture.subject
@@ -86,7 +86,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     await expect.poll(() => logged.length).toBe(lines)
     const message = `Job "a" failed${onError === 'log-and-terminate' ? ' and is unscheduled' : ''}: of the job`
     for (const line of logged) expect(line).toMatchObject({ message, id: 'a' })
-    // What was pushed before the end of a job that is over does not run.
+    // A task that was pushed before its job ended does not run.
     expect(count).toBe(runs)
   })
 
@@ -99,7 +99,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
       {
         transactions: async (work) => {
           const result = await fixture.subject.transactions(work)
-          // What is looked up of the job before it runs.
+          // This is the look-up of the job before it runs.
           if (scheduled && (result as { id?: unknown } | undefined)?.id === 'a' && refused++ === 0)
             throw new TaskError('DATABASE_BUSY', 'no connection is free', { shortOf: 'connections' })
           return result
@@ -147,7 +147,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   )
 
   test('wake the node of their process when they are due', async () => {
-    // Nothing wakes it by time: it polls when it is told to.
+    // No timer wakes the node, so it polls only when it is told to.
     const clock = { ...systemClock, after: () => () => {} }
     let count = 0
     const jobs = await start({ count: () => void count++ }, {}, { clock })
@@ -172,7 +172,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     await fixture.commit((transaction) => setBack(transaction) as unknown)
     await start({ count })
     await expect.poll(() => new Set(fires.map(({ id }) => id)).size).toBe(2)
-    // None of those that were missed, though some of them were hardly late.
+    // No missed occurrence is made up for, although some were hardly late.
     for (const { scheduledFor } of fires) expect(scheduledFor.getTime()).toBeGreaterThanOrEqual(began)
     await expect.poll(() => logged).toMatchObject([{ id: 'log', scheduledFor: missed }])
     expect(logged[0]!.message).toMatch(`Job "log" missed its time ${missed.toISOString()}: it goes on at `)

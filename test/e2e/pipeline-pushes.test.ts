@@ -22,7 +22,7 @@ describe.skipIf(!canRun)('what steps push', () => {
   const fixture = useFixture(engine, { topic: { keyed: true } })
   let target = ''
   let other = ''
-  /** Verbs in the order they were called, with the topic, how, and for what. */
+  /** The calls of verbs in their order, each with its topic, its kind and its identifiers. */
   let calls: string[]
   let repository: PushingOptions<AnyTransaction>['repository']
   beforeEach(async () => {
@@ -248,7 +248,7 @@ describe.skipIf(!canRun)('what steps push', () => {
     const pipeline = pushingBy((tasks, pushes) => {
       pushes.junctionByTask(tasks, target)
       pushes.pushByTask(tasks[1]!, other)
-      // Nothing is pushed here, and nobody has met: it is not touched.
+      // Nothing is pushed to this topic, and no group has met, so it is not touched.
       pushes.pushByTask(tasks, fixture.topic, [])
       pushes.junctionByTask(tasks, fixture.topic, 'nobody')
     })

@@ -1,4 +1,6 @@
-/** The contexts of a composite write in the transaction that completes a batch, all or nothing, and act again after its commit. */
+/**
+ * The contexts of a composite write in the transaction that completes a batch, all or nothing, and act again after its commit.
+ */
 import { supplementToken, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { composite, exponential, handleBatch, TaskNode } from '@taskstream/task-processor'
@@ -40,7 +42,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     (await fixture.page()).map(({ identifier, state, output = '' }: TaskInfo) =>
       `${identifier} ${state} ${output.split('\n')[0]}`.trim(),
     )
-  /** Writes a row for each task that goes on. */
+  /** Writes a row for each task that is continued. */
   const writing: TaskContext<AnyTransaction> = {
     apply: async (transaction, decisions) => {
       for (const [{ identifier }, { continued }] of decisions)
@@ -59,7 +61,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     const pipeline = composite({ contexts: [writing, noting] })
       .each('note', ({ identifier }) => `noted ${identifier}`, { provides: Note })
       .each('decide', ({ identifier }) => (identifier === 'b' ? TaskDecision.filter('old') : undefined), { after: ['note'] })
-      // Meanwhile somebody else has taken up the last one.
+      // Meanwhile somebody else has completed the last one.
       .batch('lose', async ([, last]) => void (await fixture.complete([last!])), { after: ['decide'] })
     const { completion } = await handle(pipeline, batch)
     expect(completion.lost.map(({ identifier }) => identifier)).toEqual(['c'])
@@ -100,7 +102,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     )
     const { completion, decisions } = await handle(pipeline, batch)
     expect(completion.completed).toEqual(batch)
-    // Of the steps' own decisions nothing is left: whatever they were, nothing was written for them.
+    // The steps' own decisions are dropped, as nothing was written for them.
     for (const { result, explanations } of decisions.values()) {
       expect(result).toBe('failure')
       expect(String(explanations[0])).toContain('nowhere_at_all')
@@ -232,7 +234,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
       repository: await fixture.owner(),
       transactions: fixture.subject.transactions,
       listener: {
-        // From then on it is one transaction.
+        // After an empty poll, a batch is one transaction.
         onEmpty: () => empty.resolve(),
         onError: ({ error }) => {
           events.push((error as Error).message)
@@ -247,7 +249,7 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     await fixture.push('a', 'b')
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     await node.stop()
-    // Rolled back, it was never polled: it is handled again.
+    // The rollback has undone the poll, so the batch is handled again.
     expect(events).toEqual(['apply 2', 'at first', 'apply 2', 'committed 2'])
     expect(await written()).toEqual(['a', 'b'])
   })
