@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('what comes too late', () => {
           return tasks.complete(...args)
         },
       }) as unknown as Tasks
-    const modes: string[] = []
+    const handled: string[] = []
     const waits = Promise.withResolvers<void>()
     const { clock, node } = fixture.clocked({}, wrap)
     await using _node = node
@@ -83,9 +83,9 @@ describe.skipIf(!canRun)('what comes too late', () => {
       timeoutMs: 1_000,
       abortMs: 0,
       handler: async ([task], { signal }): Promise<Map<HeldTask, TaskDecision>> => {
-        modes.push(task!.identifier)
+        handled.push(task!.identifier)
         // The first batch is leased, and so is the one after a rollback. Only the second is in a transaction.
-        if (modes.length === 2) {
+        if (handled.length === 2) {
           waits.resolve()
           await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
         }
@@ -95,7 +95,7 @@ describe.skipIf(!canRun)('what comes too late', () => {
     await node.start()
     await waits.promise
     clock.advance(1_000)
-    await expect.poll(() => modes).toEqual(['a', 'b', 'b'])
+    await expect.poll(() => handled).toEqual(['a', 'b', 'b'])
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     expect(completions).toBe(2)
   })

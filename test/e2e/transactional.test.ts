@@ -1,4 +1,5 @@
 /** In transactional mode tasks are polled, handled and completed in one transaction. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskError, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
@@ -6,7 +7,7 @@ import type { HandlerContext, ProcessOptions } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, textColumn } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const decideAll = (decision: TaskDecision, tasks: readonly HeldTask[]): ReadonlyMap<HeldTask, TaskDecision> =>
@@ -37,28 +38,36 @@ describe.skipIf(!canRun)('transactional mode', () => {
     concurrency: 1,
     idleMs: 20,
   })
-  /** Returns a transaction source, and counts its transactions. */
-  const counted = (): { readonly source: TransactionSource<AnyTransaction>; count: number } => {
-    const counter = {
-      count: 0,
-      source: <Result>(work: (transaction: AnyTransaction) => Result | Promise<Result>) => {
-        counter.count++
-        return fixture.commit(work)
-      },
-    }
-    return counter
-  }
-
   test('polls, handles and completes in one transaction, with what the handler writes', async () => {
     const identifiers = Array.from({ length: 12 }, (_, index) => `id-${String(index).padStart(2, '0')}`)
     await fixture.push(...identifiers)
-    const { source } = counted()
-    const transactions: AnyTransaction[] = []
-    await using node = fixture.nodeOf({ transactions: source, heartbeatIntervalMs: 1_000, maintenanceIntervalMs: 60_000 })
+    const numbers = new AsyncLocalStorage<number>()
+    let count = 0
+    const transactions: TransactionSource<AnyTransaction> = (work) =>
+      fixture.commit((transaction) => numbers.run(++count, () => work(transaction)))
+    /** The numbers of the transactions that polled, wrote for and completed each task. */
+    const seen = new Map<string, (number | undefined)[]>(identifiers.map((identifier) => [identifier, []]))
+    const note = (tasks: Iterable<HeldTask>): void => {
+      for (const { identifier } of tasks) seen.get(identifier)!.push(numbers.getStore())
+    }
+    const { tasks } = fixture
+    const repository = {
+      ...tasks,
+      poll: async (...args: Parameters<Tasks['poll']>) => {
+        const held = await tasks.poll(...args)
+        note(held)
+        return held
+      },
+      complete: (...args: Parameters<Tasks['complete']>) => {
+        note(args[2].keys())
+        return tasks.complete(...args)
+      },
+    } as unknown as Tasks
+    await using node = fixture.nodeOf({ repository, transactions, heartbeatIntervalMs: 1_000, maintenanceIntervalMs: 60_000 })
     node.process(fixture.topic, {
       ...options(async (_, { complete }) => {
         const { completed } = await complete(async (transaction, held) => {
-          transactions.push(transaction)
+          note(held)
           await write(transaction, held)
           return decideAll(TaskDecision.success(), held)
         })
@@ -68,6 +77,11 @@ describe.skipIf(!canRun)('transactional mode', () => {
     await node.start()
     await expect.poll(fixture.states).toEqual({ succeeded: 12 })
     expect(await effects()).toEqual(identifiers)
+    // The first task is polled by a lease, in a transaction before the one that completes it.
+    const [first, ...rest] = [...seen.values()]
+    expect([first!.length, new Set(first).size]).toEqual([3, 2])
+    expect(rest.map((each) => [each.length, new Set(each).size])).toEqual(rest.map(() => [3, 1]))
+    expect(new Set(rest.flat()).size).toBe(rest.length)
   })
 
   test('is careful first: it leases what it takes until that went well, and only then holds tasks by a lock alone', async (context) => {

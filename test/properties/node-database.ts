@@ -69,11 +69,6 @@ export class NodeDatabase {
     return this.#subject.writers === 1 && [...this.#underWay].some(({ locked }) => locked.length > 0)
   }
 
-  /** Whether an owner is registered. */
-  isThere(owner: string): boolean {
-    return this.#beats.has(owner)
-  }
-
   /** Waits until the database is idle. A transaction that its handler keeps open is idle, and so is one that waits for it. */
   async rest(): Promise<void> {
     for (let quiet = 0, activity = -1; quiet < 3;) {

@@ -11,7 +11,7 @@ import type { NodeSetting } from './node-schedule.ts'
 export interface Party {
   readonly index: number
   readonly owner: string
-  state: 'running' | 'stopping' | 'stopped'
+  state: 'running' | 'stopped'
   /** Whether the topic may be polled: it was not stopped, or was started since. */
   polls: boolean
   /** Whether the topic was started, and no stop was asked for since. */
