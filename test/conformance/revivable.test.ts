@@ -34,8 +34,9 @@ describe.skipIf(!canRun)('a task that is given', () => {
       const { row } = await walk(stepTo[state])
       const { topic, sequence, identifier } = row!
       const before = await fixture.page()
-      const outcome = await codeOf(() =>
-        fixture.commit<unknown>((transaction) => verbs[verb]!(transaction, { topic, sequence, identifier })),
+      // The transaction commits, so that what the verb had written before it threw would be seen.
+      const outcome = await fixture.commit((transaction) =>
+        codeOf(() => verbs[verb]!(transaction, { topic, sequence, identifier })),
       )
       expect(outcome === 'TASK_STATE').toBe(refused)
       if (refused) expect(await fixture.page()).toEqual(before)

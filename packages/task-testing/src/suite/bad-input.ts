@@ -2,7 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
-import { codeOf, useFixture } from './fixture.ts'
+import { codeOf, thrownBy, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
 import type { AnyTransaction, Part } from './engine.ts'
 
@@ -25,14 +25,9 @@ export const badInput: Part = part('bad input', (engine) => {
 
   /** Expects an error with the right code and argument, and that the topic is as it was before. */
   const refused = async (argument: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
-    const error = (await fixture
-      .commit(async (transaction) => await work(transaction))
-      .then(
-        (value) => expect.fail(`was taken, and answered ${JSON.stringify(value)}`),
-        (thrown: unknown) => thrown,
-      )) as TaskError
+    const error = await fixture.commit((transaction) => thrownBy(() => work(transaction)))
     expect(error).toMatchObject({ name: 'TaskError', code: 'ARGUMENT_INVALID', data: { argument } })
-    expect(error.message).toContain(argument)
+    expect((error as TaskError).message).toContain(argument)
     expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
   }
 
@@ -127,23 +122,19 @@ export const badInput: Part = part('bad input', (engine) => {
   test('a task that stands twice in one call, is of another topic, or was never polled is refused', async () => {
     const done = TaskDecision.success()
     const twice = new Map([held, { ...held }].map((task) => [task, done]))
-    expect(await codeOf(() => fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, twice)))).toBe(
-      'TASK_DUPLICATE',
-    )
-    expect(
-      await codeOf(() => fixture.commit((transaction) => fixture.tasks.hold(transaction, fixture.topic, [held, held]))),
-    ).toBe('TASK_DUPLICATE')
-    expect(
-      await codeOf(() => fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held, held]))),
-    ).toBe('TASK_DUPLICATE')
+    const code = (work: (transaction: AnyTransaction) => unknown): Promise<unknown> =>
+      fixture.commit((transaction) => codeOf(() => work(transaction)))
+    expect(await code((transaction) => fixture.tasks.complete(transaction, fixture.topic, twice))).toBe('TASK_DUPLICATE')
+    expect(await code((transaction) => fixture.tasks.hold(transaction, fixture.topic, [held, held]))).toBe('TASK_DUPLICATE')
+    expect(await code((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held, held]))).toBe('TASK_DUPLICATE')
     const other = { ...held, topic: 'other' }
     await refused('task', (transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[other, done]])))
     const never = { topic: fixture.topic, sequence: 1, identifier: 'a' } as HeldTask
     await refused('task', (transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[never, done]])))
     const word = 'success' as unknown as TaskDecision
-    await expect(
-      fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[held, word]]))),
-    ).rejects.toMatchObject({ code: 'ARGUMENT_INVALID' })
+    expect(await code((transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[held, word]])))).toBe(
+      'ARGUMENT_INVALID',
+    )
     expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
   })
 

@@ -120,3 +120,15 @@ export async function codeOf(work: () => unknown): Promise<unknown> {
     return (error as TaskError).code ?? error
   }
 }
+
+/**
+ * Returns the error that `work` throws or rejects with, or else its result. Within `commit`, as `codeOf` too, it lets the
+ * transaction commit what was written before the error, so that a test can see it.
+ */
+export async function thrownBy(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (error) {
+    return error
+  }
+}

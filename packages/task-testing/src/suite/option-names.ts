@@ -1,7 +1,7 @@
 /** An unknown option or field is refused and nothing is written, because ignoring a misspelt name would go unnoticed. */
 import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
-import { useFixture } from './fixture.ts'
+import { codeOf, thrownBy, useFixture } from './fixture.ts'
 import { part } from './engine.ts'
 import type { AnyTransaction, Part } from './engine.ts'
 
@@ -15,15 +15,10 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
 
   /** Expects an error with the right code and argument, and that the topic is as it was before. */
   const refused = async (argument: string, message: string, work: (transaction: AnyTransaction) => unknown): Promise<void> => {
-    const error = (await fixture
-      .commit(async (transaction) => await work(transaction))
-      .then(
-        (value) => expect.fail(`${argument} was taken, and answered ${JSON.stringify(value)}`),
-        (thrown: unknown) => thrown,
-      )) as TaskError
+    const error = await fixture.commit((transaction) => thrownBy(() => work(transaction)))
     expect(error).toMatchObject({ name: 'TaskError', code: 'ARGUMENT_INVALID', data: { argument } })
-    expect(error.message).toContain(argument)
-    expect(error.message).toContain(message)
+    expect((error as TaskError).message).toContain(argument)
+    expect((error as TaskError).message).toContain(message)
     expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
   }
 
@@ -54,6 +49,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
     ]
     for (const [meant, options, verb] of cases)
       await refused(Object.keys(options).at(-1)!, `did you mean ${meant}?`, (transaction) => verb(transaction, options))
+    expect(await codeOf(() => fixture.commit((tx) => fixture.tasks.page(tx, `${topic}-new`)))).toBe('TOPIC_UNKNOWN')
   })
 
   test('is refused in a creation, and told by its place', async () => {

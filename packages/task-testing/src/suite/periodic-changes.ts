@@ -2,6 +2,7 @@
 import type { PeriodicTask, Reconciliation } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
+import { thrownBy } from './fixture.ts'
 import { minute, usePeriodicFixture } from './periodic-fixture.ts'
 import { part } from './engine.ts'
 import type { AnyTransaction, Part } from './engine.ts'
@@ -18,11 +19,10 @@ export const periodicChanges: Part = part('a timer that is changed', (engine) =>
   /** Returns the argument for which a change is refused, after checking that the timer is unchanged. */
   const refusal = async (more: Partial<PeriodicTask>): Promise<unknown> => {
     const before = await fixture.info()
-    const refused = await fixture
-      .schedule(more)
-      .catch((error: unknown) => (error as { data: { argument: string } }).data.argument)
+    // The transaction commits, so that what was written before the refusal would be seen.
+    const refused = await commit((transaction) => thrownBy(() => fixture.timers.schedule(transaction, fixture.hourly(more))))
     expect(await fixture.info()).toEqual(before)
-    return refused
+    return (refused as { data: { argument: string } }).data.argument
   }
 
   test.each<[Partial<PeriodicTask>, Partial<PeriodicTask>, string]>([

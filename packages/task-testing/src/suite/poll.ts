@@ -1,8 +1,8 @@
 /** Which tasks `poll` takes, in which order, and which it leaves. */
-import { isTaskError, TaskDecision } from '@taskstream/task-api'
+import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { beforeAll, expect, test } from 'vitest'
-import { names, useFixture } from './fixture.ts'
+import { names, thrownBy, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
 import type { Part, Tasks } from './engine.ts'
 
@@ -102,8 +102,8 @@ export const poll: Part = part('poll', (engine) => {
   test('is refused to an owner that is not registered, and takes nothing', async () => {
     await push('a')
     const stranger = fixture.subject.tasks()
-    const error: unknown = await poll(stranger, 1).catch((thrown: unknown) => thrown)
-    expect(isTaskError(error, 'OWNER_UNKNOWN')).toBe(true)
+    const error = await fixture.commit((transaction) => thrownBy(() => stranger.poll(transaction, fixture.topic, { size: 1 })))
+    expect(error).toMatchObject({ name: 'TaskError', code: 'OWNER_UNKNOWN', data: { owner: stranger.owner } })
     expect(String(error)).toContain('register')
     expect(names(await poll(fixture.tasks, 1))).toEqual(['a'])
   })

@@ -4,7 +4,7 @@ import type { HeldTask, Task } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
-import { codeOf, useFixture } from './fixture.ts'
+import { codeOf, thrownBy, useFixture } from './fixture.ts'
 
 export const reassign: Part = part('giving tasks another result', (engine) => {
   const fixture = useFixture(engine, { topic: { keyed: true } })
@@ -30,18 +30,21 @@ export const reassign: Part = part('giving tasks another result', (engine) => {
       { state: 'filtered', descent: 'failed', output: 'no' },
     ])
     const [ready] = await fixture.push('c')
-    expect(
-      await codeOf(() =>
-        reassign(
-          new Map([
-            [a!, 'filter'],
-            [ready!, 'success'],
-          ] as [Task, 'success'][]),
-        ),
-      ),
-    ).toBe('TASK_STATE')
-    expect((await fixture.page())[0]?.state).toBe('succeeded')
     await reassign(new Map())
+    const before = await fixture.page()
+    // The transaction commits, so that what the verb had written before it threw would be seen.
+    const refused = async (...results: [Task, 'success' | 'filter'][]): Promise<unknown> => {
+      const error = await fixture.commit((transaction) =>
+        thrownBy(() => fixture.tasks.reassign(transaction, fixture.topic, new Map(results))),
+      )
+      expect(await fixture.page()).toEqual(before)
+      return error
+    }
+    expect(await refused([a!, 'filter'], [ready!, 'success'])).toMatchObject({ code: 'TASK_STATE', data: { tasks: [ready] } })
+    expect(await refused([b!, 'success'], [a!, 'filter'], [{ ...a! }, 'filter'])).toMatchObject({
+      code: 'TASK_DUPLICATE',
+      data: { task: a },
+    })
   })
 
   test('reassignAll corrects all of a state, in a range', async () => {

@@ -12,7 +12,7 @@ import type {
 import { expect, test } from 'vitest'
 import { part, testWhere } from './engine.ts'
 import type { Part } from './engine.ts'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { codeOf, names, thrownBy, useFixture } from './fixture.ts'
 
 export const revive: Part = part('bringing tasks back', (engine) => {
   const fixture = useFixture(engine, { topic: { keyed: true } })
@@ -113,25 +113,30 @@ export const revive: Part = part('bringing tasks back', (engine) => {
   })
 
   test('refuses what has not ended, and does nothing of the call', async () => {
-    const [a] = await failed('a')
+    const [a, c] = await failed('a', 'c')
     const [b] = await fixture.push('b')
     const [active] = await fixture.poll(1)
-    for (const wrong of [b!, active!, { ...a!, identifier: 'other' }, { ...a!, sequence: 999_999 }])
-      expect(
-        await codeOf(() =>
-          recreate(
-            'reset',
-            [a!, wrong].filter(({ sequence }, index) => index > 0 || sequence !== wrong.sequence),
-          ),
-        ),
-      ).toBe('TASK_STATE')
-    expect(await codeOf(() => recreate('reset', [a!, a!]))).toBe('TASK_DUPLICATE')
-    expect(await codeOf(() => recreate('reset', [{ ...a!, topic: 'other' }]))).toBe('ARGUMENT_INVALID')
-    expect(await codeOf(() => recreate('again' as Revivification, [a!]))).toBe('ARGUMENT_INVALID')
-    expect(await codeOf(() => recreate('reset', { state: 'ready' as 'failed' }))).toBe('ARGUMENT_INVALID')
-    expect(await codeOf(() => recreate('reset', { state: 'failed', from: 2, to: 1 }))).toBe('ARGUMENT_INVALID')
-    expect(await recreate('reset', [])).toEqual([])
-    expect(await fixture.states()).toEqual({ failed: 1, active: 1 })
+    const before = await fixture.page()
+    // The transaction commits, so that what the verb had written before it threw would be seen.
+    const refused = async (tasks: Iterable<Task> | RecreateSelection, how: Revivification = 'reset'): Promise<unknown> => {
+      const error = await fixture.commit((transaction) =>
+        thrownBy(() => fixture.tasks.recreate(transaction, fixture.topic, how, tasks)),
+      )
+      expect(await fixture.page()).toEqual(before)
+      return error
+    }
+    const unready = [b!, active!, { ...a!, identifier: 'other' }, { ...a!, sequence: 999_999 }]
+    for (const how of ['reset', 'append', 'supersede', 'replace'] as const)
+      for (const wrong of unready)
+        expect(await refused([c!, wrong], how)).toMatchObject({ code: 'TASK_STATE', data: { tasks: [wrong] } })
+    expect(await refused([c!, ...unready.slice(1)])).toMatchObject({ code: 'TASK_STATE', data: { tasks: unready.slice(1) } })
+    expect(await refused([c!, a!, a!])).toMatchObject({ code: 'TASK_DUPLICATE', data: { task: a } })
+    const invalid = { code: 'ARGUMENT_INVALID' }
+    expect(await refused([c!, { ...a!, topic: 'other' }])).toMatchObject(invalid)
+    expect(await refused([a!], 'again' as Revivification)).toMatchObject(invalid)
+    expect(await refused({ state: 'ready' as 'failed' })).toMatchObject(invalid)
+    expect(await refused({ state: 'failed', from: 2, to: 1 })).toMatchObject(invalid)
+    expect(await refused([])).toEqual([])
   })
 
   test('supersede and replace need a topic that is keyed', async () => {
@@ -160,6 +165,8 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     expect(await redrive({ dryRun: true })).toEqual(whole)
     expect(await fixture.states()).toEqual({ failed: 3, succeeded: 1 })
     expect(await redrive({ dryRun: true, reference: 'ref b' })).toMatchObject({ count: 1 })
+    expect(await redrive({ dryRun: true, limit: 2 })).toEqual({ ...whole, count: 2, last: held[1]!.sequence })
+    expect(await fixture.states()).toEqual({ failed: 3, succeeded: 1 })
     expect(await redrive({ identifier: 'b' })).toMatchObject({ count: 1, first: held[1]!.sequence })
     expect(await redrive({ limit: 1 })).toMatchObject({ count: 1, first: held[0]!.sequence })
     expect(await redrive({ completedBefore: new Date(0) })).toEqual({ count: 0 })

@@ -3,10 +3,10 @@ import type { TaskInfo } from '@taskstream/task-api'
 import { allPeriodicTasks, occurrenceOf, periodicTasks, typedTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo, TypedTaskInfo } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
-import { codeOf } from './fixture.ts'
+import { codeOf, thrownBy } from './fixture.ts'
 import { usePeriodicFixture, start } from './periodic-fixture.ts'
 import { part } from './engine.ts'
-import type { Part } from './engine.ts'
+import type { AnyTransaction, Part } from './engine.ts'
 
 export const timers: Part = part('timers', (engine) => {
   const fixture = usePeriodicFixture(engine)
@@ -231,26 +231,26 @@ export const timers: Part = part('timers', (engine) => {
       [{ headers: { a: '\0' } }, 'headers'],
       [{ paused: 1 }, 'paused'],
     ]
-    for (const [more, argument] of refused) {
-      const error = await fixture.schedule(more as never).then(String, (thrown: unknown) => thrown)
-      expect([more, error]).toMatchObject([more, { code: 'ARGUMENT_INVALID', data: { argument } }])
-    }
-    expect(await codeOf(() => fixture.schedule({ topic: 'never-there' }))).toBe('TOPIC_UNKNOWN')
-    expect(await codeOf(() => fixture.schedule({ timer: 'Tues 09:00' }))).not.toBe('added')
+    // The transaction commits, so that what was stored before the refusal would be seen.
+    const schedule = (more: object): Promise<unknown> =>
+      fixture.fixture.commit((transaction) => thrownBy(() => fixture.timers.schedule(transaction, fixture.hourly(more))))
+    for (const [more, argument] of refused)
+      expect([more, await schedule(more)]).toMatchObject([more, { code: 'ARGUMENT_INVALID', data: { argument } }])
+    expect(await schedule({ topic: 'never-there' })).toMatchObject({ code: 'TOPIC_UNKNOWN' })
+    expect(await schedule({ timer: 'Tues 09:00' })).toMatchObject({ code: 'TIMER_INVALID' })
     expect(await fixture.list()).toEqual([])
     expect(await codeOf(() => periodicTasks(fixture.fixture.tasks, { scope: '' }))).toBe('ARGUMENT_INVALID')
   })
 
   test('that are not there, or are there already, are named', async () => {
     for (const verb of ['pause', 'resume', 'remove', 'runNow'] as const) {
-      const error = await fixture.fixture
-        .commit((transaction) => fixture.timers[verb](transaction, 'nobody') as unknown)
-        .catch((thrown: unknown) => thrown)
+      const error = await fixture.fixture.commit((transaction) => thrownBy(() => fixture.timers[verb](transaction, 'nobody')))
       expect(error).toMatchObject({ code: 'TIMER_UNKNOWN', data: { scope: 'system', id: 'nobody' } })
     }
     await fixture.schedule()
-    expect(await codeOf(() => fixture.fixture.commit((transaction) => fixture.timers.add(transaction, fixture.hourly())))).toBe(
-      'TIMER_DUPLICATE',
-    )
+    const before = await fixture.list()
+    const again = (transaction: AnyTransaction): unknown => fixture.timers.add(transaction, fixture.hourly({ timer: 'daily' }))
+    expect(await fixture.fixture.commit((transaction) => codeOf(() => again(transaction)))).toBe('TIMER_DUPLICATE')
+    expect(await fixture.list()).toEqual(before)
   })
 })
