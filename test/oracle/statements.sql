@@ -3141,12 +3141,12 @@ from task t
 where t.topic = :1 and t.external_id = :2
 
 -- timers
---   text, text
-select t.id from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id for update
-
--- timers
 --   text
 select (select k.ms from task_clock k) as now from task_topic where topic = :1
+
+-- timers
+--   text, text
+select t.id from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id for update
 
 -- timers
 --   text, text, null, null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, number, null, number, number, number, number

@@ -29,7 +29,8 @@ export const periodicLimits = {
 export interface CheckedTask {
   readonly id: string
   readonly timer: Timer
-  readonly paused: boolean
+  /** Undefined if the timer stays as it is. */
+  readonly paused: boolean | undefined
   readonly definition: TimerDefinition
 }
 
@@ -59,8 +60,8 @@ export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (typeof task !== 'object' || task === null) throw invalid('task', task, 'must be an object')
   checkOptions('a periodic task', task, names)
   const { id, topic, name, summary, input, headers, start, end, maxCount, lateMs } = task
-  const { misfire = 'once', whileUnfinished = isEach(misfire) ? 'push' : 'skip', jitterMs = 0, paused = false } = task
-  const { priority = 0, maxTries, identifier = id } = task
+  const { misfire = 'once', whileUnfinished = isEach(misfire) ? 'push' : 'skip', jitterMs = 0 } = task
+  const { priority = 0, maxTries, identifier = id, paused } = task
   checkText('id', id, periodicLimits.nameLength)
   const timer = toTimer(task.timer)
   checkTopic(topic)
@@ -80,7 +81,7 @@ export function checkPeriodicTask(task: PeriodicTask): CheckedTask {
   if (start !== undefined && end !== undefined && start > end)
     throw invalid('start', start.toISOString(), `must not be after end, which is ${end.toISOString()}`)
   if (maxCount !== undefined) checkInteger('maxCount', maxCount, 1, Number.MAX_SAFE_INTEGER)
-  if (typeof paused !== 'boolean') throw invalid('paused', paused, 'must be true or false')
+  if (paused !== undefined && typeof paused !== 'boolean') throw invalid('paused', paused, 'must be true or false')
   return {
     id,
     timer,

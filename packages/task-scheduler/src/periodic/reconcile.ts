@@ -1,6 +1,7 @@
 import { checkNames, checkText, invalid, optionNames } from '@taskstream/task-api'
-import { periodicLimits } from './definition.ts'
-import { schedule } from './edit.ts'
+import { checkPeriodicTask, periodicLimits } from './definition.ts'
+import { checkStored, findTopic, store } from './edit.ts'
+import type { ReadyTask } from './edit.ts'
 import { list } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
 import { answer } from './steps.ts'
@@ -33,12 +34,18 @@ export function* reconcile(
   const { undeclared = 'report' } = options
   checkText('application', application, periodicLimits.nameLength)
   if (undeclared !== 'report' && undeclared !== 'remove') throw invalid('undeclared', undeclared, 'must be report or remove')
-  const ids = tasks.map(({ id }) => id)
+  const place = { scope, application }
+  const checked = tasks.map(checkPeriodicTask)
+  const ids = checked.map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) throw invalid('id', twice, 'must not be declared twice')
+  // Nothing is written before each task was found good. These checks lock nothing, so that the locks keep their order.
+  const ready: ReadyTask[] = []
+  for (const task of checked) ready.push(yield* findTopic(work, task))
+  for (const task of ready) yield* checkStored(work, place, task)
   const result = { added: [] as string[], changed: [] as string[], unchanged: [] as string[] }
   // Timers are locked in one order, so that two nodes that are deployed at the same time do not deadlock.
-  for (const id of ids.toSorted()) result[yield* schedule(work, { scope, application }, tasks[ids.indexOf(id)]!)].push(id)
+  for (const id of ids.toSorted()) result[yield* store(work, place, ready[ids.indexOf(id)]!)].push(id)
   const declared = yield* list(work, scope, { application })
   const gone = declared.map(({ id }) => id).filter((id) => !ids.includes(id))
   if (undeclared === 'remove') for (const id of gone) yield* answer(work.timers.remove(work.transaction, { scope, id }))

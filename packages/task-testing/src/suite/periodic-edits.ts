@@ -2,6 +2,7 @@
 import type { PeriodicTask } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
+import { thrownBy } from './fixture.ts'
 import { minute, usePeriodicFixture } from './periodic-fixture.ts'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
@@ -138,9 +139,15 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
     // The first occurrence was due at 08:59:30.1; this one is the 10 001st.
     fixture.at('2026-01-05T09:16:10.100Z')
-    const error = await fixture.schedule({ timer: 'daily', misfire: 'catch-up' }).catch((thrown: unknown) => thrown)
+    const before = await fixture.info()
+    // The transaction commits, so that what was submitted before the refusal would be seen.
+    const error = await fixture.fixture.commit((transaction) =>
+      thrownBy(() => fixture.timers.schedule(transaction, fixture.hourly({ timer: 'daily', misfire: 'catch-up' }))),
+    )
     expect(error).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument: 'timer' } })
-    expect(await fixture.info()).toMatchObject({ fired: 0, timer: '*:*:0/0.1' })
+    expect(await fixture.info()).toEqual(before)
+    expect(before).toMatchObject({ fired: 0, timer: '*:*:0/0.1' })
+    expect(await fixture.fixture.states()).toEqual({})
     expect(await fixture.schedule({ timer: 'daily', misfire: 'catch-up', lateMs: minute })).toBe('changed')
     expect(await fixture.info()).toMatchObject({ fired: 601 })
   })

@@ -102,9 +102,11 @@ export const poll: Part = part('poll', (engine) => {
   test('is refused to an owner that is not registered, and takes nothing', async () => {
     await push('a')
     const stranger = fixture.subject.tasks()
+    const before = await fixture.page()
     const error = await fixture.commit((transaction) => thrownBy(() => stranger.poll(transaction, fixture.topic, { size: 1 })))
     expect(error).toMatchObject({ name: 'TaskError', code: 'OWNER_UNKNOWN', data: { owner: stranger.owner } })
     expect(String(error)).toContain('register')
+    expect(await fixture.page()).toEqual(before)
     expect(names(await poll(fixture.tasks, 1))).toEqual(['a'])
   })
 

@@ -163,8 +163,37 @@ export const timers: Part = part('timers', (engine) => {
     expect(await declare(next, 'remove')).toEqual({ added: [], changed: [], unchanged: ['b', 'c'], undeclared: ['a'] })
     expect(await fixture.info('a')).toBeUndefined()
     expect(await fixture.info('by hand')).toBeDefined()
-    expect(await codeOf(() => declare([fixture.hourly({ id: 'd' }), fixture.hourly({ id: 'd' })]))).toBe('ARGUMENT_INVALID')
-    expect(await fixture.info('d')).toBeUndefined()
+  })
+
+  test('are reconciled all or none: nothing is written before each declaration was found good', async () => {
+    await fixture.schedule({ id: 'c', maxCount: 2, whileUnfinished: 'push' })
+    fixture.at('2026-01-05T09:00:00.000Z')
+    await fixture.fireAll()
+    const before = await fixture.list()
+    const good = [fixture.hourly({ id: 'a' }), fixture.hourly({ id: 'c', timer: 'daily' })]
+    const refused: [PeriodicTask, object][] = [
+      [fixture.hourly({ id: 'e', maxCount: 0 }), { code: 'ARGUMENT_INVALID', data: { argument: 'maxCount' } }],
+      [fixture.hourly({ id: 'a' }), { code: 'ARGUMENT_INVALID', data: { argument: 'id' } }],
+      [fixture.hourly({ id: 'e', timer: '2026-01-05 08:00' }), { code: 'ARGUMENT_INVALID', data: { argument: 'timer' } }],
+      [fixture.hourly({ id: 'e', timer: 'Tues 09:00' }), { code: 'TIMER_INVALID' }],
+      [fixture.hourly({ id: 'e', topic: 'never-there' }), { code: 'TOPIC_UNKNOWN', data: { topic: 'never-there' } }],
+    ]
+    // The transaction commits, so that what was written before the refusal would be seen.
+    const declare = (tasks: PeriodicTask[]): Promise<unknown> =>
+      fixture.fixture.commit((transaction) =>
+        thrownBy(() => fixture.timers.reconcile(transaction, 'billing', tasks, { undeclared: 'remove' })),
+      )
+    for (const [bad, error] of refused) {
+      expect(await declare([...good, bad])).toMatchObject(error)
+      expect(await fixture.list()).toEqual(before)
+    }
+    // A timer that is there already is refused by how often it has fired.
+    expect(await declare([fixture.hourly({ id: 'a' }), fixture.hourly({ id: 'c', maxCount: 1 })])).toMatchObject({
+      code: 'ARGUMENT_INVALID',
+      data: { argument: 'maxCount' },
+    })
+    expect(await fixture.list()).toEqual(before)
+    expect(await declare(good)).toMatchObject({ added: ['a'], changed: ['c'] })
   })
 
   test('of a kind carry typed inputs, and are checked on their way in and out', async () => {
@@ -239,6 +268,11 @@ export const timers: Part = part('timers', (engine) => {
     expect(await schedule({ topic: 'never-there' })).toMatchObject({ code: 'TOPIC_UNKNOWN' })
     expect(await schedule({ timer: 'Tues 09:00' })).toMatchObject({ code: 'TIMER_INVALID' })
     expect(await fixture.list()).toEqual([])
+    // A timer that is there already is not moved to a topic that is not.
+    await fixture.schedule()
+    const before = await fixture.list()
+    expect(await schedule({ topic: 'never-there' })).toMatchObject({ code: 'TOPIC_UNKNOWN', data: { topic: 'never-there' } })
+    expect(await fixture.list()).toEqual(before)
     expect(await codeOf(() => periodicTasks(fixture.fixture.tasks, { scope: '' }))).toBe('ARGUMENT_INVALID')
   })
 
