@@ -89,7 +89,7 @@ export interface TaskCreation {
   readonly due?: Date
   /** For how many milliseconds no poll takes the task, by the database's clock; 0 to 100 years. Not together with `due`. */
   readonly delayMs?: number
-  /** After this instant a poll filters the task, with the reason `deadline`, and does not hand it out. Not together with `deadlineMs`. */
+  /** From this instant on a poll filters the task, with the reason `deadline`, and does not hand it out. Not together with `deadlineMs`. */
   readonly deadline?: Date
   /** The deadline in milliseconds from now, by the database's clock; 0 to 100 years. Not together with `deadline`. */
   readonly deadlineMs?: number

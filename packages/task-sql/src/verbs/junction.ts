@@ -48,9 +48,12 @@ function checkGroups(groups: Iterable<readonly string[]>): string[][] {
     if (!Array.isArray(group)) throw invalid(`groups[${index}]`, group, 'must be an array of identifiers')
     if (group.length === 0) throw invalid(`groups[${index}]`, '[]', 'must not be empty')
     for (const identifier of group) checkText(`groups[${index}]`, identifier, taskLimits.identifierLength)
-    const twice = group.find((identifier, at) => group.indexOf(identifier) !== at)
-    if (twice !== undefined) throw invalid(`groups[${index}]`, twice, 'must not name an identifier twice')
-    return [...group] as string[]
+    const seen = new Set<string>()
+    for (const identifier of group as string[]) {
+      if (seen.has(identifier)) throw invalid(`groups[${index}]`, identifier, 'must not name an identifier twice')
+      seen.add(identifier)
+    }
+    return [...seen]
   })
   checkInteger(
     'the number of identifiers',
