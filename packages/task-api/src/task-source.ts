@@ -14,8 +14,10 @@ export interface PollOptions {
    * How the tasks are held.
    *
    * - `lease` (default): the tasks become active. After the commit this owner holds them until it completes them
-   * - `transaction`: the tasks must be completed or handed back in the same transaction; after its end, `complete` reports them as lost. Each task is
-   *   then written once instead of twice, if the database can keep others off until the end. Savepoints may be set meanwhile
+   * - `transaction`: the tasks must be completed or handed back in the same transaction. Savepoints may be set meanwhile. On PostgreSQL, in a topic
+   *   without an order and a condition, a transaction that has written nothing before only locks the tasks: each is written once instead of twice, and
+   *   what was left undone is ready again after the end, when `complete` reports it as lost. Everywhere else the tasks become active, as with `lease`,
+   *   and what was left undone stays with this owner after the commit
    */
   readonly hold?: PollHold
 }

@@ -3,7 +3,7 @@
  * write it once.
  */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask, PollHold } from '@taskstream/task-api'
+import type { Completion, HeldTask, PollHold, TopicOptions } from '@taskstream/task-api'
 import { raw } from '@taskstream/task-sql'
 import { beforeAll, expect, test } from 'vitest'
 import { names, useFixture } from './fixture.ts'
@@ -212,6 +212,34 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
     await session.commit()
     expect(await fixture.complete(batch)).toEqual({ completed: [], lost: batch })
     expect(await fixture.poll()).toMatchObject([{ identifier: 'a', attempt: 1 }])
+  })
+
+  test('leaves what is not completed with its owner after the commit, where a poll cannot only lock', async () => {
+    const modes: readonly TopicOptions[] = [
+      ...(engine.family === 'postgres' ? [] : [{}]),
+      { order: 'lifo' },
+      { order: 'priority' },
+      { condition: 'singular-by-identifier' },
+    ]
+    for (const mode of modes) {
+      await fixture.nextTopic(mode)
+      await fixture.push('a')
+      await session.begin()
+      const batch = await take()
+      await session.commit()
+      expect(await fixture.page()).toMatchObject([{ state: 'active', owner: fixture.tasks.owner, attempt: 1 }])
+      expect(await fixture.poll()).toEqual([])
+      expect(await fixture.complete(batch)).toEqual({ completed: batch, lost: [] })
+    }
+  })
+
+  testWhere(engine.family === 'postgres')('leaves it with its owner, too, if its transaction has written before', async () => {
+    await session.begin()
+    await fixture.tasks.push(session.transaction, fixture.topic, 'a')
+    const batch = await take()
+    await session.commit()
+    expect(await fixture.page()).toMatchObject([{ state: 'active', attempt: 1 }])
+    expect(await fixture.complete(batch)).toEqual({ completed: batch, lost: [] })
   })
 
   test('is the same under an order and a condition', async () => {
