@@ -13,9 +13,13 @@ export const catalog: Part = part('looking at topics', (engine) => {
     const name = `${fixture.topic}-new`
     expect(await fixture.commit((transaction) => fixture.tasks.initialize(transaction, name))).toBe(true)
     expect(await fixture.commit((transaction) => fixture.tasks.initialize(transaction, name))).toBe(false)
+    // They are made in another order than that of their names.
+    const others = ['n', 'c', 'z', 'a'].map((letter) => `${letter}-${fixture.topic}`)
+    for (const other of others) await fixture.commit((transaction) => fixture.tasks.initialize(transaction, other))
     const topics = await fixture.commit<string[]>((transaction) => fixture.tasks.topics(transaction))
-    expect(topics).toContain(name)
+    expect(topics).toEqual(expect.arrayContaining([name, ...others]))
     expect(topics).toEqual(topics.toSorted())
+    expect(new Set(topics).size).toBe(topics.length)
   })
 
   test('initialize is undone with its transaction', async () => {

@@ -45,6 +45,10 @@ export const looking: Part = part('looking closer', (engine) => {
     expect(await find("y' or 1=1")).toMatchObject({ sequence: b!.sequence, externalId: "y' or 1=1" })
     expect(await find('z')).toBeUndefined()
     expect(await codeOf(() => find(''))).toBe('ARGUMENT_INVALID')
+    await fixture.nextTopic()
+    expect(await find('x')).toBeUndefined()
+    const [other] = await fixture.push({ identifier: 'c', externalId: 'x' })
+    expect(await find('x')).toMatchObject({ sequence: other!.sequence, identifier: 'c' })
   })
 
   test('pages are of tasks that meet a filter, both ways', async () => {
@@ -126,7 +130,8 @@ export const looking: Part = part('looking closer', (engine) => {
       const counts = await fixture.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
         fixture.tasks.results(transaction, options),
       )
-      return Object.fromEntries(counts.get(fixture.topic) ?? [])
+      // The topic is there even where nothing was counted.
+      return Object.fromEntries(counts.get(fixture.topic)!)
     }
     expect(await results({})).toEqual({ success: 1, failure: 1, filter: 1 })
     expect(await results({ from: new Date(start), to: new Date(start + 1_000) })).toEqual({ success: 1, failure: 1 })
@@ -179,6 +184,38 @@ export const looking: Part = part('looking closer', (engine) => {
       }
     },
   )
+
+  test.each([
+    [{}, ['a', 'b'], 4_000],
+    [{ order: 'lifo' }, ['d', 'c'], 6_000],
+    [{ order: 'priority' }, ['d', 'a'], 5_000],
+    [{ condition: 'singular-by-identifier' }, ['a', 'b'], 4_000],
+  ] as const)('the overview goes by the oldest task that is ready: %o', async (options, first, oldestReadyMs) => {
+    await fixture.nextTopic(options)
+    const creations = [
+      'a',
+      'b',
+      'c',
+      { identifier: 'd', priority: 1 },
+      ...['e', 'f'].map((identifier) => ({ identifier, delayMs: 60_000 })),
+    ]
+    for (const creation of creations) {
+      await fixture.push(creation)
+      clock.now += 1_000
+    }
+    expect(await overview()).toMatchObject({ ready: 4, active: 0, delayed: 2, oldestReadyMs: 6_000 })
+    const held = await fixture.poll(2)
+    expect(names(held)).toEqual(first)
+    expect(await overview()).toMatchObject({ ready: 2, active: 2, delayed: 2, oldestReadyMs })
+    expect(await overview(1)).toMatchObject({ ready: 1, active: 1, delayed: 1, oldestReadyMs })
+    held.push(...(await fixture.poll(2)))
+    const idle = await overview()
+    expect(idle).toMatchObject({ ready: 0, active: 4, delayed: 2 })
+    expect(idle).not.toHaveProperty('oldestReadyMs')
+    const oldest = held.filter(({ identifier }) => identifier === 'a')
+    await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, oldest))
+    expect(await overview()).toMatchObject({ ready: 1, active: 3, delayed: 2, oldestReadyMs: 6_000 })
+  })
 
   test('the view for people names states and reasons, and shows what a recreated task was', async () => {
     await fixture.push({ identifier: 'a', maxTries: 1, externalId: 'x', headers: { h: 1 } }, 'b')

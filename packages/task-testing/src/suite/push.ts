@@ -121,9 +121,11 @@ export const push: Part = part('push', (engine) => {
 
   test('still finds an external id when its task is done', async () => {
     const [first] = await fixture.push({ identifier: 'a', externalId: 'only' })
-    await fixture.poll()
-    expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([
-      { outcome: 'duplicate', sequence: first?.sequence },
-    ])
+    const again = { outcome: 'duplicate', sequence: first!.sequence }
+    const held = await fixture.poll()
+    expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([again])
+    await fixture.complete(held)
+    expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([again])
+    expect(await fixture.states()).toEqual({ succeeded: 1 })
   })
 })
