@@ -45,11 +45,12 @@ export const ages: Part = part('the age of a task, to a purge,', (engine) => {
   })
 
   test('is counted from its last try while it waits for the next, and from its push once it is ready again', async () => {
-    await fixture.push('a')
+    await fixture.push('a', 'b')
     clock.advance(hour)
-    await fixture.complete(await fixture.poll(1), TaskDecision.retry({ afterMs: 2_000 }))
+    await fixture.complete(await fixture.poll(2), TaskDecision.retry({ afterMs: 2_000 }))
     clock.advance(1_000)
     expect(await purge({ states: ['delayed'], olderThanMs: 1_001 })).toBe(0)
+    expect(await purge({ states: ['delayed'], olderThanMs: 1_000, identifier: 'b' })).toBe(1)
     clock.advance(1_000)
     await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     await expectAge(hour + 2_000, ['ready'])

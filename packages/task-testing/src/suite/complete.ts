@@ -112,6 +112,12 @@ export const complete: Part = part('complete', (engine) => {
   test('refuses another owner, whatever it knows of the task', async () => {
     const [a] = await held('a')
     expect((await complete(rival, new Map([[a!, TaskDecision.success('stolen')]]))).lost).toEqual([a])
+    expect(await fixture.commit((transaction) => rival.hold(transaction, fixture.topic, [a!]))).toEqual({ held: [], lost: [a] })
+    expect(await fixture.commit((transaction) => rival.handBack(transaction, fixture.topic, [a!]))).toEqual({
+      completed: [],
+      lost: [a],
+    })
+    expect(await info(a!)).toMatchObject({ state: 'active', owner: fixture.tasks.owner, attempt: 1 })
     expect((await complete(fixture.tasks, new Map([[a!, TaskDecision.success()]]))).completed).toEqual([a])
   })
 

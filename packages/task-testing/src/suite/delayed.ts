@@ -47,10 +47,15 @@ export const delayed: Part = part('tasks that wait', (engine) => {
   })
 
   test('keep to their own topic', async () => {
+    const first = fixture.topic
     await fixture.push({ identifier: 'a', delayMs: 1 })
-    now += 10
     await fixture.nextTopic()
-    expect(await release()).toEqual({ promoted: 0 })
+    await fixture.push({ identifier: 'b', delayMs: 1 }, { identifier: 'c', delayMs: 1_000 })
+    now += 10
+    expect(await release()).toEqual({ promoted: 1, nextDueMs: 990 })
+    expect(names(await fixture.poll())).toEqual(['b'])
+    const ofFirst = (): Promise<unknown> => fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, first))
+    expect([await ofFirst(), await ofFirst()]).toEqual([{ promoted: 1 }, { promoted: 0 }])
   })
 
   test('for a retry are due so long after the completion, by the clock of the database', async () => {

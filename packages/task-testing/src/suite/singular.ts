@@ -107,15 +107,33 @@ export const singular: Part = part('a singular condition', (engine) => {
     }
   })
 
+  test('a later failure blocks nothing before it, in any order and under any condition', async () => {
+    for (const { order, condition } of each) {
+      await fixture.nextTopic({ order, condition })
+      await fixture.push(...many('a1', 'a2'))
+      const before = await fixture.poll(10)
+      await fixture.complete(before)
+      const after = await fixture.poll(10)
+      await fixture.complete(after, TaskDecision.failure())
+      expect([before.length, after.length]).toEqual([1, 1])
+      await fixture.commit((transaction) => fixture.tasks.recreate(transaction, fixture.topic, 'reset', before))
+      expect([order, condition, inputs(await fixture.poll(10))]).toEqual([order, condition, inputs(before)])
+    }
+  })
+
   test.each([
-    ['is reassigned', (task: HeldTask) => fixture.tasks.reassign(tx!, fixture.topic, new Map([[task, 'success']]))],
-    ['and all like it are reassigned', () => fixture.tasks.reassignAll(tx!, fixture.topic, { from: 'failed', to: 'success' })],
-    ['is purged', () => fixture.tasks.purge(tx!, fixture.topic, { states: ['failed'] })],
-    ['is replaced', () => fixture.tasks.push(tx!, fixture.topic, many('a3'), { insertion: 'replace' })],
-    ['is deleted by a push', () => fixture.tasks.push(tx!, fixture.topic, many('a3'), { insertion: 'delete' })],
-    ['is recreated', (task: HeldTask) => fixture.tasks.recreate(tx!, fixture.topic, 'append', [task])],
-    ['is redriven', () => fixture.tasks.redrive(tx!, fixture.topic)],
-  ] as const)('goes on when the failure that blocks it %s', async (_, unblock) => {
+    ['is reassigned', (task: HeldTask) => fixture.tasks.reassign(tx!, fixture.topic, new Map([[task, 'success']])), ['a2']],
+    [
+      'and all like it are reassigned',
+      () => fixture.tasks.reassignAll(tx!, fixture.topic, { from: 'failed', to: 'success' }),
+      ['a2'],
+    ],
+    ['is purged', () => fixture.tasks.purge(tx!, fixture.topic, { states: ['failed'] }), ['a2']],
+    ['is replaced', () => fixture.tasks.push(tx!, fixture.topic, many('a3'), { insertion: 'replace' }), ['a3']],
+    ['is deleted by a push', () => fixture.tasks.push(tx!, fixture.topic, many('a3'), { insertion: 'delete' }), ['a3']],
+    ['is recreated', (task: HeldTask) => fixture.tasks.recreate(tx!, fixture.topic, 'append', [task]), ['a2', 'a1']],
+    ['is redriven', () => fixture.tasks.redrive(tx!, fixture.topic), ['a1', 'a2']],
+  ] as const)('goes on when the failure that blocks it %s', async (_, unblock, left) => {
     await fixture.nextTopic(onFailure)
     await fixture.push(...many('a1', 'a2'))
     const [failed] = await fixture.poll(1)
@@ -125,7 +143,12 @@ export const singular: Part = part('a singular condition', (engine) => {
       tx = transaction
       await unblock(failed!)
     })
-    expect(await fixture.poll(10)).toHaveLength(1)
+    for (const next of left) {
+      const held = await fixture.poll(10)
+      expect(inputs(held)).toEqual([next])
+      expect(await fixture.poll(10)).toEqual([])
+      await fixture.complete(held)
+    }
     expect(await fixture.poll(10)).toEqual([])
   })
 
