@@ -25,6 +25,10 @@ export const activation: Part = part('activation', (engine) => {
     expect(await set('activate')).toBe(true)
     expect(await stored()).toEqual({ active: true, changed: now })
     expect(await set('activate')).toBe(false)
+    await fixture.nextTopic()
+    expect(await set('activate')).toBe(true)
+    expect(await stored()).toEqual({ active: true, changed: now })
+    expect(await set('activate')).toBe(false)
   })
 
   test("is part of the caller's transaction", async () => {

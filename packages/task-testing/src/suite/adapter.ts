@@ -115,6 +115,17 @@ export const adapter: Part = part('a transaction of the caller', (engine) => {
     expect(await poll()).toEqual([])
   })
 
+  test('is worked in as the driver works: the repository says whether its verbs return values or promises', async () => {
+    expect(tasks.execution).toBe(engine.synchronous ? 'sync' : 'async')
+    const answers: unknown[] = []
+    await subject.transactions(async (transaction) => {
+      const answer: unknown = tasks.push(transaction, topic, 'a')
+      answers.push(answer)
+      await answer
+    })
+    expect(answers[0] instanceof Promise).toBe(!engine.synchronous)
+  })
+
   testWhere(engine.synchronous)('on a synchronous driver is synchronous: what a verb returns is a value', async () => {
     const { transaction } = session
     transaction.exec('begin immediate')

@@ -1,5 +1,5 @@
 /** Bad input causes an error with a code that names the bad value, and nothing is written. */
-import { TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
 import { codeOf, thrownBy, useFixture } from './fixture.ts'
@@ -117,6 +117,32 @@ export const badInput: Part = part('bad input', (engine) => {
     }
     await refused('before', (transaction) => fixture.tasks.page(transaction, fixture.topic, { after: 1, before: 2 }))
     await refused('then', (transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, then: 'gone' as 'ready' }))
+  })
+
+  test('what is beyond the greatest value is refused, and so is a portion of none', async () => {
+    const { tasks, topic } = fixture
+    for (const olderThanMs of [...badNumbers, taskLimits.durationMs + 1]) {
+      await refused('olderThanMs', (transaction) => tasks.purge(transaction, topic, { olderThanMs }))
+      await refused('olderThanMs', (transaction) => tasks.purgeOwners(transaction, olderThanMs))
+      await refused('olderThanMs', (transaction) => tasks.expire(transaction, { olderThanMs }))
+      await refused('withinMs', (transaction) => tasks.owners(transaction, olderThanMs))
+    }
+    for (const limit of [...badNumbers, 0, taskLimits.batchSize + 1]) {
+      const states = ['ready'] as const
+      await refused('limit', (transaction) => tasks.purge(transaction, topic, { limit, states }))
+      await refused('limit', (transaction) => tasks.redrive(transaction, topic, { limit }))
+      await refused('limit', (transaction) => tasks.promoteDue(transaction, topic, { limit }))
+      await refused('limit', (transaction) => tasks.expire(transaction, { olderThanMs: 0, limit }))
+      await refused('size', (transaction) => tasks.recreate(transaction, topic, 'reset', { state: 'failed', size: limit }))
+    }
+    await refused('size', (transaction) => tasks.page(transaction, topic, { size: taskLimits.batchSize + 1 }))
+    for (const timeoutMs of [...badNumbers, 0, 86_400_001])
+      await refused('timeoutMs', (transaction) => tasks.limitStatements(transaction, timeoutMs))
+    // Each group is small enough; together they are not.
+    const group = Array.from({ length: taskLimits.batchSize / 2 }, (_, index) => String(index))
+    await refused('the number of identifiers', (transaction) =>
+      tasks.junction(transaction, topic, 'singular', [group, group, ['one more']]),
+    )
   })
 
   test('a task that stands twice in one call, is of another topic, or was never polled is refused', async () => {
