@@ -152,6 +152,15 @@ export const periodicEdits: Part = part('a timer that is changed while an occurr
     expect(await fixture.info()).toMatchObject({ fired: 601 })
   })
 
+  test('takes other times however much is due, where its tasks wait for each other: one is submitted', async () => {
+    const before = { misfire: 'catch-up', whileUnfinished: 'skip' } as const
+    await fixture.schedule({ ...before, timer: '*:*:0/0.1' })
+    fixture.at('2026-01-05T09:16:10.100Z')
+    expect(await fixture.schedule({ ...before, timer: 'daily' })).toBe('changed')
+    expect(await fixture.info()).toMatchObject({ fired: 1, next: new Date('2026-01-06T00:00:00.000Z') })
+    expect(await fixture.fixture.states()).toEqual({ ready: 1 })
+  })
+
   test('submits as many as one transaction should, however often it has fired before', async () => {
     await fixture.schedule({ timer: '*:*:0/0.1', misfire: 'catch-up' })
     const { tasks, commit } = fixture.fixture
