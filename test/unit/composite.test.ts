@@ -39,14 +39,20 @@ describe('the steps of a composite', () => {
   test('decide the weightiest of what any of them decided', async () => {
     const results = { success: success('s'), filter: filter('f'), suspension: suspension('u'), failure: failure('x') }
     for (const [index, heavier] of Object.values(results).entries())
-      for (const lighter of Object.values(results).slice(0, index + 1)) {
-        const beside = composite().batch('a', all(heavier)).batch('b', all(lighter))
-        const behind = composite()
-          .batch('a', all(heavier.withContinuation(true)))
-          .batch('b', all(lighter), { after: ['a'] })
-        for (const pipeline of [beside, behind])
-          for (const { result } of (await decide(pipeline, tasks)).values()) expect(result).toBe(heavier.result)
-      }
+      for (const lighter of Object.values(results).slice(0, index + 1))
+        for (const [first, second] of [
+          [heavier, lighter],
+          [lighter, heavier],
+        ] as const) {
+          const beside = composite().batch('a', all(first)).batch('b', all(second))
+          const behind = composite()
+            .batch('a', all(first.withContinuation(true)))
+            .batch('b', all(second), { after: ['a'] })
+          for (const pipeline of [beside, behind]) {
+            const decided = [...(await decide(pipeline, tasks)).values()].map(({ result }) => result)
+            expect(decided).toEqual(tasks.map(() => heavier.result))
+          }
+        }
   })
 
   test('are not invoked when no task has come to them', async () => {
@@ -71,6 +77,8 @@ describe('the steps of a composite', () => {
     await left.reached
     await right.reached
     left.open()
+    // By the next turn of the event loop, a step that does not wait for the right one has run.
+    await new Promise((resolve) => setImmediate(resolve))
     expect(ended).toEqual([])
     right.open()
     await decided

@@ -74,7 +74,9 @@ test.each([
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {
   const example = readFileSync(join(root, 'examples', `${name}.ts`), 'utf8')
   const guide = readFileSync(join(root, 'docs', 'guides', name === 'shutdown' ? 'shutting-down.md' : `${name}.md`), 'utf8')
-  for (const [, code] of guide.matchAll(/^```ts\n(.*?)^```$/gms)) expect(example).toContain(code)
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces.length).toBeGreaterThan(0)
+  for (const code of pieces) expect(example).toContain(code)
   const { stdout } = await run(`examples/${name}.ts`)
   expect(stdout).toContain(printed)
 })

@@ -136,15 +136,22 @@ describe('a listener', () => {
   })
 
   test('detaches and replaces what is over', async () => {
-    const { listener, clock, service } = fixture({ maxCount: 1 })
+    const { listener, clock, calls, service } = fixture({ maxCount: 1 })
     const over = service()
     listener.attach(over, 'a')
     listener.attach(over, 'b')
     listener.start()
     await clock.pass(0)
+    expect(calls).toEqual(['a@0', 'b@0'])
     expect(listener.scheduler.running()).toEqual([])
-    listener.attach(service(), 'b', { replace: true })
+    const replacement = service(() => calls.push('replacement'))
+    listener.attach(replacement, 'b', { replace: true })
+    await clock.pass(0)
+    expect(calls).toEqual(['a@0', 'b@0', 'b@0', 'replacement'])
     listener.detach(over)
+    expect(() => listener.detach(over)).toThrow(code('JOB_UNKNOWN'))
+    listener.detach(replacement)
+    expect(() => listener.detach(replacement)).toThrow(code('JOB_UNKNOWN'))
   })
 
   test('has a scheduler, by which a service is paused and the workers are changed', async () => {

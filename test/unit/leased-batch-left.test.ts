@@ -115,11 +115,12 @@ describe('a handler', () => {
     )
     await soon(made.batch.begin())
     await settled()
-    expect(heard).toHaveLength(1)
-    const asked = made.answers.asked.length
+    expect(heard).toEqual(['done'])
+    const thrice = ['complete a,b', 'complete a,b', 'complete a,b']
+    expect(made.answers.asked).toEqual(thrice)
     made.clock.pass(100_000)
     await settled()
-    expect(made.answers.asked).toHaveLength(asked)
+    expect(made.answers.asked).toEqual(thrice)
   })
 })
 

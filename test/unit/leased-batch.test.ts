@@ -227,8 +227,9 @@ describe('a batch that was handed back', () => {
     await settled()
     await soon(made.batch.handBack())
     await soon(over)
+    expect(heard).toEqual(['DATABASE_UNAVAILABLE'])
+    expect(made.answers.asked).toEqual(['complete a,b', 'hand back a,b', 'complete a,b'])
     // It pauses no more.
-    expect(heard).toHaveLength(1)
     expect(made.clock.pauses).toHaveLength(1)
   })
 })

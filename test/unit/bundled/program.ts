@@ -3,7 +3,7 @@ import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromNodeSqlite, openNodeSqlite, sqlite, sqliteTransactions } from '@taskstream/task-sql/node-sqlite'
 
-const leaseMs = 3_000
+const leaseMs = 6_000
 const database = await openNodeSqlite(process.env['DATABASE_FILE']!)
 const transactions = sqliteTransactions(database)
 const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite })
