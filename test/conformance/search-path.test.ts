@@ -15,6 +15,9 @@ import { openFixture, whileTested } from '@taskstream/task-testing/suite'
 /** Matches the functions that a statement calls by a name without a schema. */
 const called = /(?<![\w.])([a-z_][a-z_0-9]*)\(/g
 
+/** The server's own tables and views that our statements read. */
+const catalogs = ['pg_class', 'pg_locks', 'pg_tables', 'pg_database', 'pg_inherits', 'pg_namespace', 'pg_policy']
+
 type Transact = (each: (transaction: AnyTransaction) => unknown) => Promise<unknown>
 
 /** Argument types with which PostgreSQL prefers a trap: the trap takes exactly the given type, while the right function needs a conversion. */
@@ -121,7 +124,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
       const variants = [given, given.map((type) => (type === 'text[]' ? 'int8[]' : type)), ['text', 'text'], ['varchar', 'int4']]
       for (const variant of variants) await trap(String(name), variant)
     }
-    for (const name of ['pg_class', 'pg_locks', 'pg_tables', 'pg_database', 'pg_inherits', 'pg_policy'])
+    for (const name of catalogs)
       await run(`create table hostile.${name} as select nextval('hostile.called') from generate_series(1, 0)`)
   })
 
@@ -162,7 +165,12 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
   testOn(['postgres-18', 'postgres-given', 'postgres-15', 'postgres-partitioned'])(
     'takes no temporary table for one of ours, or of the server',
     async () => {
-      const tables = ['task', 'task_topic', 'task_owner', 'task_migration', 'pg_class', 'pg_locks', 'pg_policy', 'pg_database']
+      const ours = ['', '_topic', '_owner', '_migration', '_turn', '_lane', '_holding', '_activation', '_periodic'].map(
+        (name) => `task${name}`,
+      )
+      const made = await run(`select tablename from pg_tables where schemaname = 'taskstream' and tablename !~ '^task_p_'`)
+      expect(made.map(({ tablename }) => tablename).toSorted()).toEqual(ours.toSorted())
+      const tables = [...ours, ...catalogs]
       const session = await fixture.subject.session()
       const { transaction } = session
       for (const table of tables) await transaction.query(`create temporary table ${table} (nothing int)`)
