@@ -8,6 +8,9 @@ import { useFixture } from '@taskstream/task-testing/suite'
 
 const size = 2_000
 
+/** Two pushes that begin together draw their sequences at the same time in one of very few rounds. */
+const rounds = 100
+
 describe.skipIf(!canRun)('a push whose sequences have others between them', () => {
   const fixture = useFixture(engine)
 
@@ -42,6 +45,7 @@ describe.skipIf(!canRun)('a push whose sequences have others between them', () =
       }
       let between = false
       for (let round = 0; !between; round++) {
+        if (round === rounds) throw new Error(`The sequences of two pushes were in a row in each of ${rounds} rounds`)
         const pushes = await Promise.all(sessions.map((session, index) => pushFrom(session, `${round}-${index}`)))
         for (const pushed of pushes) {
           between ||= pushed.at(-1)!.sequence - pushed[0]!.sequence >= size
