@@ -95,11 +95,14 @@ describe.skipIf(!canRun)('what is locked', () => {
     })
 
     test('by a poll that finds nothing is nothing, in no index', async () => {
-      await fixture.poll(100)
-      let found: unknown
+      let found: readonly HeldTask[] = []
       const poll = async (transaction: Session['transaction']): Promise<void> => {
-        found = await fixture.tasks.poll(transaction, fixture.topic, { size: 100 })
+        found = (await fixture.tasks.poll(transaction, fixture.topic, { size: 100 })) as HeldTask[]
       }
+      // The server tells of the locks of a poll that finds something.
+      expect(await locks(poll)).toBeGreaterThan(0)
+      expect(found.length).toBeGreaterThan(0)
+      await fixture.poll(100)
       expect(await locks(poll)).toBe(0)
       expect(found).toEqual([])
     })

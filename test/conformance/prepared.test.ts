@@ -79,12 +79,15 @@ describe.skipIf(!canRun)('prepared statements', () => {
 
   test('are prepared anew, by running the transaction again, when the connection was made to forget them', async () => {
     await polls(3)
+    await fixture.push('a')
     await pool.query('discard all')
-    await pgTransactions(pool)((client) => fixture.tasks.push(client, fixture.topic, 'a'))
+    let runs = 0
     const taken: string[] = []
     await pgTransactions(pool)(async (client) => {
+      runs++
       for (const { identifier } of await fixture.tasks.poll(client, fixture.topic)) taken.push(identifier)
     })
+    expect(runs).toBe(prepares ? 2 : 1)
     expect(taken).toEqual(['a'])
     await pool.end()
   })
