@@ -4,7 +4,7 @@ import type { HeldTask, PushedTask } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
 import { raw, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
-import { fromPg, postgres } from '@taskstream/task-sql/pg'
+import { detachPartition, fromPg, postgres } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -184,17 +184,23 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
     },
   )
 
-  testOn(['postgres'])('is not called by a migration, or by what a migration makes', async () => {
+  /** Connects as the owner, with somebody else's schema first in the search path. */
+  const luredPartitions = async (schema: string) => {
     const client = new pg.Client({ connectionString: fixture.subject.owner.at })
     await client.connect()
     await client.query('set search_path = hostile, public')
-    const other = sqlTaskRepository({ dialect: postgres({ schema: 'lured', partitioned: true }), adapter: fromPg })
+    const other = sqlTaskRepository({ dialect: postgres({ schema, partitioned: true }), adapter: fromPg })
     const transact = async <Result>(each: (transaction: pg.PoolClient) => Promise<Result> | Result): Promise<Result> => {
       await client.query('begin')
       const result = await each(client as unknown as pg.PoolClient)
       await client.query('commit')
       return result
     }
+    return { client, other, transact }
+  }
+
+  testOn(['postgres'])('is not called by a migration, or by what a migration makes', async () => {
+    const { client, other, transact } = await luredPartitions('lured')
     await other.migrate(transact)
     await transact((transaction) => other.initialize(transaction, 'partitioned'))
     await transact((transaction) => other.push(transaction, 'partitioned', 'a'))
@@ -205,4 +211,21 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
     const [row] = await run('select is_called from hostile.called')
     expect(row).toEqual({ is_called: false })
   })
+
+  testOn(['postgres-18', 'postgres-given', 'postgres-15', 'postgres-partitioned'])(
+    'is not asked, nor is a temporary table, where a partition is detached',
+    async () => {
+      const { client, other, transact } = await luredPartitions('detaching')
+      await other.migrate(transact)
+      await transact((transaction) => other.initialize(transaction, 'old'))
+      await transact((transaction) => other.destroy(transaction, 'old'))
+      for (const table of catalogs) await client.query(`create temporary table ${table} (nothing int)`)
+      const texts: string[] = []
+      const watched = { query: (text: string, values?: unknown[]) => (texts.push(text), client.query(text, values)) }
+      expect(await detachPartition(watched, 'old', { schema: 'detaching' })).toBe(true)
+      await client.end()
+      const alone = texts.flatMap((text) => [...text.matchAll(called)].map(([, name]) => name))
+      expect(alone).toEqual([])
+    },
+  )
 })

@@ -27,16 +27,16 @@ export async function detachPartition(client: Client, topic: string, options: De
   checkTopic(topic)
   const { schema } = tablesOf(options.schema ?? 'taskstream')
   const lock = detachLock(schema, '$1')
-  await client.query(`select pg_advisory_lock(${lock})`, [topic])
+  await client.query(`select pg_catalog.pg_advisory_lock(${lock})`, [topic])
   try {
     const { rows } = await client.query(
       `select n.leaf,
               exists (select from ${schema}.task_topic p where p.topic = $1) as known,
-              to_regclass('${schema}.' || n.leaf) is not null as there,
+              pg_catalog.to_regclass('${schema}.' || n.leaf) is not null as there,
               i.inhdetachpending as pending
          from (select ${leafOf('$1')} as leaf) n
-         left join pg_inherits i
-           on i.inhparent = '${schema}.task'::regclass and i.inhrelid = to_regclass('${schema}.' || n.leaf)`,
+         left join pg_catalog.pg_inherits i
+           on i.inhparent = '${schema}.task'::regclass and i.inhrelid = pg_catalog.to_regclass('${schema}.' || n.leaf)`,
       [topic],
     )
     const { leaf, known, there, pending } = rows[0] ?? {}
@@ -53,6 +53,6 @@ export async function detachPartition(client: Client, topic: string, options: De
     return true
   } finally {
     // If the connection is gone, the server has released the lock.
-    await client.query(`select pg_advisory_unlock(${lock})`, [topic]).catch(() => {})
+    await client.query(`select pg_catalog.pg_advisory_unlock(${lock})`, [topic]).catch(() => {})
   }
 }
