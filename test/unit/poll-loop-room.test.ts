@@ -3,11 +3,9 @@ import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bound } from '../../packages/task-processor/src/polling/limiter.ts'
-import { namesOf, taskOf, tasksOf } from './answering.ts'
+import { namesOf, tasksOf } from './answering.ts'
 import { expectPauses, looping, started } from './looping.ts'
-import type { Looping } from './looping.ts'
 
-const refused = new TaskError('ARGUMENT_INVALID', 'refused')
 const gone = new TaskError('DATABASE_UNAVAILABLE', 'gone')
 const succeed = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
@@ -220,88 +218,5 @@ describe('what a poll brings too late', () => {
     loop.loop.wake()
     await loop.settled()
     expect(loop.asked.slice(3)).toEqual(['poll 2', 'promoteDue'])
-  })
-})
-
-describe('a batch of which nothing could be written', () => {
-  const refusing = (): Promise<Looping> =>
-    started({ size: 1 }, (one) => {
-      one.ready.push(...tasksOf('a'))
-      one.answers.answer = (verb) => {
-        if (verb === 'complete') throw refused
-      }
-    })
-
-  test('has nothing polled for a while, ever longer while there are such only', async () => {
-    const loop = await refusing()
-    expect(loop.asked).toEqual(['promoteDue', 'poll 1', 'complete a', 'complete a', 'hand back a'])
-    for (const [index, pause] of [75, 150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500].entries()) {
-      expect([index, loop.clock.pauses.at(-1)]).toEqual([index, pause])
-      loop.asked.splice(0)
-      loop.clock.pass(pause - 0.5)
-      loop.loop.wake()
-      await loop.settled()
-      expect([loop.asked, loop.clock.pauses.at(-1)]).toEqual([[], 0.5])
-      loop.ready.push(taskOf(`t${index}`))
-      loop.clock.pass(0.5)
-      await loop.settled()
-      expect(loop.handled.at(-1)).toBe(`t${index}`)
-    }
-    loop.answers.answer = () => {}
-    loop.ready.push(...tasksOf('b'))
-    loop.clock.pass(7_500)
-    await loop.settled()
-    expect(loop.clock.pauses.at(-1)).toBe(87.5)
-    // It begins anew.
-    loop.answers.answer = (verb) => {
-      if (verb === 'complete') throw refused
-    }
-    loop.ready.push(...tasksOf('c'))
-    loop.loop.wake()
-    await loop.settled()
-    expect(loop.clock.pauses.at(-1)).toBe(75)
-  })
-
-  test('is no setback where the handler has handed it back itself', async () => {
-    const loop = await started(
-      {
-        size: 1,
-        handler: () => {
-          throw new TaskError('SHUTDOWN', 'not now')
-        },
-      },
-      (one) => one.ready.push(...tasksOf('a')),
-    )
-    expect(loop.asked).toEqual(['promoteDue', 'poll 1', 'hand back a', 'poll 1', 'promoteDue'])
-  })
-
-  test('is handed back later when even that could not be written, and before the next poll', async () => {
-    const loop = await started({ size: 1 }, (one) => {
-      one.ready.push(...tasksOf('a'))
-      one.answers.answer = () => {
-        throw refused
-      }
-    })
-    expect(loop.asked).toEqual(['promoteDue', 'poll 1', 'complete a', 'complete a', 'hand back a'])
-    expect([namesOf(loop.leftovers.of('mail')), loop.clock.pauses.at(-1)]).toEqual(['a', 75])
-    loop.asked.splice(0)
-    loop.answers.answer = () => {}
-    loop.clock.pass(75)
-    await loop.settled()
-    expect(loop.asked).toEqual(['hand back a', 'poll 1', 'promoteDue'])
-    expect(loop.leftovers.of('mail')).toEqual([])
-  })
-
-  test('is waited for no longer than until it may be handed back', async () => {
-    const loop = await started({ size: 1 })
-    loop.answers.answer = () => {
-      throw refused
-    }
-    loop.leftovers.add('mail', tasksOf('x'))
-    loop.loop.wake()
-    loop.asked.splice(0)
-    await loop.settled()
-    // Sooner than it would poll again.
-    expect([loop.asked, loop.clock.pauses.at(-1)]).toEqual([['poll 1', 'promoteDue'], 75])
   })
 })
