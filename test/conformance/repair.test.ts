@@ -1,10 +1,10 @@
-/** `repair` corrects rows that were not written by the verbs: rows that were restored from a copy, set by hand, or numbered elsewhere. */
+/** `repair` corrects rows that were not written by the verbs: rows that were restored from a copy or set by hand. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Expiry, HeldTask, PushedTask, Repair, TopicOptions } from '@taskstream/task-api'
+import type { Expiry, HeldTask, Repair, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { canRun, isOracle, isPostgres, subjectName, engine } from '../subject.ts'
+import { canRun, isPostgres, engine } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import { codeOf, names, openFixture, whileTested } from '@taskstream/task-testing/suite'
 
@@ -268,42 +268,6 @@ describe.skipIf(!canRun)('repair', () => {
       expect(names(await fixture.poll())).toEqual(['a'])
     },
   )
-
-  test('moves the sequence ahead of tasks that were numbered elsewhere, which pushes would run into', async () => {
-    // Some databases number rows by themselves. Others draw from a sequence, which knows nothing of these rows.
-    const drawn = isPostgres || isOracle || subjectName === 'mariadb'
-    for (const push of ['a', ['a', 'b'], { identifier: 'a', externalId: 'x' }, Array.from({ length: 30 }, () => 'a')]) {
-      await fixture.nextTopic()
-      const [pushed] = await fixture.push('z')
-      await save()
-      const next = pushed!.sequence + 1
-      await run(sql`update saved_task set sequence = sequence + 1`)
-      await run(sql`insert into ${task} (${columns}) select ${columns} from saved_task`)
-      const pushAgain = (): Promise<PushedTask[]> =>
-        fixture.commit<PushedTask[]>((transaction) => fixture.tasks.push(transaction, fixture.topic, push))
-      if (drawn) expect(await codeOf(pushAgain)).toBe('SEQUENCE_BEHIND')
-      // The failed push has drawn numbers too.
-      if (drawn)
-        await run(sql`update ${task} set sequence = sequence + 10000 where topic = ${fixture.topic} and sequence = ${next}`)
-      // Only the owner of the tables may move the sequence.
-      expect((await repair(fixture.subject.owner.transactions)).sequence).toBe(drawn ? 'moved' : 'ahead')
-      expect((await repair()).sequence).toBe('ahead')
-      const [first] = await pushAgain()
-      expect(first!.sequence).toBeGreaterThan(drawn ? next + 10_000 : next)
-      expect(await fixture.poll()).toHaveLength([push].flat().length + 2)
-    }
-  })
-
-  test('moves the sequence ahead of a task whose number is the very next', async () => {
-    await fixture.nextTopic()
-    await fixture.push('z')
-    await save()
-    await run(sql`update saved_task set sequence = sequence + 1`)
-    await run(sql`insert into ${task} (${columns}) select ${columns} from saved_task`)
-    await repair(fixture.subject.owner.transactions)
-    await fixture.push('a', 'b')
-    expect(await fixture.poll(9)).toHaveLength(4)
-  })
 })
 
 function listedOf(value: boolean): Statement {

@@ -106,7 +106,7 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   },
   {
     promise: 'Rows that were put back by hand are found again once they are repaired, by every process and in order',
-    tests: ['conformance/repair', 'conformance/sequence#is moved beyond all tasks'],
+    tests: ['conformance/repair', 'conformance/repair-sequence', 'conformance/sequence#is moved beyond all tasks'],
   },
   {
     promise: "A handler's writes in the completing transaction take effect exactly once",

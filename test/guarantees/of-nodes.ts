@@ -5,7 +5,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
   {
     promise:
       'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
-    tests: ['e2e/starting'],
+    tests: ['e2e/starting', 'e2e/starting-topics'],
   },
   {
     promise: 'A listening connection that is lost is told of, and until it is back the node polls as if it had none',

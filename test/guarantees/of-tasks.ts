@@ -86,7 +86,7 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
       'conformance/insertion#knows its own topic',
       'conformance/activation#knows its topic',
       'e2e/node-topics#goes on purging its other topics',
-      'e2e/starting#is not kept from its other topics',
+      'e2e/starting-topics#is not kept from its other topics',
     ],
   },
   {
