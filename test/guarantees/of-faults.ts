@@ -14,7 +14,7 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   },
   {
     promise: 'In transactional mode a crash leaves nothing to be recovered, and a handler that will not let go cannot commit',
-    tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional#gives a transaction up', 'faults/stress'],
+    tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional-ends#gives a transaction up', 'faults/stress'],
   },
   { promise: 'A process that sleeps through its lease writes nothing when it wakes', tests: ['faults/sleep'] },
   {
