@@ -5,23 +5,14 @@ import { supplementToken, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { composite, exponential, handleBatch, TaskNode } from '@taskstream/task-processor'
 import type { BatchHandler, BatchOutcome, Composite, TaskContext } from '@taskstream/task-processor'
-import { raw, sql } from '@taskstream/task-sql'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { gate } from '../composite.ts'
-import { useFixture } from '@taskstream/task-testing/suite'
-import { canRun, textColumn, engine } from '../subject.ts'
+import { sql } from '@taskstream/task-sql'
+import { describe, expect, test } from 'vitest'
+import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
+import { useWriting } from './writing.ts'
 
 describe.skipIf(!canRun)('the contexts of a composite', () => {
-  const fixture = useFixture(engine, { topic: { keyed: true } })
-  let table = raw('')
-  let count = 0
-  beforeEach(async () => {
-    table = raw(`written_${count++}`)
-    await fixture.commit((transaction) =>
-      fixture.subject.execute(transaction, sql`create table ${table} (identifier ${textColumn})`),
-    )
-  })
+  const { fixture, written, writing } = useWriting()
 
   const handle = (
     handler: Composite<AnyTransaction, string>,
@@ -32,23 +23,10 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     await fixture.push(...identifiers)
     return fixture.poll()
   }
-  const written = async (): Promise<unknown[]> =>
-    (
-      await fixture.commit((transaction) =>
-        fixture.subject.execute(transaction, sql`select identifier from ${table} order by identifier`),
-      )
-    ).map(({ identifier }) => identifier)
   const ended = async (): Promise<string[]> =>
     (await fixture.page()).map(({ identifier, state, output = '' }: TaskInfo) =>
       `${identifier} ${state} ${output.split('\n')[0]}`.trim(),
     )
-  /** Writes a row for each task that is continued. */
-  const writing: TaskContext<AnyTransaction> = {
-    apply: async (transaction, decisions) => {
-      for (const [{ identifier }, { continued }] of decisions)
-        if (continued) await fixture.subject.execute(transaction, sql`insert into ${table} values (${identifier})`)
-    },
-  }
   const nothing = (): void => {}
 
   test('write with the completion, for what is still held', async () => {
@@ -217,60 +195,6 @@ describe.skipIf(!canRun)('the contexts of a composite', () => {
     })
     expect(given).toEqual(['object'])
     expect(told).toEqual(['b'])
-  })
-
-  test('have their part in the one transaction of a batch in transactional mode', async () => {
-    const events: string[] = []
-    let broken = true
-    const failing: TaskContext<AnyTransaction> = {
-      apply: (_, decisions) => {
-        events.push(`apply ${decisions.size}`)
-        if (broken) throw new Error('at first')
-      },
-      afterTransaction: ({ decisions }) => void events.push(`committed ${decisions.size}`),
-    }
-    const empty = Promise.withResolvers<void>()
-    await using node = new TaskNode<AnyTransaction>({
-      repository: await fixture.owner(),
-      transactions: fixture.subject.transactions,
-      listener: {
-        // After an empty poll, a batch is one transaction.
-        onEmpty: () => empty.resolve(),
-        onError: ({ error }) => {
-          events.push((error as Error).message)
-          broken = false
-        },
-      },
-    })
-    const handler = composite({ contexts: [writing, failing] }).batch('step', nothing)
-    node.process(fixture.topic, { handler, mode: 'transactional', idleMs: 20 })
-    await node.start()
-    await empty.promise
-    await fixture.push('a', 'b')
-    await expect.poll(fixture.states).toEqual({ succeeded: 2 })
-    await node.stop()
-    // The rollback has undone the poll, so the batch is handled again.
-    expect(events).toEqual(['apply 2', 'at first', 'apply 2', 'committed 2'])
-    expect(await written()).toEqual(['a', 'b'])
-  })
-
-  test('know nothing of a batch that a stop of the node has handed back, without waiting for its steps', async () => {
-    await fixture.push('a')
-    const hold = gate()
-    await using node = new TaskNode<AnyTransaction>({
-      repository: await fixture.owner(),
-      transactions: fixture.subject.transactions,
-    })
-    node.process(fixture.topic, {
-      handler: composite({ contexts: [writing], pendingOnClose: 'return' }).each('held', () => hold.pass()),
-    })
-    await node.start()
-    await hold.reached
-    const { returned } = await node.stop({ graceMs: 600_000 })
-    expect(returned.map(({ identifier }) => identifier)).toEqual(['a'])
-    hold.open()
-    expect(await fixture.states()).toEqual({ ready: 1 })
-    expect(await written()).toEqual([])
   })
 
   test('cannot undo the completion when they fail after the commit: it is reported, and nothing more is done (B22)', async () => {

@@ -274,7 +274,7 @@ export const requirements: readonly Requirement[] = [
   {
     number: 64,
     about: 'contexts, one or several',
-    tests: ['e2e/pipeline'],
+    tests: ['e2e/pipeline', 'e2e/pipeline-nodes'],
     note: 'One that throws rolls back the transaction, with what the others wrote; the tasks fail in a new one.',
   },
   {
