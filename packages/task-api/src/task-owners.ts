@@ -37,7 +37,7 @@ export interface TaskOwners<Transaction, E extends Execution = 'async'> {
   heartbeat(transaction: Transaction): Outcome<E, void>
   /** Removes this owner. Tasks that it still holds can be expired at once. @returns whether it was registered */
   unregister(transaction: Transaction): Outcome<E, boolean>
-  /** The other owners that had a heartbeat in the last `withinMs` milliseconds, 0 to 100 years. @throws TaskError ARGUMENT_INVALID */
+  /** The other owners, by name, that had a heartbeat in the last `withinMs` milliseconds, 0 to 100 years. @throws TaskError ARGUMENT_INVALID */
   owners(transaction: Transaction, withinMs: number): Outcome<E, TaskOwner[]>
   /**
    * Removes the other owners whose last heartbeat is older than `olderThanMs` milliseconds, 0 to 100 years. The tasks that they hold can still be

@@ -34,6 +34,7 @@ export function enqueueRechecksOfDeleted(context: Context, topic: string, rows: 
   return enqueueRechecks(
     context,
     topic,
+    // mutants: equivalent method condition:true, a recheck that is not needed changes nothing
     rows.filter(({ stage }) => Number(stage) !== blockingClasses.ended),
   )
 }

@@ -1,5 +1,5 @@
 /** Topics of the orders `lifo` and `priority` are polled in that order. */
-import { TaskDecision } from '@taskstream/task-api'
+import { pollConditions, pollOrders, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, names, openFixture, thrownBy, whileTested } from './fixture.ts'
@@ -79,6 +79,25 @@ export const order: Part = part('the order of a topic', (engine) => {
     expect(await refused({ order: 'random' })).toMatchObject({ code: 'ARGUMENT_INVALID' })
     expect(await refused({ condition: 'single' })).toMatchObject({ code: 'ARGUMENT_INVALID' })
     expect(names(await fixture.poll(2))).toEqual(['a'])
+  })
+
+  const modes = pollOrders.flatMap((order) => pollConditions.map((condition) => ({ order, condition })))
+
+  test.each(modes)('is polled by registered owners only, and as what it is: order $order, condition $condition', async (mode) => {
+    await fixture.nextTopic(mode)
+    await fixture.push('a')
+    const stranger = fixture.subject.tasks()
+    const refused = await fixture.commit<unknown>((transaction) => thrownBy(() => stranger.poll(transaction, fixture.topic)))
+    expect(refused).toMatchObject({ code: 'OWNER_UNKNOWN', data: { owner: stranger.owner } })
+    const { topic } = fixture
+    await fixture.poll(1)
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, topic))
+    expect(await codeOf(() => fixture.poll(1))).toBe('TOPIC_UNKNOWN')
+    // A repository that knows the topic's former mode polls it by the new one.
+    const other = modes[(modes.indexOf(mode) + 1) % modes.length]!
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic, other))
+    await fixture.push('b', 'c')
+    expect(names(await fixture.poll(1))).toEqual([other.order === 'lifo' ? 'c' : 'b'])
   })
 
   test('stays: initialising a topic again with other options is refused, with the same it is not', async () => {

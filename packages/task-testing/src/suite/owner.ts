@@ -38,7 +38,11 @@ export const owner: Part = part('owners', (engine) => {
     const other = await fixture.owner()
     const seen = (): Promise<TaskOwner[]> =>
       fixture.commit<TaskOwner[]>((transaction) => fixture.tasks.owners(transaction, 1_000))
+    await fixture.owner()
     expect(await seen()).toContainEqual({ owner: other.owner, heartbeat: new Date(now) })
+    const names = (await seen()).map(({ owner }) => owner)
+    expect(names).toEqual(names.toSorted())
+    expect(names.length).toBeGreaterThan(1)
     expect((await seen()).map(({ owner }) => owner)).not.toContain(fixture.tasks.owner)
     now += 1_500
     expect((await seen()).map(({ owner }) => owner)).not.toContain(other.owner)
