@@ -248,5 +248,6 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(hash(postgres({ partitioned: true }))).toEqual(['1 9e378b3322dede03', ...later])
     expect(hash(mariadb())).toEqual(['1 4ceaf4f22d6ba0b5', '2 2d3c40bb3cbdcedd'])
     expect(hash(mysql())).toEqual(['1 18630787a9cf68ab', '2 ce9c368c64a91a33'])
+    expect(hash(oracle())).toEqual(['1 2472539229165cbf'])
   })
 })
