@@ -113,14 +113,23 @@ describe.skipIf(!canRun)('a database that says nothing', () => {
     test('keeps nobody from completing over another connection what was held, once', async () => {
       await fixture.push(...identifiers)
       await using node = nodeOf()
-      let silent = 0
-      const handler = handling(() => {
-        if (silent++ === 0) proxy.silence()
+      // In transactional mode the first poll is by a lease, and the second batch has a transaction to lose.
+      const isTransactional = options.mode === 'transactional'
+      let held = 0
+      const handle = handling(() => {
+        if (++held === (isTransactional ? 2 : 1)) proxy.silence()
       })
+      const handled: string[] = []
+      const handler: BatchHandler<AnyTransaction> = (batch, context) => {
+        handled.push(...batch.map(({ identifier }) => identifier))
+        return handle(batch, context)
+      }
       node.process(fixture.topic, { ...options, handler })
       await node.start()
       await expect.poll(() => fixture.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
       expect(await effects()).toEqual(handling === writing ? identifiers.toSorted() : [])
+      // A batch that is rolled back with its poll is handled again.
+      if (isTransactional) expect(handled.slice(20)).toEqual(handled.slice(10, 20))
     })
 
     test('is asked again, over another connection, by whoever polls', async () => {
