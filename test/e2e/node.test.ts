@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
+import { soundSleeper } from './sound-sleeper.ts'
 
 describe.skipIf(!canRun)('a node', () => {
   const fixture = useNodeFixture('node')
@@ -32,13 +33,19 @@ describe.skipIf(!canRun)('a node', () => {
 
   test('is woken by a notifier, and finds what is pushed while it sleeps', async () => {
     const notifier = localNotifier()
-    const handled = Promise.withResolvers<string>()
-    await using node = new TaskNode({ repository: fixture.tasks, transactions: fixture.subject.transactions, notifier })
-    node.process(fixture.topic, { idleMs: 86_400_000, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    const handled: string[] = []
+    const { node, isAsleep } = soundSleeper({
+      repository: fixture.tasks,
+      transactions: fixture.subject.transactions,
+      notifier,
+    })
+    await using _ = node
+    node.process(fixture.topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
     await node.start()
+    await expect.poll(isAsleep).toBe(true)
     await push('a')
     notifier.notify(fixture.topic)
-    expect(await handled.promise).toBe('a')
+    await expect.poll(() => handled).toEqual(['a'])
   })
 
   test('fails a task whose handler throws, and no other', async () => {

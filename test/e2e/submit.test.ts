@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
+import { soundSleeper } from './sound-sleeper.ts'
 
 describe.skipIf(!canRun)('a submitter', () => {
   const fixture = useNodeFixture('submit')
@@ -161,11 +162,12 @@ describe.skipIf(!canRun)('a submitter', () => {
   })
 
   test('of a node wakes the topic where it is processed, once that is committed', async () => {
-    const { node } = fixture.clocked()
-    node.process(fixture.topic, { idleMs: 86_400_000, handler: eachTask(() => {}) })
+    const { node, isAsleep } = soundSleeper({ repository: fixture.tasks, transactions: fixture.subject.transactions })
+    node.process(fixture.topic, { handler: eachTask(() => {}) })
     await node.start()
-    await expect.poll(() => node.submit(fixture.topic, 'a')).toHaveLength(1)
-    await expect.poll(async () => (await fixture.states())['succeeded']).toBeGreaterThan(0)
+    await expect.poll(isAsleep).toBe(true)
+    expect(await node.submit(fixture.topic, 'a')).toHaveLength(1)
+    await expect.poll(() => fixture.states()).toEqual({ succeeded: 1 })
     await node.stop()
     await expect(node.submit(fixture.topic, 'b')).rejects.toMatchObject({ code: 'LIFECYCLE' })
   })

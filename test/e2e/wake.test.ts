@@ -1,6 +1,7 @@
 /** A notification from another connection wakes a sleeping node or scheduler. */
 import type { TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
+import type { TaskListener } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import { raw } from '@taskstream/task-sql'
@@ -10,8 +11,10 @@ import { pgListener } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startRefusing } from '../databases/refusing.ts'
-import { canRun, openSubject, subjectName } from '../subject.ts'
+import { canRun, isPostgres, openSubject, subjectName } from '../subject.ts'
 import { testOn } from '../test-on.ts'
+import { soundSleeper } from './sound-sleeper.ts'
+import type { SoundSleeper } from './sound-sleeper.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 
 const aDay = 86_400_000
@@ -41,13 +44,18 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await elsewhere.commit()
   }
 
+  const sleeper = (notifier: TaskNotifier, listener: TaskListener = {}): SoundSleeper =>
+    soundSleeper({ repository: tasks, transactions: subject.transactions, notifier, listener })
+
   test('is woken by a push of another connection as it commits', async () => {
-    const handled = Promise.withResolvers<string>()
-    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
-    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => handled.resolve(identifier)) })
+    const handled: string[] = []
+    const { node, isAsleep } = sleeper(await notifierOf())
+    await using _ = node
+    node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
     await node.start()
+    await expect.poll(isAsleep).toBe(true)
     await push('a')
-    expect(await handled.promise).toBe('a')
+    await expect.poll(() => handled).toEqual(['a'])
   })
 
   testOn(['postgres', 'sqlite-file', 'node-sqlite'])(
@@ -76,18 +84,39 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
   )
 
   testOn(['postgres'])('hears again after its listening connection was lost, and misses nothing meanwhile', async () => {
+    const { at } = subject.location
     const handled: string[] = []
-    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
-    node.process(topic, { idleMs: aDay, handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    const told: string[] = []
+    let isAway = false
+    const connect = (): pg.Client => {
+      if (isAway) throw new Error('The server cannot be reached')
+      return new pg.Client({ connectionString: at })
+    }
+    const { node, isAsleep } = sleeper(pgListener(connect), {
+      onError: ({ activity }) => void told.push(`${activity} failed`),
+      onRecovered: ({ activity }) => void told.push(`${activity} recovered`),
+    })
+    await using _ = node
+    node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
     await node.start()
+    await expect.poll(isAsleep).toBe(true)
+    isAway = true
     await subject.transactions((transaction) =>
       subject.execute(
         transaction,
         raw(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`),
       ),
     )
+    await expect.poll(() => told).toEqual(['listen failed'])
+    // The loss wakes the node once. It sleeps again before the push, of which nobody tells it.
+    await expect.poll(isAsleep).toBe(true)
     await push('a')
+    isAway = false
     await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['a'])
+    expect(told).toEqual(['listen failed', 'listen recovered'])
+    await expect.poll(isAsleep).toBe(true)
+    await push('b')
+    await expect.poll(() => handled).toEqual(['a', 'b'])
   })
 
   testOn(['postgres'])('says that its listening connection is lost, polls as without one, and says when it is back', async () => {
@@ -157,16 +186,22 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
   )
 
   test('hears at once that its topic is not to be processed, as that commits, and again that it is', async () => {
-    await using node = new TaskNode({ repository: tasks, transactions: subject.transactions, notifier: await notifierOf() })
-    const manager = node.process(topic, { idleMs: aDay, handler: eachTask(() => {}) })
+    const { node, clock } = sleeper(await notifierOf())
+    await using _ = node
+    const manager = node.process(topic, { handler: eachTask(() => {}) })
     await node.start()
+    // A listener that tells no topics has the node look once a second at most. The node's own looks come once a day.
+    const moved = (): boolean => {
+      if (!isPostgres) clock.advance(1_000)
+      return manager.isActive
+    }
     for (const active of [false, true]) {
       const elsewhere = await subject.session()
       await elsewhere.begin()
       await (active ? tasks.activate : tasks.deactivate)(elsewhere.transaction, topic)
       expect(manager.isActive).toBe(!active)
       await elsewhere.commit()
-      await expect.poll(() => manager.isActive).toBe(active)
+      await expect.poll(moved).toBe(active)
     }
   })
 
