@@ -1,7 +1,8 @@
 /** The primary is killed, its synchronous standby promoted, and work goes on there with all that was committed. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { FilterState, TaskCount, TransactionSource } from '@taskstream/task-api'
-import { TaskNode } from '@taskstream/task-processor'
+import { systemClock, TaskNode } from '@taskstream/task-processor'
+import type { Clock } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
@@ -73,16 +74,40 @@ describe.skipIf(!canRun)('a primary that is killed', () => {
     const committed: string[] = []
     const doubtful: string[] = []
     let completed = 0
-    const errors: unknown[] = []
+    const errors: [activity: string, error: unknown][] = []
+    let polledInVain = 0
+    /** Whether the listener of the node is connected, as the node tells it. */
+    let isListening = true
+    /** While it is set, no pause of the node ends by itself. */
+    let isStill = false
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, callback) => {
+        const ring = (): void => {
+          if (isStill) cancel = systemClock.after(10, ring)
+          else callback()
+        }
+        let cancel = systemClock.after(ms, ring)
+        return () => cancel()
+      },
+    }
     const node = new TaskNode({
       repository: tasks,
       transactions,
+      clock,
       notifier: pgListener(cluster.urls.map((url) => () => new pg.Client({ connectionString: url }))),
       heartbeatIntervalMs: 100,
       leaseMs: 60_000,
       listener: {
         onComplete: ({ completion }) => (completed += completion.completed.length),
-        onError: ({ activity, error }) => errors.push([activity, error]),
+        onEmpty: () => void polledInVain++,
+        onError: ({ activity, error }) => {
+          errors.push([activity, error])
+          if (activity === 'listen') isListening = false
+        },
+        onRecovered: ({ activity }) => {
+          if (activity === 'listen') isListening = true
+        },
       },
     })
     node.process('work', {
@@ -128,11 +153,18 @@ describe.skipIf(!canRun)('a primary that is killed', () => {
     }
     await expect.poll(states, { timeout: 60_000 }).toEqual(['succeeded'])
     // The last push is heard of by nothing but the listener, now on the other server.
+    await expect.poll(() => isListening, { timeout: 60_000 }).toBe(true)
+    expect(errors.map(([activity]) => activity)).toContain('listen')
+    isStill = true
+    polledInVain = 0
+    node.wake()
+    await expect.poll(() => polledInVain).toBeGreaterThan(0)
     await transactions((transaction) => tasks.push(transaction, 'work', 'last'))
     committed.push('last')
     const effects = async (): Promise<string[]> =>
       (await cluster.ask('select identifier from effect')).rows.map(({ identifier }: { identifier: string }) => identifier)
     await expect.poll(effects).toContain('last')
+    isStill = false
     await node.stop()
 
     const applied = await effects()
