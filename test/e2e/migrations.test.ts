@@ -116,7 +116,8 @@ async function closeGate(location: Subject['location'], version: number): Promis
 
 /** Returns the next message of a process. Rejects if the process ends first. */
 async function told<Message>({ process, stderr }: Migrator): Promise<Message> {
-  const ended = once(process, 'exit').then(async ([code, signal]) => {
+  // A process may have exited before its last message is read. It closes after that.
+  const ended = once(process, 'close').then(async ([code, signal]) => {
     throw new Error(`A process ended with ${code ?? signal} before it had migrated: ${await stderr}`)
   })
   ended.catch(() => {})

@@ -42,7 +42,8 @@ describe.skipIf(!canRun)(`workers killed at drawn moments (${kills} times, seed 
       workers.add(worker)
       let owner = ''
       worker.once('message', (message: { owner: string }) => (owner = message.owner))
-      worker.once('exit', (code, signal) => {
+      // A process may have exited before its message is read. It closes after that.
+      worker.once('close', (code, signal) => {
         workers.delete(worker)
         if (owner) dead.push(owner)
         if (signal === 'SIGKILL' && death) killed.set(death.moment, (killed.get(death.moment) ?? 0) + 1)

@@ -88,7 +88,8 @@ export class Crew {
   }
 
   async #end(worker: ChildProcess): Promise<boolean> {
-    const exited = once(worker, 'exit')
+    // A worker may have exited before its report is read. It closes after that.
+    const closed = once(worker, 'close')
     worker.kill('SIGTERM')
     const late = new AbortController()
     const leaked = delay(exitMs, undefined, { signal: late.signal }).then(
@@ -98,7 +99,7 @@ export class Crew {
       },
       () => {},
     )
-    const [, signal] = await exited
+    const [, signal] = await closed
     late.abort()
     await leaked
     return signal === null
