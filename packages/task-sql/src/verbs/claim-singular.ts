@@ -46,6 +46,7 @@ const placeIn = {
 export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size } = request
   const status = yield* claimStatus(dialect, topic, owner)
+  // mutants: equivalent property `rows: []`, the caller looks at the mode and the owner first
   if (!status.mode || !status.ownerKnown || !isSameMode(status.mode, mode)) return { rows: [], ...status }
   const some = (yield* processRechecks(dialect, topic, mode, size)) || (yield* hasListed(dialect, topic, mode))
   // mutants: equivalent condition:false, a poll that reads an empty list takes nothing
