@@ -12,11 +12,11 @@ import type {
 } from '@taskstream/task-api'
 import { TaskNode } from '@taskstream/task-processor'
 import type { TaskNodeOptions } from '@taskstream/task-processor'
-import { testClock } from '@taskstream/task-testing'
 import { whileTested } from '@taskstream/task-testing/suite'
-import type { TestClock } from '@taskstream/task-testing'
 import { openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { watchedClock } from './watched-clock.ts'
+import type { WatchedClock } from './watched-clock.ts'
 
 export type NodeOptions = Partial<TaskNodeOptions<AnyTransaction>>
 
@@ -42,7 +42,7 @@ export interface NodeFixture extends AsyncDisposable {
 }
 
 export interface Clocked {
-  readonly clock: TestClock
+  readonly clock: WatchedClock
   readonly tasks: Tasks
   readonly node: TaskNode<AnyTransaction>
   /**
@@ -101,7 +101,7 @@ export async function openNodeFixture(name: string): Promise<NodeFixture> {
         ...options,
       }),
     clocked: (options = {}, wrap = (own) => own) => {
-      const clock = testClock(new Date())
+      const clock = watchedClock()
       const timed = wrap(subject.tasks({ clock: clock.now }))
       const { source, isAsked } = watched(options.transactions ?? transactions)
       const node = new TaskNode({ repository: timed, clock, ...options, transactions: source })

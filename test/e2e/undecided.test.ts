@@ -137,18 +137,23 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       const handled: string[] = []
       const { clock, node } = fixture.clocked(patient)
       await using _ = node
-      const manager = node.process(fixture.topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+      const manager = node.process(fixture.topic, {
+        idleMs: hour,
+        handler: eachTask(({ identifier }) => void handled.push(identifier)),
+      })
       await node.start()
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
       // As other tasks were completed, the task is polled once more, or twice if a poll came between. Then polling pauses.
       await expect.poll(() => handled.length).toBeGreaterThanOrEqual(8)
+      // Only after such a failure does the loop sleep for less than a tenth of a second.
+      await expect.poll(() => clock.pauses.filter((ms) => ms < 100).length).toBeGreaterThan(0)
       await expect.poll(states).toEqual({ succeeded: 6, ready: 1 })
       node.wake()
       await fixture.push('g')
       node.wake()
       await new Promise((resolve) => setImmediate(resolve))
       expect(handled).not.toContain('g')
-      // The pause may begin a moment after the states show the hand-back.
+      expect(handled.length).toBeLessThanOrEqual(9)
       await expect.poll(() => (clock.advance(1_000), states())).toEqual({ succeeded: 7, ready: 1 })
       // The topic is stopped first: if the trigger went in the midst of a completion, the failure could be written.
       await manager.stop()
@@ -163,16 +168,30 @@ describe.skipIf(!canRun)('a task that the database refuses to write', () => {
       await fixture.push('a', 'bad')
       await refuseBad(results)
       const handled: string[] = []
-      const { clock, node } = fixture.clocked(patient)
+      const handledMs: number[] = []
+      const { clock, node, pass } = fixture.clocked(patient)
       await using _ = node
       node.process(fixture.topic, {
         mode: 'transactional',
         size: 1,
         concurrency: 1,
-        handler: eachTask(({ identifier }) => void handled.push(identifier)),
+        idleMs: hour,
+        handler: eachTask(({ identifier }) => {
+          handled.push(identifier)
+          handledMs.push(clock.monotonicMs())
+        }),
       })
       await node.start()
-      await expect.poll(() => handled.slice(0, 2)).toEqual(['a', 'bad'])
+      // The clock stands still, so the loop can only go to sleep, for less than a tenth of a second.
+      await expect.poll(() => clock.pauses.filter((ms) => ms < 100).length).toBeGreaterThan(0)
+      expect(handled).toEqual(['a', 'bad'])
+      await expect.poll(() => (pass(20), handled.length), { interval: 10 }).toBeGreaterThanOrEqual(4)
+      expect(handled.slice(0, 4)).toEqual(['a', 'bad', 'bad', 'bad'])
+      const [, firstMs, secondMs, thirdMs] = handledMs as [number, number, number, number]
+      // Pauses double from a tenth of a second, less up to half of it by chance.
+      expect(secondMs - firstMs).toBeGreaterThanOrEqual(50)
+      expect(thirdMs - secondMs).toBeGreaterThanOrEqual(100)
+      await expect.poll(states).toEqual({ succeeded: 1, ready: 1 })
       await allow()
       await expect.poll(() => (clock.advance(10_000), states())).toEqual({ succeeded: 2 })
     })
