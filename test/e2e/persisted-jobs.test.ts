@@ -3,7 +3,7 @@ import { TaskError } from '@taskstream/task-api'
 import { fixed, systemClock, TaskNode } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import { calendar, every, PersistedClockJobs } from '@taskstream/task-scheduler'
-import type { ClockJobLogEntry, PersistedClockJobContext, PersistedClockJobsOptions } from '@taskstream/task-scheduler'
+import type { ClockJob, ClockJobLogEntry, PersistedClockJobContext, PersistedClockJobsOptions } from '@taskstream/task-scheduler'
 import { sql } from '@taskstream/task-sql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, openFixture } from '@taskstream/task-testing/suite'
@@ -47,6 +47,13 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     return jobs
   }
 
+  /** The states of all fires that are stored. */
+  const history = (): Promise<string[]> =>
+    fixture.commit(async (transaction) => {
+      const tasks = await fixture.tasks.page(transaction, 'jobs')
+      return tasks.map(({ state }) => state).toSorted()
+    })
+
   test('run as often as they are told, by their grid, and are over then', async () => {
     const fires: PersistedClockJobContext[] = []
     const jobs = await start({ count: (context) => void fires.push(context) })
@@ -74,20 +81,24 @@ describe.skipIf(!canRun)('persisted jobs', () => {
     ['continue', 3, 0],
   ] as const)('that fail go by their policy: %s', async (onError, runs, lines) => {
     let count = 0
+    const pushed = Promise.withResolvers<void>()
     const jobs = await start({
-      fail: () => {
+      fail: async () => {
         count++
+        await pushed.promise
         throw new Error('of the job')
       },
     })
     await jobs.schedule('fail', { id: 'a', intervalMs: 5, maxCount: 3, onError })
-    await expect.poll(() => count).toBe(runs)
+    await expect.poll(history).toEqual(['active', 'ready', 'ready'])
+    pushed.resolve()
+    // A task that was pushed before its job ended does not run.
+    await expect.poll(history).toEqual(runs === 1 ? ['failed', 'filtered', 'filtered'] : ['failed', 'failed', 'failed'])
+    expect(count).toBe(runs)
     await expect.poll(() => jobs.running()).toEqual([])
     await expect.poll(() => logged.length).toBe(lines)
     const message = `Job "a" failed${onError === 'log-and-terminate' ? ' and is unscheduled' : ''}: of the job`
     for (const line of logged) expect(line).toMatchObject({ message, id: 'a' })
-    // A task that was pushed before its job ended does not run.
-    expect(count).toBe(runs)
   })
 
   test('whose database is busy when they are to begin are not called failed, and begin later', async () => {
@@ -158,7 +169,7 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   test('that are too late are dropped with all that were missed, and logged where they say so', async () => {
     const fires: PersistedClockJobContext[] = []
     const count = (context: PersistedClockJobContext): void => void fires.push(context)
-    const first = await start({ count }, { waitingTimeMs: 4_000 })
+    const first = await start({ count }, { waitingTimeMs: 30_000 })
     await first.stop()
     const timer = every('PT1S')
     await first.schedule('count', { id: 'ignore', timer, whenLate: 'ignore' })
@@ -185,11 +196,6 @@ describe.skipIf(!canRun)('persisted jobs', () => {
         throw new Error('of the job')
       },
     }
-    const history = (): Promise<string[]> =>
-      fixture.commit(async (transaction) => {
-        const tasks = await fixture.tasks.page(transaction, 'jobs')
-        return tasks.map(({ state }) => state).toSorted()
-      })
     const first = await start(handlers)
     for (const handler of ['work', 'fail']) await first.schedule(handler, { id: handler, intervalMs: 1, maxCount: 1 })
     await expect.poll(history).toEqual(['failed', 'succeeded'])
@@ -260,16 +266,23 @@ describe.skipIf(!canRun)('persisted jobs', () => {
   })
 
   test('rest while they are paused, and are gone when they are unscheduled', async () => {
-    let count = 0
-    const jobs = await start({ count: () => void count++ })
+    const runs = { a: 0, b: 0 }
+    const jobs = await start({ count: ({ id }) => void runs[id as keyof typeof runs]++ })
+    const infoOfA = async (): Promise<ClockJob> => (await jobs.running()).find(({ id }) => id === 'a')!
     await jobs.schedule('count', { id: 'a', intervalMs: 10 })
-    await expect.poll(() => count).toBeGreaterThan(0)
+    await jobs.schedule('count', { id: 'b', intervalMs: 10 })
+    await expect.poll(() => runs.a).toBeGreaterThan(0)
     await jobs.pause('a')
-    expect(await jobs.running()).toMatchObject([{ id: 'a', paused: true }])
+    const paused = await infoOfA()
+    expect(paused).toMatchObject({ id: 'a', paused: true })
+    const before = runs.b
+    await expect.poll(() => runs.b).toBeGreaterThanOrEqual(before + 10)
+    expect(await infoOfA()).toEqual(paused)
+    // What was pushed before the pause may run after it.
+    expect(runs.a).toBeLessThanOrEqual(paused.count)
     await jobs.resumeAll()
-    const before = count
-    await expect.poll(() => count).toBeGreaterThan(before)
-    await jobs.unschedule('a')
+    await expect.poll(() => runs.a).toBeGreaterThan(paused.count)
+    for (const id of ['a', 'b']) await jobs.unschedule(id)
     expect(await jobs.running()).toEqual([])
     for (const verb of ['pause', 'resume', 'unschedule'] as const) expect(await codeOf(() => jobs[verb]('a'))).toBe('JOB_UNKNOWN')
   })
