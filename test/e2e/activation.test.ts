@@ -3,6 +3,7 @@ import type { Activation, TaskNotifier } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a processor that is activated', () => {
@@ -42,6 +43,8 @@ describe.skipIf(!canRun)('a processor that is activated', () => {
     expect(running()).toEqual([true, true])
     await say('deactivate')
     await expect.poll(running).toEqual([false, false])
+    // Not active is also who stops, with a poll under way that could hold the task for a moment.
+    await Promise.all(managers.map((manager) => manager.stop()))
     await fixture.push('a')
     expect(await fixture.states()).toEqual({ ready: 1 })
     await say('activate')
@@ -65,20 +68,20 @@ describe.skipIf(!canRun)('a processor that is activated', () => {
   })
 
   test('leaves alone what was stopped by hand, and writes nothing of its own', async () => {
-    let transactions = 0
+    let looks = 0
     await say('activate')
     const before = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
-    await using node = fixture.nodeOf({
-      transactions: (work) => {
-        transactions++
-        return fixture.commit(work)
-      },
-    })
+    const { node, pass } = fixture.clocked({ maintenanceIntervalMs: 1_000 }, (own) => ({
+      ...own,
+      activations: ((...args: Parameters<Tasks['activations']>) => (looks++, own.activations(...args))) as Tasks['activations'],
+    }))
+    await using _ = node
     const manager = node.process(fixture.topic, { handler })
     await node.start()
     await manager.stop()
-    const looked = transactions
-    await expect.poll(() => transactions).toBeGreaterThan(looked + 5)
+    const looked = looks
+    // The first look may have begun before the stop, and the last is under way.
+    await expect.poll(() => (pass(1_000), looks)).toBeGreaterThan(looked + 2)
     expect(manager.isActive).toBe(false)
     const after = await fixture.commit<ReadonlyMap<string, Activation>>((transaction) => fixture.tasks.activations(transaction))
     expect(after).toEqual(before)
