@@ -36,16 +36,17 @@ describe.skipIf(!canRun)('a node that is asked to stop again', () => {
   }
 
   test('takes no longer than it is allowed then, and says the same to both', async () => {
-    const { clock, node, letGo, signal } = await busy()
+    const { clock, node, letGo, signal, pass } = await busy()
     const first = node.stop({ graceMs: hourMs })
+    const beganMs = clock.monotonicMs()
     const second = node.stop({ graceMs: 100, abortMs: 100, leaveMs: 800 })
     let isOver = false
     void second.then(() => (isOver = true))
     clock.advance(100)
     await expect.poll(() => signal.aborted).toBe(true)
-    let passedMs = 100
-    await expect.poll(() => (isOver || ((passedMs += 100), clock.advance(100)), isOver)).toBe(true)
-    expect(passedMs).toBeLessThan(60_000)
+    await expect.poll(() => (isOver || pass(100), isOver)).toBe(true)
+    // Each part of the stop may end a step late.
+    expect(clock.monotonicMs() - beganMs).toBeLessThanOrEqual(2_000)
     const report = await second
     expect(report.returned).toHaveLength(1)
     expect(await first).toEqual(report)
@@ -83,7 +84,8 @@ describe.skipIf(!canRun)('a node that is asked to stop again', () => {
     void second.then(() => (isOver = true))
     let passedMs = 0
     await expect.poll(() => (isOver || ((passedMs += 100), clock.advance(100)), isOver)).toBe(true)
-    expect(passedMs).toBeLessThan(60_000)
+    // Each part of the stop may end a step late.
+    expect(passedMs).toBeLessThanOrEqual(2_000)
     expect(await first).toEqual(await second)
   })
 

@@ -127,7 +127,7 @@ describe.skipIf(!canRun)('a database that says nothing', () => {
       }
       node.process(fixture.topic, { ...options, handler })
       await node.start()
-      await expect.poll(() => fixture.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+      await expect.poll(() => fixture.states()).toEqual({ succeeded: 20 })
       expect(await effects()).toEqual(handling === writing ? identifiers.toSorted() : [])
       // A batch that is rolled back with its poll is handled again.
       if (isTransactional) expect(handled.slice(20)).toEqual(handled.slice(10, 20))
@@ -139,7 +139,7 @@ describe.skipIf(!canRun)('a database that says nothing', () => {
       await node.start()
       proxy.silence()
       await fixture.push(...identifiers)
-      await expect.poll(() => fixture.states(), { timeout: 20_000 }).toEqual({ succeeded: 20 })
+      await expect.poll(() => fixture.states()).toEqual({ succeeded: 20 })
     })
   })
 
