@@ -4,7 +4,7 @@ import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 describe.skipIf(!canRun)('a manager', () => {
@@ -118,8 +118,15 @@ describe.skipIf(!canRun)('a manager', () => {
         return () => void out--
       },
     }
+    const own = fixture.tasks
+    const outAt = { polls: [] as number[], completions: [] as number[] }
+    const repository = {
+      ...own,
+      poll: (...args: Parameters<Tasks['poll']>) => (outAt.polls.push(out), own.poll(...args)),
+      complete: (...args: Parameters<Tasks['complete']>) => (outAt.completions.push(out), own.complete(...args)),
+    } as Tasks
     let running = 0
-    await using node = fixture.nodeOf({ limiter })
+    await using node = fixture.nodeOf({ limiter, repository })
     node.process(fixture.topic, {
       size: 1,
       concurrency: 3,
@@ -134,6 +141,10 @@ describe.skipIf(!canRun)('a manager', () => {
     await expect.poll(fixture.states).toEqual({ succeeded: 3 })
     await expect.poll(() => out).toBe(0)
     expect(most).toBe(1)
+    for (const counts of Object.values(outAt)) {
+      expect(counts.length).toBeGreaterThanOrEqual(3)
+      expect(new Set(counts)).toEqual(new Set([1]))
+    }
   })
 
   test('fails a batch once for whatever is wrong with it, and says why', async () => {
@@ -167,7 +178,7 @@ describe.skipIf(!canRun)('a manager', () => {
       /^rejected: .*later/,
     ])
       expect(outputs).toContainEqual(expect.stringMatching(text))
-    expect(completions).toEqual([1, 1, 1, 1, 1])
+    await expect.poll(() => completions).toEqual([1, 1, 1, 1, 1])
   })
 
   test('lets a batch be completed once, from any context, and waits for a completion that its handler did not wait for', async () => {
@@ -242,6 +253,7 @@ describe.skipIf(!canRun)('a manager', () => {
 
   test('opens its handler for each run, closes it when it stops, and holds as many batches as that takes', async () => {
     const log: string[] = []
+    const gate = Promise.withResolvers<void>()
     let most = 0
     let running = 0
     const handler = {
@@ -251,7 +263,7 @@ describe.skipIf(!canRun)('a manager', () => {
           capacity: 3,
           handle: async (batch: readonly HeldTask[]) => {
             most = Math.max(most, ++running)
-            await new Promise((resolve) => setImmediate(resolve))
+            await gate.promise
             running--
             return new Map(batch.map((task) => [task, TaskDecision.success()]))
           },
@@ -263,17 +275,23 @@ describe.skipIf(!canRun)('a manager', () => {
       },
     }
     const errors: unknown[] = []
-    await using node = fixture.nodeOf({ listener: { onError: ({ error }) => errors.push(error) } })
-    const manager = node.process(fixture.topic, { handler, size: 1, idleMs: 20 })
-    await fixture.push(...Array.from({ length: 30 }, (_, index) => String(index)))
+    const { clock, node } = fixture.clocked({ listener: { onError: ({ error }) => errors.push(error) } })
+    await using _ = node
+    using __ = { [Symbol.dispose]: gate.resolve }
+    const manager = node.process(fixture.topic, { handler, size: 1 })
+    await fixture.push(...Array.from({ length: 30 }, (___, index) => String(index)))
     await node.start()
+    await expect.poll(() => running).toBe(3)
+    // The loop sleeps for a second, on a clock that stands still, when there is no room for another batch.
+    await expect.poll(() => clock.pauses).toContain(1_000)
+    gate.resolve()
     await expect.poll(fixture.states).toEqual({ succeeded: 30 })
     await manager.stop()
     await manager.start()
     await node.stop()
     expect(log).toEqual([`open ${fixture.topic}`, 'close', `open ${fixture.topic}`, 'close'])
     expect(errors).toEqual([new Error('close'), new Error('close')])
-    expect(most).toBeLessThanOrEqual(3)
+    expect(most).toBe(3)
   })
 
   test('does not start a node whose handler cannot be opened', async () => {
