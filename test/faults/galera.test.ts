@@ -162,8 +162,11 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
     await expect.poll(() => timesAt(pool, 'times')).toBe(0)
     const transactions = mysql2Transactions(pool, { retries: 0 })
     const own = -1
+    /** What the server says to the transaction that has lost, and what the source says where the server says nothing. */
+    const [told, untold] = ['ER_LOCK_DEADLOCK', 'TRANSACTION_CONFLICT']
     const outcomes = new Set<unknown>()
-    for (let round = 0; round < 800; round++) {
+    // MariaDB 10.11 says nothing in one or two of a hundred rounds: the test goes on until it has seen that too.
+    for (let round = 0; round < 800 || (round < 8_000 && !outcomes.has(untold)); round++) {
       const outcome = await codeOf(() =>
         transactions(async (transaction) => {
           await transaction.execute('update effect set times = ? where identifier = ?', [own, shared])
@@ -176,7 +179,8 @@ describe.skipIf(!canRun || !hasGalera)('a Galera cluster of two nodes', () => {
       )
       outcomes.add(outcome)
     }
-    expect([...outcomes].filter((outcome) => outcome !== 'ER_LOCK_DEADLOCK' && outcome !== 'TRANSACTION_CONFLICT')).toEqual([])
+    expect(outcomes).toEqual(new Set([told, untold]))
+    // Had any transaction gone on, its push would have been committed by itself.
     expect(await transactions(async (transaction) => (await tasks.count(transaction)).get(topic)?.get('ready'))).toBeUndefined()
   })
 
