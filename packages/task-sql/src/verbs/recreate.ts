@@ -81,6 +81,7 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const sequences = rows.map(toSequence)
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
+  // mutants: equivalent logic, both are there or neither
   if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
   yield* checkKnown(context, topic)
   return { count: 0 }
