@@ -1,9 +1,8 @@
 /** A topic begins empty, whatever a former topic of its name has left. */
 import { raw, sql } from '@taskstream/task-sql'
 import { useFixture } from '@taskstream/task-testing/suite'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canRun, engine, isPostgres } from '../subject.ts'
-import { testOn } from '../test-on.ts'
 
 const task = raw(isPostgres ? 'taskstream.task' : 'task')
 
