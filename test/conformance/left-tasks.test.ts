@@ -10,16 +10,13 @@ describe.skipIf(!canRun)('a topic that is initialised', () => {
   const fixture = useFixture(engine)
 
   // A push that runs beside a destroy of its topic may commit after it.
-  testOn(['sqlite-memory', 'sqlite-file', 'postgres-18', 'mariadb'])(
-    'has none of the tasks that were left under its name',
-    async () => {
-      const topic = `${fixture.topic}-again`
-      await fixture.push('left', 'left too')
-      await fixture.commit((transaction) =>
-        fixture.subject.execute(transaction, sql`update ${task} set topic = ${topic} where topic = ${fixture.topic}`),
-      )
-      await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic))
-      expect(await fixture.commit((transaction) => fixture.tasks.page(transaction, topic))).toEqual([])
-    },
-  )
+  test('has none of the tasks that were left under its name', async () => {
+    const topic = `${fixture.topic}-again`
+    await fixture.push('left', 'left too')
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, sql`update ${task} set topic = ${topic} where topic = ${fixture.topic}`),
+    )
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic))
+    expect(await fixture.commit((transaction) => fixture.tasks.page(transaction, topic))).toEqual([])
+  })
 })
