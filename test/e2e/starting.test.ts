@@ -2,7 +2,7 @@
 import { TaskError } from '@taskstream/task-api'
 import type { TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import type { TaskNode } from '@taskstream/task-processor'
+import type { TaskManager, TaskNode } from '@taskstream/task-processor'
 import type { TestClock } from '@taskstream/task-testing'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -142,6 +142,31 @@ describe.skipIf(!canRun)('a node that starts', () => {
       await expectNothing(starting)
     })
   }
+
+  test('is stopped, and may be started again, though its notifier cannot be closed', async () => {
+    const notifier: TaskNotifier = {
+      listen: async () => ({ [Symbol.asyncDispose]: () => Promise.reject(new Error('cannot be closed')) }),
+    }
+    let failures = 0
+    const fail = (step: Step): void => {
+      if (step === 'activations' && failures++ === 0) throw new Error('no activations')
+    }
+    const starting = startingOf(fail, { notifier })
+    await expect(starting.node.start()).rejects.toThrow('no activations')
+    await starting.node.start()
+    expect(await starting.node.stop()).toEqual({ finished: [], returned: [], abandoned: [] })
+    expect(await owners()).not.toContain(starting.node.owner)
+  })
+
+  test('processes a topic too that is added while others are being started', async () => {
+    let late: TaskManager<AnyTransaction> | undefined
+    const starting = startingOf((step) => {
+      if (step === 'activations') late ??= starting.node.process(`${fixture.topic}-late`, { handler: eachTask(() => {}) })
+    })
+    await starting.node.start()
+    await expect.poll(() => late?.isActive).toBe(true)
+    await starting.node.stop()
+  })
 
   test('and whose owner may have been registered, which nobody knows, leaves none', async () => {
     const gone = new Error('gone')

@@ -4,7 +4,7 @@ import type { HeldTask } from '@taskstream/task-api'
 import { buffering } from '@taskstream/task-processor'
 import type { BufferingOptions, BufferState, HandlerContext, OpenHandler } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
-import { namesOf, soon, tasksOf } from './answering.ts'
+import { namesOf, soon, tasksOf, unheardOf } from './answering.ts'
 
 interface Buffer {
   readonly open: OpenHandler<object>
@@ -270,4 +270,14 @@ describe('a buffer', () => {
     for (const right of [{ buffer: 10_000 }, { workers: 1_000 }, { handler: { open: () => ({ handle: handler }) } }])
       expect(() => buffering({ ...given, ...right } as never)).not.toThrow()
   })
+})
+
+test('an observer of a buffer whose promise rejects is warned of', async () => {
+  using unheard = unheardOf()
+  const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+  const observer = async (): Promise<never> => Promise.reject(new Error('of the observer'))
+  const open = buffering<object>({ buffer: 0, workers: 1, handler: () => new Map(), observer }).open('mail')
+  await open.handle([], { signal: new AbortController().signal, topic: 'mail' } as HandlerContext<object>)
+  expect((await soon(warned)).message).toContain('of the observer')
+  expect(unheard.errors).toEqual([])
 })

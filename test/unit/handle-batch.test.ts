@@ -136,7 +136,13 @@ describe('handling a batch', () => {
   })
 
   test('refuses limits that are none, and options that are none', async () => {
-    for (const more of [{ statementTimeoutMs: 99 }, { statementTimeoutMs: 86_400_001 }, { topics: 'mail' }])
+    for (const more of [
+      { timeoutMs: Number.NaN },
+      { timeoutMs: 0 },
+      { statementTimeoutMs: 99 },
+      { statementTimeoutMs: 86_400_001 },
+      { topics: 'mail' },
+    ])
       await expect(handleBatch([], optionsOf(answering(), more as never))).rejects.toMatchObject({ code: 'ARGUMENT_INVALID' })
   })
 })

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
+import { openBetterSqlite3, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { OpenSqliteOptions } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -63,4 +63,18 @@ describe.each(drivers)('%s', (_, open) => {
     runOn(found)
     expect(await ask('journal_mode')).toBe('wal')
   })
+})
+
+test('a transaction of SQLite whose signal is aborted during its work is rolled back', async () => {
+  const database = await openBetterSqlite3(':memory:')
+  database.exec('create table invoice (id text)')
+  const controller = new AbortController()
+  const why = new Error('nobody waits for it')
+  const work = (): void => {
+    database.exec("insert into invoice values ('a')")
+    controller.abort(why)
+  }
+  await expect(sqliteTransactions(database)(work, { signal: controller.signal })).rejects.toBe(why)
+  expect(database.prepare('select * from invoice').all()).toEqual([])
+  database.close()
 })

@@ -1,6 +1,7 @@
 /** Times of a topic that nobody has given, and what is said of those that do not fit together. */
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { expect, test } from 'vitest'
+import { checkNodeOptions } from '../../packages/task-processor/src/worker/node-options.ts'
 import { checkProcessOptions } from '../../packages/task-processor/src/worker/process-options.ts'
 
 type Given = Omit<ProcessOptions<never>, 'handler'>
@@ -39,3 +40,9 @@ test.each<[named: string, given: Given, leaseMs: number, said: string]>([
     expect(() => processing(given, leaseMs)).not.toThrow()
   },
 )
+
+test('a node’s lease may be the longest, whatever interval of maintenance nobody has given', () => {
+  const aDay = 86_400_000
+  const given = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay } as never
+  expect(checkNodeOptions(given)).toMatchObject({ maintenanceIntervalMs: aDay })
+})

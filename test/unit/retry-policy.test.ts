@@ -87,3 +87,7 @@ test('a first pause above the longest is refused, the default of an hour include
       )
   expect(exponential({ tries: 3, firstMs: 100, maxMs: 100, jitter: 0 })({ tries: 1 }, new Error('no'))).toBe(100)
 })
+
+test('a policy without a first pause goes on to its last try', () => {
+  expect(exponential({ tries: 32_767, firstMs: 0, jitter: 0 })(tried(1_025), undefined)).toBe(0)
+})

@@ -59,6 +59,7 @@ export async function handleBatch<Transaction>(
   checkNames(names, options)
   const { repository, transactions, topic, handler, retry, timeoutMs, statementTimeoutMs = 30_000, clock = systemClock } = options
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
+  if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   let outcome: BatchOutcome = { decisions: new Map(), completion: { completed: [], lost: [] } }
   if (tasks.length === 0) return outcome
   /** Errors by their tasks. A completion removes the earlier errors of its tasks; errors after it stay. */

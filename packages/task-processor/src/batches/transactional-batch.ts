@@ -137,7 +137,7 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 
   #rolledBack(run: Run<Transaction>, error: unknown): void {
-    const { listener } = this.#environment
+    const { listener, dispatcher } = this.#environment
     const { aborted, event } = run.handling
     this.#failed = true
     this.#setback = run.isDatabases(error)
@@ -145,7 +145,8 @@ export class TransactionalBatch<Transaction> implements Batch {
     this.#returned = run.completion && isTaskError(error, 'DATABASE_UNAVAILABLE') ? [] : run.tasks
     run.rollBack(error)
     if (aborted && aborted.code !== 'TASK_TIMEOUT') listener.onReturned(event)
-    else listener.onError({ ...event, activity: this.#setback ? 'complete' : 'handle', error })
+    else if (this.#setback) listener.onError({ ...event, activity: 'complete', error: dispatcher.named(error) ?? error })
+    else listener.onError({ ...event, activity: 'handle', error })
   }
 }
 

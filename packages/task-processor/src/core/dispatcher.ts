@@ -139,7 +139,7 @@ export class Dispatcher<Transaction> {
       } catch (error) {
         const foreign = isForeign(error)
         if (patience.isOver || !this.isPassing(error, begun, foreign)) throw error
-        onRetry(foreign ? this.#named(error) : error)
+        onRetry(foreign ? this.named(error) : error)
         await patience.pause(count)
       }
     }
@@ -169,11 +169,11 @@ export class Dispatcher<Transaction> {
    */
   isPassing(error: unknown, begun: boolean, foreign = false): boolean {
     if (!begun && (!isTaskError(error) || refusals.has(error.code))) return true
-    return isPassing(foreign ? this.#named(error) : error)
+    return isPassing(foreign ? this.named(error) : error)
   }
 
   /** Classifies an error of the user's code. Returns undefined if the error does not come from the database. */
-  #named(error: unknown): unknown {
+  named(error: unknown): unknown {
     const { classify } = this.#options.transactions
     return classify ? classify(error) : error
   }

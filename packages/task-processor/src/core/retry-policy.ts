@@ -140,7 +140,8 @@ function checkMost(firstMs: number, maxMs: number): void {
 
 /** Computes the pause after the `count`th failure, counted from 1, in milliseconds. */
 export function pauseMs(count: number, firstMs: number, factor: number, maxMs: number, jitter: number): number {
-  const pause = Math.min(maxMs, firstMs * factor ** (count - 1))
+  // Zero times infinity is not a number.
+  const pause = firstMs === 0 ? 0 : Math.min(maxMs, firstMs * factor ** (count - 1))
   return pause * (1 - jitter * Math.random())
 }
 

@@ -105,9 +105,7 @@ export class Presence<Transaction> {
   ): Promise<void> {
     const { repository, dispatcher } = this.#options
     this.#isLeft = true
-    const listening = this.#listening
-    this.#listening = undefined
-    await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
+    await inTime(Promise.all([this.heartbeat.stop(), this.#stopListening()]))
     // Transactions under way may keep the only connection, which the removal needs.
     dispatcher.end(waitsNoLonger())
     await inTime(
@@ -124,12 +122,21 @@ export class Presence<Transaction> {
   async undo(inTime: (work: Promise<unknown>) => Promise<void>, statementTimeoutMs: number): Promise<void> {
     const { repository, dispatcher } = this.#options
     this.#isLeft = true
-    const listening = this.#listening
-    this.#listening = undefined
-    await inTime(Promise.all([this.heartbeat.stop(), listening?.[Symbol.asyncDispose]()]))
+    await inTime(Promise.all([this.heartbeat.stop(), this.#stopListening()]))
     await this.#registering
     // An error is ignored, as it usually repeats the start's error.
     await dispatcher.once<boolean>((transaction) => repository.unregister(transaction), { statementTimeoutMs }).catch(() => {})
+  }
+
+  /** Never rejects: a notifier that cannot be closed keeps nobody from stopping. */
+  async #stopListening(): Promise<void> {
+    const listening = this.#listening
+    this.#listening = undefined
+    try {
+      await listening?.[Symbol.asyncDispose]()
+    } catch (error) {
+      this.#options.listener.onError({ activity: 'listen', error })
+    }
   }
 
   /** Registers the owner again after it was removed as dead. Its former tasks are gone. */

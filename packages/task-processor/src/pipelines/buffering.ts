@@ -86,7 +86,7 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
     try {
       for (let worker = 0; worker < options.workers; worker++) this.#delegates.push(openHandler(options.handler, topic))
     } catch (error) {
-      void this.close()
+      this.close().catch((closing: unknown) => warn('The close of a buffer', closing))
       throw error
     }
     this.#idle = [...this.#delegates]
@@ -159,7 +159,8 @@ class BatchBuffer<Transaction> implements OpenHandler<Transaction> {
   #observe(): void {
     const { observer } = this.#options
     try {
-      observer?.({ topic: this.#topic, waiting: this.#waiting.length, working: this.#working.size })
+      const seen: unknown = observer?.({ topic: this.#topic, waiting: this.#waiting.length, working: this.#working.size })
+      if (seen instanceof Promise) seen.catch((error: unknown) => warn('The observer of a buffer', error))
     } catch (error) {
       warn('The observer of a buffer', error)
     }

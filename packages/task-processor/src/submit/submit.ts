@@ -27,6 +27,7 @@ interface Submission {
   readonly creations: readonly (string | TaskCreation)[]
   readonly options: PushOptions
   readonly resolve: (pushed: PushedTask[]) => void
+  readonly promise: Promise<PushedTask[]>
   readonly reject: (error: unknown) => void
 }
 
@@ -52,7 +53,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
   /** How many creations wait or are being pushed. */
   #pending = 0
   /** Submissions that wait for room, in order. */
-  readonly #outside: { readonly count: number; readonly enter: () => void }[] = []
+  readonly #outside: Submission[] = []
   #running: Promise<void> | undefined
   /** Runs work outside the AsyncLocalStorage context of the caller that happens to start it, as many callers share the work. */
   readonly #detached = AsyncLocalStorage.snapshot()
@@ -85,37 +86,36 @@ export class Submitter<Transaction> implements AsyncDisposable {
       const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'
       throw new TaskError('LIFECYCLE', message, { topic })
     }
-    await this.#enter(own.length)
+    if (this.#closed) throw closed()
     const { promise, resolve, reject } = Promise.withResolvers<PushedTask[]>()
-    this.#waiting.push({ topic, creations: own, options, resolve, reject })
-    this.#running ??= this.#detached(() => this.#run()).finally(() => (this.#running = undefined))
-    return promise.finally(() => this.#leave(own.length))
+    const submission = { topic, creations: own, options, promise, resolve, reject }
+    if (this.#outside.length > 0 || !this.#hasRoom(own.length)) this.#outside.push(submission)
+    else this.#enter(submission)
+    return promise
   }
 
   /** Refuses further submissions, and resolves when all others are pushed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
-    // Submissions that wait for room are woken, and refused.
-    for (const { enter } of this.#outside.splice(0)) enter()
+    for (const { reject } of this.#outside.splice(0)) reject(closed())
     await this.#running
   }
 
-  /** Waits for room, behind submissions that already wait. */
-  async #enter(count: number): Promise<void> {
-    if (this.#outside.length > 0 || !this.#hasRoom(count)) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#outside.push({ count, enter: resolve })
-      await promise
-    } else this.#pending += count
-    if (this.#closed) throw new TaskError('LIFECYCLE', 'The submitter is closed: nothing more can be submitted')
+  /** Takes a submission in at once, so that none comes between its admission and its place in the queue. */
+  #enter(submission: Submission): void {
+    const { length } = submission.creations
+    const leave = (): void => this.#leave(length)
+    this.#pending += length
+    submission.promise.then(leave, leave)
+    this.#waiting.push(submission)
+    this.#running ??= this.#detached(() => this.#run())
   }
 
   #leave(count: number): void {
     this.#pending -= count
-    for (let next = this.#outside[0]; next && this.#hasRoom(next.count); next = this.#outside[0]) {
-      this.#pending += next.count
+    for (let next = this.#outside[0]; next && this.#hasRoom(next.creations.length); next = this.#outside[0]) {
       this.#outside.shift()
-      next.enter()
+      this.#enter(next)
     }
   }
 
@@ -132,6 +132,8 @@ export class Submitter<Transaction> implements AsyncDisposable {
       this.#waiting = []
       await this.#push(submissions)
     }
+    // A submission that comes after the last look must begin a run of its own.
+    this.#running = undefined
   }
 
   /** Never rejects. */
@@ -184,6 +186,10 @@ export class Submitter<Transaction> implements AsyncDisposable {
     }
     return results
   }
+}
+
+function closed(): TaskError {
+  return new TaskError('LIFECYCLE', 'The submitter is closed: nothing more can be submitted')
 }
 
 function isUnknown(error: unknown): error is TaskError {

@@ -57,7 +57,7 @@ export class Activations<Transaction> {
   }
 
   /**
-   * Makes the topics of managers known, and starts the active ones. Managers that are added meanwhile are included.
+   * Makes the topics of managers known, and starts the active ones. A manager that is added meanwhile is not among them.
    *
    * @param log notes the outcome of each topic
    * @param patience how long to wait for a database that is away. Without it, such a database is an error

@@ -21,7 +21,7 @@ export interface TaskNodeOptions<Transaction> {
    */
   readonly leaseMs?: number
   /**
-   * How often the node looks for tasks of dead owners, in milliseconds. Default: half the lease. A look costs a statement; tasks of a dead owner wait for
+   * How often the node looks for tasks of dead owners, in milliseconds. Default: half the lease, at most a day. A look costs a statement; tasks of a dead owner wait for
    * the next one.
    */
   readonly maintenanceIntervalMs?: number
@@ -97,7 +97,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   const {
     heartbeatIntervalMs = 5_000,
     leaseMs = 30_000,
-    maintenanceIntervalMs = Math.ceil(leaseMs / 2),
+    maintenanceIntervalMs = Math.min(Math.ceil(leaseMs / 2), 86_400_000),
     blockedMs = 1_000,
     refreshIntervalMs,
     statementTimeoutMs = 30_000,

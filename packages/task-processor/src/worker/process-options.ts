@@ -18,8 +18,8 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly concurrency?: number
   /**
    * `'leased'` (default): poll and completion are separate transactions, and the owner's lease holds the tasks in between.
-   * `'transactional'`: one transaction polls, handles and completes, for handlers that take milliseconds. A crash leaves nothing to recover. Writes to the
-   * same database happen exactly once without `context.complete`. The transaction stays open while the handler works, which delays the database's cleanup.
+   * `'transactional'`: one transaction polls, handles and completes, for handlers that take milliseconds. A crash leaves nothing to recover. Writes in
+   * the function of `context.complete` are part of it. The transaction stays open while the handler works, which delays the database's cleanup.
    * The first batch after a start, and a batch after a rollback, are leased, so that tries are counted.
    */
   readonly mode?: 'leased' | 'transactional'

@@ -1,4 +1,5 @@
 import { checkNames, optionNames } from '@taskstream/task-api'
+import { checkStopOptions } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 
 export interface StopOnSignalOptions extends StopOptions {
@@ -30,6 +31,7 @@ export function stopOnSignal(
 ): Disposable {
   checkNames(names, options)
   const { signals = ['SIGTERM', 'SIGINT'], onStopped, ...stopOptions } = options
+  checkStopOptions(stopOptions)
   let asked = false
   const stop = (signal: NodeJS.Signals): void => {
     if (asked) {

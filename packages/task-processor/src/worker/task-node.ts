@@ -99,15 +99,21 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       mayStart: () => this.#isRunning,
     }
     const manager = new TaskManager(environment, checkProcessOptions(options, settings.leaseMs))
-    if (this.#state === 'started') {
-      checkPoolSize(transactions, [...this.#managers.values(), manager])
-      // `begin` waits for a database that is away, and reports topics that cannot be processed. Its other errors come from a stop.
-      void this.#parts.activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
-        if (!this.#isStopped) listener.onFatal({ topic, error })
-      })
-    }
+    if (this.#isRunning) checkPoolSize(transactions, [...this.#managers.values(), manager])
+    if (this.#state === 'started') this.#begin(manager)
+    // The start under way has its list of topics already. If it fails, the next start has this one too.
+    else if (this.#state === 'opening') void this.#starting?.then(() => this.#state === 'started' && this.#begin(manager))
     this.#managers.set(topic, manager)
     return manager
+  }
+
+  /** Begins to process a topic that was added after the start. */
+  #begin(manager: TaskManager<Transaction>): void {
+    const { activations, listener } = this.#parts
+    // `begin` waits for a database that is away, and reports topics that cannot be processed. Its other errors come from a stop.
+    void activations.begin([manager], new StartLog(), this.#patience).catch((error: unknown) => {
+      if (!this.#isStopped) listener.onFatal({ topic: manager.topic, error })
+    })
   }
 
   /**

@@ -43,6 +43,7 @@ export function libraryTransactions<Transaction extends object>(
         abort?.throwIfAborted()
         try {
           result = await work(transaction)
+          abort?.throwIfAborted()
         } catch (error) {
           thrown = { error }
           // The same event may tell `work` and the library that the connection was lost: the library must react first. This is a timer, as

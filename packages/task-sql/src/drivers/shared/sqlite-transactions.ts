@@ -91,6 +91,7 @@ export function immediateTransactions<Transaction>(
         const state = { open: true }
         try {
           result = await inside.run(state, async () => work(transaction))
+          abort?.throwIfAborted()
           await commit(run)
         } catch (error) {
           await rollback(run)
