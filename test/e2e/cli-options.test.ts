@@ -36,6 +36,17 @@ describe.skipIf(!canRun)('the command line', () => {
     )
   })
 
+  test('hands on what is said of each task that is read, too', async () => {
+    await fixture.nextTopic()
+    const stdin = '{"identifier":"plain"}\n{"identifier":"own","input":"mine","due":"2100-01-01T00:00:00Z"}\n'
+    const options = ['--delay-ms', '3600000', '--input', 'each', '--priority', '4', '--url', url]
+    await run(['push', fixture.topic, '--stdin', ...options], { stdin })
+    expect(await fixture.page()).toMatchObject([
+      { identifier: 'plain', state: 'suspended', input: 'each', priority: 4 },
+      { identifier: 'own', state: 'suspended', input: 'mine', priority: 4, due: new Date('2100-01-01T00:00:00Z') },
+    ])
+  })
+
   test('hands on what is said of which tasks are meant', async () => {
     await fixture.nextTopic()
     await fixture.push('a', 'b', { identifier: 'c', reference: 'r' })

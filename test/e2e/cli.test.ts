@@ -190,6 +190,7 @@ describe.skipIf(!canRun)('the command line', () => {
     const wrong = await taskstream('periodic', 'add', 'wrong', '*:*/10', fixture.topic)
     expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('*:0/10')])
     expect((await taskstream('periodic', 'pause')).code).toBe(1)
+    expect((await run(['periodic', 'ls', '--help'])).out).not.toMatch(/default:\s+system/)
   })
 
   test('migrates: plans without writing, makes the tables, and tells whether they fit', async () => {

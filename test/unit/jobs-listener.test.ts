@@ -221,6 +221,17 @@ describe('a stop of a listener', () => {
     expect(clock.waiting.size).toBe(0)
   })
 
+  test('by disposing ends a graceful one after ten seconds', async () => {
+    const { listener, clock, ends } = await running()
+    void listener.gracefulStop()
+    const disposed = listener[Symbol.asyncDispose]()
+    await clock.pass(9_999)
+    expect(ends).toEqual([])
+    await clock.pass(1)
+    expect(ends).toEqual(['aborted'])
+    await disposed
+  })
+
   test('that is immediate aborts what runs, also while a graceful one waits', async () => {
     for (const graceful of [false, true]) {
       const { listener, clock, ends } = await running()

@@ -240,3 +240,10 @@ test('a timer that goes back, or throws, ends its job and is logged, and the oth
     { id: 'throws', scheduledFor: at(20), message: 'Job "throws" is unscheduled: its timer failed: out of order', error: broken },
   ])
 })
+
+test('a limit of jobs that is undefined is its default, or stays', async () => {
+  const unsaid = { workers: undefined, waitingTimeMs: undefined } as never
+  const jobs = new ClockJobScheduler(unsaid)
+  jobs.configure(unsaid)
+  expect(await jobs.stop()).toEqual({ finished: [], aborted: [], abandoned: [] })
+})

@@ -46,3 +46,10 @@ test('callbacks come at their instant, whatever else the same move passes, and n
   clock.advance(1)
   expect(called.at(-1)).toEqual(['late', 30, 30])
 })
+
+test('a clock that a callback moves further does not go back', () => {
+  const clock = testClock(start)
+  clock.after(1, () => clock.advance(10))
+  clock.advance(5)
+  expect([clock.monotonicMs(), clock.now().getTime() - start.getTime()]).toEqual([11, 11])
+})

@@ -120,4 +120,13 @@ describe('taskstream timer next', () => {
     const [, question = '', answer] = /^\$ echo '(.*)' \| taskstream timer next --stdin --json\n(.*\n)/m.exec(lines) ?? []
     expect((await next(['--stdin', '--json'], question)).out).toBe(answer)
   })
+
+  test('takes its options for lines that say nothing else', async () => {
+    const args = ['--stdin', '--json', '--base', '2024-02-28T00:00:00Z', '--count', '1']
+    const { out } = await next(args, '{"expression":"daily"}\n{"expression":"daily","count":2}\n')
+    expect(out).toBe(
+      '{"normalized":"*-*-* 00:00:00","next":["2024-02-29T00:00:00Z"]}\n' +
+        '{"normalized":"*-*-* 00:00:00","next":["2024-02-29T00:00:00Z","2024-03-01T00:00:00Z"]}\n',
+    )
+  })
 })

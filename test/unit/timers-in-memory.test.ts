@@ -106,3 +106,21 @@ test('a scheduler fires timers that are kept without SQL', async () => {
   expect(await promise).toMatchObject({ outcome: 'submitted', timer: { scope: 'system', id: 'report' } })
   expect(memory.tasks).toHaveLength(1)
 })
+
+test('a scheduler whose notifier never begins to listen can be stopped', async () => {
+  const memory = new Memory()
+  const asked = Promise.withResolvers<void>()
+  const listen = (): Promise<never> => {
+    asked.resolve()
+    return new Promise(() => {})
+  }
+  const scheduler = new PeriodicScheduler({
+    repository: memory.repository,
+    transactions: async (work) => work(memory),
+    notifier: { listen },
+  })
+  const starting = scheduler.start()
+  await asked.promise
+  await scheduler.stop()
+  await starting
+})

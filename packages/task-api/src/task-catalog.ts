@@ -60,8 +60,8 @@ export interface PurgeOptions extends TaskFilter {
    */
   readonly states?: readonly FilterState[]
   /**
-   * Only tasks that ended at least so many milliseconds ago, by the database's clock; 0 to 100 years. The age of a task that has not ended
-   * counts from its push.
+   * Only tasks that ended at least so many milliseconds ago, by the database's clock; 0 to 100 years. The age of a task that waits for a
+   * retry counts from its last try, that of any other task that has not ended from its push.
    */
   readonly olderThanMs?: number
   /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */

@@ -16,7 +16,8 @@ export interface TaskJuncture<Transaction, E extends Execution = 'async'> {
    *
    * @param groups the identifiers of each group; 100 000 identifiers in all at most
    * @returns the identifiers whose suspended tasks were started
-   * @throws TaskError ARGUMENT_INVALID if a group is empty or names an identifier twice; TOPIC_UNKNOWN, TOPIC_NOT_KEYED
+   * @throws TaskError ARGUMENT_INVALID if a group is empty or names an identifier twice; TOPIC_UNKNOWN, TOPIC_NOT_KEYED;
+   * ISOLATION_UNSUPPORTED on servers, unless the transaction is READ COMMITTED
    * @example
    * await tasks.junction(tx, 'assemble', 'singular', [['order-7:paid', 'order-7:packed']])
    */

@@ -47,13 +47,16 @@ export interface HeldTask extends Task {
 /** Everything that the repository knows of a task. Instants are in UTC, by the database's clock. */
 export interface TaskInfo extends Task {
   readonly state: TaskState
-  /** The previous state of a task that was recreated, made redundant or reassigned; otherwise the state in which its row began. */
+  /**
+   * The state before the task was recreated, made redundant or reassigned; otherwise the state in which its row began. Of these two it is the one that
+   * comes later in `taskStates`, if the row began suspended.
+   */
   readonly descent: TaskState
   readonly reason?: TaskReason
   readonly attempt: number
   readonly tries: number
   readonly maxTries?: number
-  /** The owner that holds the task, or held it last. */
+  /** The owner that holds the task, or held it last. Cleared when the task is handed back, reset, or taken from a dead owner to be ready. */
   readonly owner?: string
   readonly input?: string
   /** The message of the task's decision, at most 65 536 characters. */
@@ -85,9 +88,9 @@ export interface TaskCreation {
   readonly externalId?: string
   /** Whether the task is pushed suspended: no poll takes it until somebody revives it or a junction starts it. Default false. */
   readonly suspended?: boolean
-  /** No poll takes the task before this instant. Not together with `delayMs`. */
+  /** No poll takes the task before this instant, unless somebody revives it sooner. Ignored for a suspended task. Not together with `delayMs`. */
   readonly due?: Date
-  /** For how many milliseconds no poll takes the task, by the database's clock; 0 to 100 years. Not together with `due`. */
+  /** For how many milliseconds no poll takes the task, by the database's clock; 0 to 100 years. As `due`, and not together with it. */
   readonly delayMs?: number
   /** From this instant on a poll filters the task, with the reason `deadline`, and does not hand it out. Not together with `deadlineMs`. */
   readonly deadline?: Date

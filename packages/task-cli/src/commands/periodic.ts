@@ -40,12 +40,12 @@ export function addPeriodic(program: Command): void {
   addRm(periodic)
 }
 
-function withScope(command: Command): Command {
-  return withCommon(command).option('--scope <scope>', 'the scope of the timers (default: system)')
+function withScope(command: Command, without = 'system'): Command {
+  return withCommon(command).option('--scope <scope>', `the scope of the timers (default: ${without})`)
 }
 
 function addLs(periodic: Command): void {
-  withScope(periodic.command('ls').description('list the timers of a scope, or of every scope'))
+  withScope(periodic.command('ls').description('list the timers of a scope, or of every scope'), 'every scope')
     .option('--name <name>', 'only timers with this name')
     .addHelpText('after', '\nExample:\n  taskstream periodic ls --url sqlite:tasks.db')
     .action(async ({ name, ...options }: ScopeOptions & { readonly name?: string }) => {
@@ -130,7 +130,9 @@ Examples:
       })
       const info = await database.transactions<PeriodicTaskInfo | undefined>((transaction) => timers.get(transaction, id))
       if (json) return printJson({ done, ...info })
-      console.log(`${done}: ${id}, next ${info?.next?.toISOString() ?? 'when it is resumed'}`)
+      const next =
+        info?.status === 'ended' ? `never again: ${info.note}` : `next ${info?.next?.toISOString() ?? 'when it is resumed'}`
+      console.log(`${done}: ${id}, ${next}`)
     })
 }
 

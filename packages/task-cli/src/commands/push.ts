@@ -38,8 +38,8 @@ Examples:
     .action(async (topic: string, identifiers: readonly string[], options: PushOptions) => {
       const { insertion, initialize = false, stdin = false, json = false } = options
       const creations = [
-        ...identifiers.map((identifier) => toCreation(identifier, options)),
-        ...(stdin ? await readCreations() : []),
+        ...identifiers.map((identifier) => ({ ...common(options), identifier })),
+        ...(stdin ? (await readCreations()).map((creation) => ({ ...common(options, creation.due), ...creation })) : []),
       ]
       if (creations.length === 0) throw invalid('identifier', '', 'must be given, or --stdin')
       await using database = await openDatabase(options)
@@ -54,12 +54,12 @@ Examples:
     })
 }
 
-function toCreation(identifier: string, { input, externalId, delayMs, priority }: PushOptions): TaskCreation {
+/** What the options say of each task. A task with a due time of its own is not delayed. */
+function common({ input, externalId, delayMs, priority }: PushOptions, due?: Date): Omit<TaskCreation, 'identifier'> {
   return {
-    identifier,
     ...(input !== undefined && { input }),
     ...(externalId !== undefined && { externalId }),
-    ...(delayMs !== undefined && { delayMs }),
+    ...(delayMs !== undefined && due === undefined && { delayMs }),
     ...(priority !== undefined && { priority }),
   }
 }

@@ -43,7 +43,7 @@ Examples:
     .action(async (expression: string | undefined, options: NextOptions) => {
       if ((expression === undefined) !== (options.stdin ?? false))
         next.error('error: give an expression, or --stdin', { exitCode: 2 })
-      if (expression === undefined) return answerLines()
+      if (expression === undefined) return answerLines(options)
       const { parseTimer } = await import('@taskstream/task-scheduler')
       const from = options.base ?? now()
       const timer = parseTimer(expression)
@@ -53,11 +53,11 @@ Examples:
 }
 
 /** Answers each line of standard input with a line, as soon as it comes. */
-async function answerLines(): Promise<void> {
+async function answerLines(options: NextOptions): Promise<void> {
   const { parseTimer } = await import('@taskstream/task-scheduler')
   for await (const line of linesOf(process.stdin)) {
     try {
-      const { expression, base, count } = toQuestion(line)
+      const { expression, base, count } = toQuestion(line, options)
       printLine(answer(parseTimer(expression), base, count))
     } catch (error) {
       printLine({ error: (error as Error).message })
@@ -76,12 +76,16 @@ async function* linesOf(stream: NodeJS.ReadStream): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-function toQuestion(line: string): { readonly expression: string; readonly base: number; readonly count: number } {
+/** What a line does not say, the options say. */
+function toQuestion(
+  line: string,
+  options: NextOptions,
+): { readonly expression: string; readonly base: number; readonly count: number } {
   const question = parseObject(line)
-  const { expression, base: from, count: many = defaultCount } = question
+  const { expression, base: from, count: many = options.count } = question
   if (typeof expression !== 'string') throw new Error('expression must be a string')
   if (from !== undefined && typeof from !== 'string') throw new Error('base must be a string: ISO 8601')
-  return { expression, base: from === undefined ? now() : base(from), count: count(String(many)) }
+  return { expression, base: from === undefined ? (options.base ?? now()) : base(from), count: count(String(many)) }
 }
 
 function parseObject(line: string): Readonly<Record<string, unknown>> {

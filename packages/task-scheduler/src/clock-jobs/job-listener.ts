@@ -117,13 +117,19 @@ export class JobListener {
 
   /** Stops gracefully, and after ten seconds immediately. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stop()
+    // A graceful stop that is under way has no end of its own.
+    const cancel = this.#clock.after(10_000, () => void this.immediateStop())
+    try {
+      await this.gracefulStop()
+    } finally {
+      cancel()
+    }
   }
 
-  #stop(graceMs?: number): Promise<ClockJobStopReport> {
+  #stop(graceMs: number): Promise<ClockJobStopReport> {
     this.#state = 'stopped'
     this.#services.clear()
-    return this.scheduler.stop(graceMs === undefined ? {} : { graceMs })
+    return this.scheduler.stop({ graceMs })
   }
 
   #schedule(name: string, service: JobService, trigger: ClockJobTrigger & ClockJobRetrying): void {

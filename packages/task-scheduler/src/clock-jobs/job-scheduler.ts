@@ -39,10 +39,10 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: ClockJobSchedulerOptions = {}) {
     checkOptions('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
-    const { clock = systemWallClock, onLog = logToConsole, ...limits } = options
+    const { clock = systemWallClock, onLog = logToConsole, workers = 5, waitingTimeMs = 5_000 } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
-    this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers: 5, waitingTimeMs: 5_000, ...limits }))
+    this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers, waitingTimeMs }))
   }
 
   /**
@@ -117,7 +117,8 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
    */
   configure(limits: Partial<ClockJobLimits>): void {
     checkOptions('configure', limits, { workers: true, waitingTimeMs: true })
-    this.#loop.limits = checkLimits({ ...this.#loop.limits, ...limits })
+    const { workers = this.#loop.limits.workers, waitingTimeMs = this.#loop.limits.waitingTimeMs } = limits
+    this.#loop.limits = checkLimits({ workers, waitingTimeMs })
   }
 
   /**

@@ -97,6 +97,8 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   #running: Promise<void> | undefined
   #listening: AsyncDisposable | undefined
   #stopping = false
+  /** Resolves when a stop is asked for. */
+  readonly #stopped = Promise.withResolvers<undefined>()
   #failures = 0
   #zonesTold = false
   #lookedMs = -Infinity
@@ -131,12 +133,15 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#running = promise
     try {
       await this.#transactions(async (transaction) => void (await this.#repository.timers.check(transaction)))
-      this.#listening = await this.#notifier?.listen({
+      const listening = this.#notifier?.listen({
         onTasks: () => {},
         onActivation: (name) => this.#notified(name),
         onDisconnected: (error) => this.#report(error, undefined),
         onGivenUp: (reason) => this.#report(reason, undefined),
       })
+      this.#listening = await Promise.race([listening, this.#stopped.promise])
+      // A stop does not wait for a connection that may never be made. If it is made later, it is closed.
+      if (!this.#listening) listening?.then((late) => late[Symbol.asyncDispose]()).catch(() => {})
     } catch (error) {
       this.#running = undefined
       // A concurrent `stop` may be waiting for the end.
@@ -154,6 +159,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   /** Stops after the current transaction, or after ten seconds. Occurrences that are due later are left to other schedulers, or to the next start. */
   async stop(): Promise<void> {
     this.#stopping = true
+    this.#stopped.resolve(undefined)
     this.#wake.wake()
     const unanswered = new TaskError('DATABASE_UNAVAILABLE', 'The scheduler has stopped, and waits for the database no longer')
     const cancel = this.#clock.after(leaveMs, () => this.#transactions.end(unanswered))

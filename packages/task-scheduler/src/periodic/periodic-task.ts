@@ -37,7 +37,7 @@ export interface PeriodicTask {
   readonly start?: Date
   /** The last instant at which an occurrence counts. */
   readonly end?: Date
-  /** How many tasks are submitted at most, 1 to 2^53 - 1. */
+  /** How many tasks the clock submits at most, 1 to 2^53 - 1. `runNow` does not count. */
   readonly maxCount?: number
   /** Whether the timer is stored but does not fire until it is resumed. Default false. */
   readonly paused?: boolean
@@ -61,7 +61,7 @@ export interface PeriodicTaskInfo extends Omit<PeriodicTask, 'timer' | 'paused'>
   readonly note?: string
   /** How many tasks the clock has submitted. */
   readonly fired: number
-  /** How many occurrences were passed over because the timer's last task had not ended. */
+  /** How often due occurrences were passed over because the timer's last task had not ended. Several that were due at once count as one. */
   readonly skipped: number
   /** The next occurrence, without its jitter. */
   readonly next?: Date

@@ -28,12 +28,12 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
    * transaction submits the due occurrences, and the next occurrence is the first from now on.
    *
    * @throws TaskError ARGUMENT_INVALID, also for a timer that would never fire, and for a new `timer` while more than 10 000 occurrences are due;
-   *   TOPIC_UNKNOWN if there is no such topic. Nothing was written then
+   *   TIMER_INVALID if the timer's text cannot be read; TOPIC_UNKNOWN if there is no such topic. Nothing was written then
    * @example
    * await timers.schedule(tx, { id: 'housekeeping', timer: 'Mon..Fri 02:30 Europe/Oslo', topic: 'housekeeping' })
    */
   schedule(transaction: Transaction, task: PeriodicTask): Outcome<E, Scheduled>
-  /** Adds a timer. @throws TaskError TIMER_DUPLICATE if there is a timer of this id; ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  /** Adds a timer. @throws TaskError TIMER_DUPLICATE if there is a timer of this id; ARGUMENT_INVALID, TIMER_INVALID, TOPIC_UNKNOWN */
   add(transaction: Transaction, task: PeriodicTask): Outcome<E, void>
   get(transaction: Transaction, id: string): Outcome<E, PeriodicTaskInfo | undefined>
   /** Lists timers in order of their ids. */
@@ -59,7 +59,7 @@ export interface PeriodicTasks<Transaction, E extends Execution = 'async'> {
    * Makes an application's timers as it declares them when it is deployed: adds and changes timers, and reports those that are no longer declared.
    * Timers of other applications, or without an application, are left alone.
    *
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then
+   * @throws TaskError ARGUMENT_INVALID, TIMER_INVALID, TOPIC_UNKNOWN. Nothing was written then
    * @example
    * const { undeclared } = await timers.reconcile(tx, 'billing', [{ id: 'month-close', timer: 'monthly', topic: 'close' }])
    */

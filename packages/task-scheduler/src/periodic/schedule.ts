@@ -73,7 +73,9 @@ export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitter
 /** Finds the first occurrence of a timer that begins, or begins again, now. */
 export function firstOf(schedule: Schedule, now: number): After {
   const { timer, start } = schedule
-  return follow(schedule, start !== undefined && start >= now ? timer.next(start - 1) : timer.next(now))
+  const from = start !== undefined && start >= now ? start - 1 : now
+  // The search begins before a change of clocks, because a time in a repeated hour occurs in the first pass only.
+  return follow(schedule, following(timer, Math.max(0, from - repeatedMs), from))
 }
 
 /** Keeps the occurrence that a timer already waits for, under the timer's new `end` and jitter. */

@@ -33,12 +33,17 @@ export interface TypedTaskInfo<Input> extends Omit<PeriodicTaskInfo, 'input'> {
 
 /** Adds, changes and finds the timers of one kind in one scope. Other timers are not reached. */
 export interface TypedTasks<Transaction, Input, E extends Execution = 'async'> {
-  /** Adds a timer, or changes the timer of the same id. @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then */
+  /**
+   * Adds a timer, or changes the timer of the same id.
+   *
+   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TIMER_INVALID, TOPIC_UNKNOWN; TIMER_DUPLICATE if a timer of another kind has the id. Nothing was
+   * written then
+   */
   schedule(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
   /**
    * Keeps one timer of this kind: changes the first timer whatever its id is, or adds one, and removes all others.
    *
-   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN. Nothing was written then
+   * @throws TaskError as `schedule`. Nothing was written then
    */
   scheduleOne(transaction: Transaction, task: TypedTask<Input>): Outcome<E, Scheduled>
   /** Finds the only timer of this kind. @throws TaskError TIMER_AMBIGUOUS if there are several; INPUT_INVALID */
@@ -68,8 +73,18 @@ export function typedTasks<Transaction, E extends Execution, Input>(
   checkText('scope', scope, periodicLimits.nameLength)
   checkText('name', name, periodicLimits.nameLength)
   const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
-  const store = (work: Work, task: TypedTask<Input>): Steps<Scheduled> =>
-    schedule(work, { scope, application: null }, { ...task, name, topic, input: toText(schema, name, task.input) })
+  function* store(work: Work, task: TypedTask<Input>): Steps<Scheduled> {
+    const checked = { ...task, name, topic, input: toText(schema, name, task.input) }
+    const { id } = task
+    checkText('id', id, periodicLimits.nameLength)
+    const found = yield* answer(work.timers.lock(work.transaction, { scope, id }))
+    if (found && found.name !== name)
+      throw new TaskError('TIMER_DUPLICATE', `The scope "${scope}" has a timer "${id}" that is no "${name}": choose another id`, {
+        scope,
+        id,
+      })
+    return yield* schedule(work, { scope, application: null }, checked)
+  }
   function* removeBut(work: Work, kept?: string): Steps<number> {
     const others = (yield* list(work, scope, { name })).filter(({ id }) => id !== kept)
     for (const { id } of others) yield* answer(work.timers.remove(work.transaction, { scope, id }, name))

@@ -19,6 +19,20 @@ export const periodicClocks: Part = part('timers while clocks change', (engine) 
     return (await fixture.fixture.page()).map((task) => occurrenceOf(task)!.at.toISOString().slice(0, 16))
   }
 
+  test('a time that is shown again does not fire again after a pause, or after another wording', async () => {
+    fixture.at('2024-10-27T00:00:00Z')
+    await fixture.schedule({ timer: '02:30 Europe/Oslo', whileUnfinished: 'push' })
+    fixture.at('2024-10-27T00:30:00Z')
+    expect(await fixture.fireAll()).toEqual(['submitted 00:30'])
+    fixture.at('2024-10-27T01:10:00Z')
+    const monday = new Date('2024-10-28T01:30:00Z')
+    for (const verb of ['pause', 'resume'] as const)
+      await fixture.fixture.commit<unknown>((transaction) => fixture.timers[verb](transaction, 'report'))
+    expect((await fixture.info()).next).toEqual(monday)
+    await fixture.schedule({ timer: '02:30:00 Europe/Oslo', whileUnfinished: 'push' })
+    expect((await fixture.info()).next).toEqual(monday)
+  })
+
   test.each([
     // 02:30 does not occur on the day that clocks go forward. It occurs twice on the day that they go back, and the first counts.
     ['02:30 Europe/Oslo', '2024-03-30T00:00:00Z', '2024-04-01T12:00:00Z', ['2024-03-30T01:30', '2024-04-01T00:30']],

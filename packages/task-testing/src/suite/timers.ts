@@ -287,4 +287,17 @@ export const timers: Part = part('timers', (engine) => {
     expect(await fixture.fixture.commit((transaction) => codeOf(() => again(transaction)))).toBe('TIMER_DUPLICATE')
     expect(await fixture.list()).toEqual(before)
   })
+
+  test('of a kind do not take the id of another', async () => {
+    const input = { '~standard': { validate: (value: unknown) => ({ value }) } }
+    const { tasks, topic, commit } = fixture.fixture
+    const add = (verb: 'schedule' | 'scheduleOne', name: string): Promise<unknown> =>
+      commit<unknown>((transaction) =>
+        codeOf(() => typedTasks(tasks, { name, topic, input })[verb](transaction, { id: 'daily', timer: 'daily', input: name })),
+      )
+    expect(await add('schedule', 'scan')).toBe('added')
+    const before = await fixture.info('daily')
+    for (const verb of ['schedule', 'scheduleOne'] as const) expect(await add(verb, 'send')).toBe('TIMER_DUPLICATE')
+    expect(await fixture.info('daily')).toEqual(before)
+  })
 })
