@@ -235,9 +235,12 @@ function* copy(
   return created
 }
 
-function checkRevivable(argument: string, states: readonly string[]): void {
-  const wrong = states.find((state) => !(revivable as readonly string[]).includes(state))
-  if (wrong !== undefined || !Array.isArray(states)) throw invalid(argument, wrong, `must be of ${revivable.join(', ')}`)
+function checkRevivable(argument: string, states: readonly unknown[]): void {
+  const rule = `must be of ${revivable.join(', ')}`
+  if (!Array.isArray(states)) throw invalid(argument, states, rule)
+  // A search for the wrong state itself would not find one that is undefined.
+  const wrong = states.findIndex((state) => !revivable.includes(state))
+  if (wrong !== -1) throw invalid(argument, states[wrong], rule)
 }
 
 function toTask(topic: string, row: Row): Task {

@@ -135,6 +135,7 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     expect(await refused([c!, { ...a!, topic: 'other' }])).toMatchObject(invalid)
     expect(await refused([a!], 'again' as Revivification)).toMatchObject(invalid)
     expect(await refused({ state: 'ready' as 'failed' })).toMatchObject(invalid)
+    expect(await refused({} as RecreateSelection)).toMatchObject({ ...invalid, data: { argument: 'state' } })
     expect(await refused({ state: 'failed', from: 2, to: 1 })).toMatchObject(invalid)
     expect(await refused([])).toEqual([])
   })
@@ -174,6 +175,16 @@ export const revive: Part = part('bringing tasks back', (engine) => {
     expect(await redrive()).toEqual({ count: 0 })
     expect(names(await fixture.poll(9))).toEqual(['a', 'b', 'c'])
     expect(await redrive({ states: ['succeeded'] })).toMatchObject({ count: 1 })
+  })
+
+  test('a redrive of states that are no list, or cannot be brought back, is refused, and names them', async () => {
+    await failed('a')
+    for (const states of ['failed', null, {}, [undefined], ['failed', 'ready']])
+      expect(await thrownBy(() => redrive({ states } as unknown as RedriveOptions))).toMatchObject({
+        code: 'ARGUMENT_INVALID',
+        data: { argument: 'states' },
+      })
+    expect(await fixture.states()).toEqual({ failed: 1 })
   })
 
   /** Makes one task that waits for a retry, one that waits for its due time, and one that waits for somebody to continue it. */
