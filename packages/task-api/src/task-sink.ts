@@ -10,7 +10,8 @@ import type { PushedTask, TaskCreation } from './task.ts'
  * - `delete`: the same tasks are deleted, and recreated and redundant ones too
  *
  * Active tasks are never touched, and tasks that another transaction is working on are passed over. If one push has several creations of one
- * identifier, only the last counts: `supersede` and `replace` push the others as redundant tasks, `delete` does not push them at all.
+ * identifier, only the last counts: `supersede` and `replace` push the others as redundant tasks, `delete` does not push them at all. Several
+ * creations with one external id are one here, which stands where the first does. If what counts is a duplicate, the older tasks stay.
  */
 export type Insertion = 'append' | 'supersede' | 'replace' | 'delete'
 

@@ -21,10 +21,18 @@ export const pushAgain: Act = (world, turn) => {
 /** Pushes with an insertion that makes older tasks of the identifiers redundant, or deletes them. */
 export const pushInstead: Act = async (world, turn) => {
   const insertion = (['supersede', 'replace', 'delete'] as const)[turn.pick % 3]!
-  if (world.keyed) return insert(world, turn, creationsOf(world, turn), insertion)
+  if (world.keyed) return insert(world, turn, repeat(turn, creationsOf(world, turn)), insertion)
   const { party } = turn
   const pushing = (): unknown => party.tasks.push(party.session.transaction, world.fixture.topic, 'a', { insertion })
   expect(await codeOf(pushing)).toBe('TOPIC_NOT_KEYED')
+}
+
+/** Sometimes gives creations external ids, of which one may stand twice in the push, or exist already. */
+function repeat({ pick, size }: Turn, creations: readonly TaskCreation[]): TaskCreation[] {
+  return creations.map((creation, index) => ({
+    ...creation,
+    ...(pick > 5 && (size + index) % 3 > 0 && { externalId: `x${(pick + (index % 2)) % 5}` }),
+  }))
 }
 
 function creationsOf(world: World, { size, pick }: Turn): TaskCreation[] {
@@ -53,8 +61,7 @@ function creationsOf(world: World, { size, pick }: Turn): TaskCreation[] {
 async function insert(world: World, turn: Turn, creations: readonly TaskCreation[], insertion: Insertion): Promise<void> {
   const { model, fixture } = world
   const { session, party } = turn
-  const last = new Map(creations.map((creation) => [creation.identifier, creation]))
-  const counts = (creation: TaskCreation): boolean => insertion === 'append' || last.get(creation.identifier) === creation
+  const counts = whichCount(creations, insertion)
   const kept = insertion === 'delete' ? creations.filter(counts) : creations
   const asked = new Set(kept.flatMap(({ externalId }) => externalId ?? []))
   if (asked.size > 0) model.nameTasks(session)
@@ -99,6 +106,15 @@ async function insert(world: World, turn: Turn, creations: readonly TaskCreation
     model.write(session, row)
   }
   expect(pushed).toHaveLength(kept.length)
+}
+
+/** Of several creations of an identifier only the last counts. One that repeats an external id stands for the first of it. */
+function whichCount(creations: readonly TaskCreation[], insertion: Insertion): (creation: TaskCreation) => boolean {
+  if (insertion === 'append') return () => true
+  const firstOf = (creation: TaskCreation): TaskCreation =>
+    creations.find(({ externalId }) => externalId !== undefined && externalId === creation.externalId) ?? creation
+  const firsts = creations.filter((creation) => firstOf(creation) === creation)
+  return (creation) => firsts.findLast(({ identifier }) => identifier === firstOf(creation).identifier) === firstOf(creation)
 }
 
 /** Whether a session works on a task with one of these external ids. */
@@ -146,7 +162,8 @@ function toRow({ fixture, now }: World, creation: TaskCreation, sequence: number
 }
 
 /**
- * Does to the model's older rows what an insertion does, and passes over rows that others have locked.
+ * Does to the model's older rows what an insertion does, and passes over rows that others have locked. Identifiers of which the
+ * new rows are all redundant keep their older rows: the creation that counts was a duplicate.
  *
  * @returns their number by identifier
  */
@@ -154,14 +171,14 @@ export async function removeOlder(
   world: World,
   { session, party }: Pick<Turn, 'session' | 'party'>,
   insertion: Exclude<Insertion, 'append'>,
-  created: readonly { readonly sequence: number; readonly identifier: string }[],
+  created: readonly Pick<ModelRow, 'sequence' | 'identifier' | 'state'>[],
 ): Promise<ReadonlyMap<string, number>> {
   const { model, letGo } = world
   // Only the database knows whether the verb reached these rows before or after its wait.
   const page = letGo.size > 0 ? await world.page(party.session) : []
   const isUntouched = (row: ModelRow): boolean =>
     letGo.has(row.sequence) && page.some(({ sequence, state }) => sequence === row.sequence && state === row.state)
-  const identifiers = new Set(created.map(({ identifier }) => identifier))
+  const identifiers = new Set(created.filter(({ state }) => state !== 'redundant').map(({ identifier }) => identifier))
   const before = Math.min(...created.map(({ sequence }) => sequence))
   const counts = new Map<string, number>()
   for (const row of model.rows(session)) {

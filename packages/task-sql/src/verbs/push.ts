@@ -37,8 +37,8 @@ export function* push(
 }
 
 /**
- * Pushes, and then removes the older tasks of the same identifiers. Of several creations of an identifier only the last counts
- * (suite/insertion.ts, 'only the last counts').
+ * Pushes, and then removes the older tasks of the same identifiers. Older tasks stay if the creation that counts is a duplicate, as
+ * the task that it stands for may be one of them.
  */
 function* pushAndRemove(
   context: Context,
@@ -47,18 +47,30 @@ function* pushAndRemove(
   insertion: Exclude<Insertion, 'append'>,
 ): Verb<PushedTask[]> {
   yield* checkKeyed(context, topic, insertion)
-  const last = new Map(creations.map((creation) => [creation.identifier, creation]))
-  const counts = (creation: CheckedCreation): boolean => last.get(creation.identifier) === creation
+  const counts = whichCount(creations)
   const kept = insertion === 'delete' ? creations.filter(counts) : creations
   const marked = kept.map((creation) => (counts(creation) ? creation : { ...creation, plain: false, redundant: true }))
   const tasks = yield* insert(context, topic, marked)
-  // A duplicate replaces no task. Its sequence must not lower `first` either: tasks before `first` count as older.
-  const created = tasks.filter(({ outcome }) => outcome !== 'duplicate')
+  const created = tasks.filter(({ outcome }) => outcome === 'created')
   if (created.length === 0) return tasks
   const identifiers = created.map(({ identifier }) => identifier)
-  const first = created.reduce((least, { sequence }) => Math.min(least, sequence), Number.MAX_SAFE_INTEGER)
+  // The sequence of a duplicate must not lower `first`: tasks before `first` count as older.
+  const first = tasks.find(({ outcome }) => outcome !== 'duplicate')!.sequence
   const superseded = yield* removeOlder(context, topic, insertion, identifiers, first)
   return tasks.map((task) => (task.outcome === 'created' ? { ...task, superseded: superseded.get(task.identifier) ?? 0 } : task))
+}
+
+/**
+ * Of several creations of an identifier only the last counts (suite/insertion.ts, 'only the last counts'). One that repeats an
+ * external id will be a duplicate of the first with that external id, so it counts if the first does.
+ */
+function whichCount(creations: readonly CheckedCreation[]): (creation: CheckedCreation) => boolean {
+  const named = new Map(creations.toReversed().map((creation) => [creation.externalId, creation]))
+  const firstOf = (creation: CheckedCreation): CheckedCreation =>
+    creation.externalId === null ? creation : named.get(creation.externalId)!
+  const firsts = creations.filter((creation) => firstOf(creation) === creation)
+  const last = new Map(firsts.map((creation) => [creation.identifier, creation]))
+  return (creation) => last.get(firstOf(creation).identifier) === firstOf(creation)
 }
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {

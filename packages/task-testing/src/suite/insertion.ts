@@ -72,6 +72,46 @@ export const insertion: Part = part('a push that takes the place of older tasks'
     expect(await rows()).toEqual(['b1 ready ready', 'a2 ready ready'])
   })
 
+  test.each(['supersede', 'replace'] as const)(
+    'leaves the task that counts when it is repeated, or names it twice: %s',
+    async (insertion) => {
+      const creations = [task('a', '1'), task('a', '2', { externalId: 'x' })]
+      await push(insertion, ...creations)
+      const again = await push(insertion, ...creations)
+      expect(again.map(({ outcome, superseded }) => [outcome, superseded])).toEqual([
+        ['redundant', undefined],
+        ['duplicate', undefined],
+      ])
+      expect(await fixture.poll(9)).toMatchObject([{ input: '2' }])
+
+      await fixture.nextTopic({ keyed: true })
+      const twice = await push(insertion, task('a', '1', { externalId: 'x' }), task('a', '1', { externalId: 'x' }))
+      expect(twice.map(({ outcome }) => outcome)).toEqual(['created', 'duplicate'])
+      expect(await fixture.poll(9)).toMatchObject([{ input: '1', externalId: 'x' }])
+    },
+  )
+
+  test('a creation that repeats an external id takes the place of no other creation', async () => {
+    for (const insertion of ['supersede', 'replace', 'delete'] as const) {
+      await fixture.nextTopic({ keyed: true })
+      const x = { externalId: 'x' }
+      const pushed = await push(insertion, task('b', '1'), task('a', '2', x), task('b', '3', x))
+      expect(pushed.map(({ identifier, outcome }) => `${identifier} ${outcome}`)).toEqual([
+        'b created',
+        'a created',
+        'a duplicate',
+      ])
+      expect(await rows()).toEqual(['b1 ready ready', 'a2 ready ready'])
+    }
+  })
+
+  test('takes the place of older tasks even if they are newer than a duplicate beside it', async () => {
+    await fixture.push(task('a', '1', { externalId: 'x' }), task('b', '2'))
+    const pushed = await push('supersede', task('a', '1', { externalId: 'x' }), task('b', '3'))
+    expect(pushed).toMatchObject([{ outcome: 'duplicate' }, { outcome: 'created', superseded: 1 }])
+    expect(await rows()).toEqual(['a1 ready ready', 'b2 redundant ready', 'b3 ready ready'])
+  })
+
   test('a delayed task waits no longer once it is replaced', async () => {
     await fixture.push(task('a', '1', { delayMs: 1 }))
     await push('replace', task('a', '2'))
