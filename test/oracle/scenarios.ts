@@ -109,7 +109,7 @@ function* pushes(): Generator<Scenario> {
   }
   // At first one of the external ids exists, later all of them do.
   let told = 0
-  const oneWas = (): string | null => ['x', null, null, 'y'][told++ % 4] ?? null
+  const oneWas = (): string | null => ['x', null, null, 'x', 'y'][told++ % 5] ?? null
   yield {
     verb: 'push',
     scene: {
@@ -117,7 +117,7 @@ function* pushes(): Generator<Scenario> {
       touched: [[/^\s*insert/, 3]],
       rows: [
         [/t\.external_id from/, 3],
-        [/join \w*\.?task t/, 1],
+        [/join \w*\.?task t/, 2],
       ],
     },
     run: (tasks, tx) => tasks.push(tx, topic, creations),
@@ -125,6 +125,12 @@ function* pushes(): Generator<Scenario> {
   yield {
     verb: 'push',
     scene: { row: { external_id: (place: number) => 'xy'[place] }, touched: [[/^\s*insert/, 0]] },
+    run: (tasks, tx) => tasks.push(tx, topic, creations.slice(0, 2)),
+  }
+  yield {
+    verb: 'push',
+    scene: { touched: [[/^\s*insert/, 0]], rows: [[/join \w*\.?task t/, 0]] },
+    fails: 'TRANSACTION_CONFLICT',
     run: (tasks, tx) => tasks.push(tx, topic, creations.slice(0, 2)),
   }
   const behind: Scene = { fails: [[/^\s*insert/, 'ORA-00001: unique constraint (TASKS.TASK_KEY) violated']] }

@@ -2480,6 +2480,10 @@ from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_
 join task t on t.external_id = r.external_id
 where t.topic = :2 and t.external_id is not null
 
+-- push
+--   text
+select 1 as known from task_topic where topic = :1
+
 -- push, verb
 --   JSON, number, JSON, text
 insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)

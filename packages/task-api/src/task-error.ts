@@ -58,8 +58,8 @@ export const taskErrorCodes = {
    */
   DATABASE_READ_ONLY: 'DATABASE_READ_ONLY',
   /**
-   * The transaction lost against another: by a deadlock, or by a row that changed since it began, at REPEATABLE READ and SERIALIZABLE. Nothing was
-   * written: roll back, and run the whole transaction again.
+   * The transaction lost against another: by a deadlock, by a row that changed since it began, at REPEATABLE READ and SERIALIZABLE, or by a task
+   * that was deleted while its external id was pushed. Roll back, so that nothing was written, and run the whole transaction again.
    */
   TRANSACTION_CONFLICT: 'TRANSACTION_CONFLICT',
   /** A handler did not end its work in a transaction in time. The transaction is rolled back, and its connection is not used again. */

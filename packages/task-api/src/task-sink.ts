@@ -27,7 +27,8 @@ export interface TaskSink<Transaction, E extends Execution = 'async'> {
    *
    * @param creations one task or many, up to 100 000. A string is the identifier of a task without input. An empty list writes nothing.
    * @returns a task for each creation, in their order; new tasks have ascending sequences. Under `delete`, creations that do not count have none.
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED; nothing was written
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED; nothing was written. TRANSACTION_CONFLICT if a task that had an
+   *   external id of this push was deleted meanwhile: roll back, and run the whole transaction again
    * @example
    * await tasks.push(tx, 'invoices', [{ identifier: 'inv-1', input: '…' }, { identifier: 'inv-2', delayMs: 60_000 }])
    * await tasks.push(tx, 'prices', { identifier: 'eur', input: '1.07' }, { insertion: 'supersede' })

@@ -108,7 +108,7 @@ export interface VerbContext {
   readonly dialect: Dialect
   /** The argument for `dialect.expr.now`: epoch milliseconds of a test clock, or null for the database's own clock. */
   now(): number | null
-  /** Pushes tasks, as the repository's `push` does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED */
+  /** Pushes tasks, as the repository's `push` does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED, TRANSACTION_CONFLICT */
   push(
     topic: string,
     creations: string | TaskCreation | readonly (string | TaskCreation)[],

@@ -1,4 +1,4 @@
-import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, invalid, TaskError, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Insertion, PushedTask, PushOptions, TaskCreation, TaskState } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { RowColumn, TaskInsertion } from '../core/requests.ts'
@@ -14,7 +14,7 @@ import type { CheckedCreation } from './creation.ts'
 import { removeOlder } from './insertion.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { checkKeyed } from './topics.ts'
+import { checkKeyed, checkKnown } from './topics.ts'
 
 const insertions: readonly Insertion[] = ['append', 'supersede', 'replace', 'delete']
 
@@ -250,27 +250,38 @@ function classOf({ redundant, suspended }: CheckedCreation): BlockingClass {
 /**
  * The tasks that have the external ids of this push, by external id. Earlier pushes made them, or this one.
  *
- * @throws TaskError TOPIC_UNKNOWN
+ * @throws TaskError TOPIC_UNKNOWN; TRANSACTION_CONFLICT if an external id was taken, and is free now
  */
 function* findDuplicates(
-  { dialect }: Context,
+  context: Context,
   topic: string,
   creations: readonly CheckedCreation[],
   inserted: readonly Row[],
 ): Verb<ReadonlyMap<string, Row>> {
+  const { dialect } = context
   const externalIds = [...new Set(creations.flatMap(({ externalId }) => externalId ?? []))]
-  const rows =
-    externalIds.length === 0
-      ? []
-      : // A separate statement sees tasks that another push has committed since the insert began.
-        yield sql`
-          select t.sequence, t.identifier, t.external_id
-            from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
-            join ${dialect.tables.task} t on t.external_id = r.external_id
-           where t.topic = ${topic} and t.external_id is not null
-           ${dialect.expr.latest}`
-  if (inserted.length === 0 && rows.length === 0) throw yield* topicUnknown(dialect, topic)
-  return new Map(rows.map((row) => [String(row['external_id']), row]))
+  // A known topic takes in every creation that has no external id.
+  if (externalIds.length === 0) throw yield* topicUnknown(dialect, topic)
+  // A separate statement sees tasks that another push has committed since the insert began.
+  const rows = yield sql`
+    select t.sequence, t.identifier, t.external_id
+      from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
+      join ${dialect.tables.task} t on t.external_id = r.external_id
+     where t.topic = ${topic} and t.external_id is not null
+     ${dialect.expr.latest}`
+  if (inserted.length === 0 && rows.length === 0) yield* checkKnown(context, topic)
+  const found = new Map(rows.map((row) => [String(row['external_id']), row]))
+  // An insert that passes over a taken external id need not lock its task, so a purge may commit before the task is looked for.
+  if (externalIds.some((externalId) => !found.has(externalId))) throw wasDeleted(topic)
+  return found
+}
+
+function wasDeleted(topic: string): TaskError {
+  return new TaskError(
+    'TRANSACTION_CONFLICT',
+    `A task of topic "${topic}" that had an external id of this push was deleted meanwhile: roll back and run the whole transaction again`,
+    { topic },
+  )
 }
 
 function toPushedTasks(

@@ -1,8 +1,8 @@
 /** Which tasks `push` creates, and how it treats tasks whose external id already exists. */
 import type { PushOptions, TaskCreation } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
-import { names, useFixture } from './fixture.ts'
-import { part } from './engine.ts'
+import { codeOf, names, useFixture } from './fixture.ts'
+import { part, testWhere } from './engine.ts'
 import type { Part } from './engine.ts'
 
 export const push: Part = part('push', (engine) => {
@@ -128,4 +128,38 @@ export const push: Part = part('push', (engine) => {
     expect(await fixture.push({ identifier: 'a', externalId: 'only' })).toMatchObject([again])
     expect(await fixture.states()).toEqual({ succeeded: 1 })
   })
+
+  // Other families lock the task that an external id meets. Acting between two statements needs an adapter of the test's own.
+  testWhere(engine.family === 'postgres' && engine.connections > 1 && engine.adapts !== false)(
+    'says that a task was deleted before it was found by its external id, and creates one when run again',
+    async () => {
+      const purged: number[] = []
+      const tasks = fixture.subject.tasks({
+        adapt: (adapter) =>
+          ({
+            ...adapter,
+            execute: async (...given: Parameters<typeof adapter.execute>) => {
+              const rows = await adapter.execute(...given)
+              if (given[1].texts.join('').includes('on conflict (topic, external_id)'))
+                purged.push(await fixture.commit<number>((transaction) => fixture.tasks.purge(transaction, fixture.topic)))
+              return rows
+            },
+          }) as typeof adapter,
+      })
+      const session = await fixture.subject.session()
+      for (const others of [[], ['b', 'c']]) {
+        await fixture.nextTopic()
+        const creations = [{ identifier: 'a', externalId: 'x' }, ...others]
+        await fixture.push(creations[0]!)
+        await fixture.complete(await fixture.poll())
+        await session.begin()
+        const code = await codeOf(() => tasks.push(session.transaction, fixture.topic, creations))
+        await session.rollback()
+        expect(code).toBe('TRANSACTION_CONFLICT')
+        expect((await fixture.push(...creations)).map(({ outcome }) => outcome)).toEqual(creations.map(() => 'created'))
+      }
+      expect(purged).toEqual([1, 1])
+      await session.close()
+    },
+  )
 })
