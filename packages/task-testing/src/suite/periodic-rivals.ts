@@ -39,6 +39,21 @@ export const periodicRivals: Part = part(
       expect(await fixture.fireOnce()).toEqual({ outcome: 'idle' })
       expect(await fixture.occurrences()).toEqual([])
     })
+
+    test.each([16, 300])('find a due timer that nobody is at behind due timers that another is at: %i', async (count) => {
+      const { tasks, commit } = fixture.fixture
+      const theirs = fixture.scoped('other')
+      await commit(async (transaction) => {
+        for (let index = 0; index < count; index++) await theirs.schedule(transaction, fixture.hourly({ id: `${index}` }))
+      })
+      fixture.at('2026-01-05T09:30:00.000Z')
+      await fixture.schedule()
+      fixture.at('2026-01-05T10:00:00.000Z')
+      await others.begin()
+      expect(await tasks.timers.lockAll(others.transaction, 'other', 'running')).toHaveLength(count)
+      expect(await fixture.fireOnce()).toMatchObject({ outcome: 'submitted', timer: { id: 'report' } })
+      expect(await fixture.fireOnce()).toMatchObject({ outcome: 'busy' })
+    })
   },
   ({ writers }) => writers > 1,
 )

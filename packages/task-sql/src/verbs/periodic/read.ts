@@ -17,29 +17,37 @@ export function* now({ dialect, now: clock }: Context, topic: string): Verb<numb
   return toNumber(row['now'])
 }
 
-/** How many due timers are read at once: other schedulers may have locked the first ones. */
+/** How many due timers are read at first. If others have locked all of them, so many times as many are read. */
 const candidates = 16
 
 export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<StoredTimer | NoTimerDue> {
   const { expr, tables } = context.dialect
   const instant = expr.now(context.now())
-  const rows = yield sql`
-    select t.scope, t.id, ${expr.epochMs(raw('t.due'))} as due, ${expr.epochMs(instant)} as now
-      from ${tables.periodic} t
-     where t.due is not null
-     order by t.due
-     ${expr.limit(sql`${candidates + without.size}`)}`
-  const wanted = rows
-    .map((row) => ({ scope: String(row['scope']), id: String(row['id']), afterMs: toNumber(row['due']) - toNumber(row['now']) }))
-    .filter((timer) => !without.has(timerKey(timer)))
-  const due = wanted.filter(({ afterMs }) => afterMs <= 0)
-  if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
-  for (const key of due) {
-    // The condition is checked again, as another scheduler may have fired the timer meanwhile.
-    const [timer] = yield* lockRows(context, sql`${isKey(key)} and t.due is not null and t.due <= ${instant}`, 'skip')
-    if (timer) return timer
+  const locked = new Set(without)
+  for (let size = candidates + without.size; ; size *= candidates) {
+    const rows = yield sql`
+      select t.scope, t.id, ${expr.epochMs(raw('t.due'))} as due, ${expr.epochMs(instant)} as now
+        from ${tables.periodic} t
+       where t.due is not null
+       order by t.due
+       ${expr.limit(sql`${size}`)}`
+    const timers = rows.map((row) => ({
+      scope: String(row['scope']),
+      id: String(row['id']),
+      afterMs: toNumber(row['due']) - toNumber(row['now']),
+    }))
+    const wanted = timers.filter((timer) => !without.has(timerKey(timer)))
+    const due = wanted.filter(({ afterMs }) => afterMs <= 0)
+    if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
+    for (const key of due.filter((timer) => !locked.has(timerKey(timer)))) {
+      // The condition is checked again, as another scheduler may have fired the timer meanwhile.
+      const [timer] = yield* lockRows(context, sql`${isKey(key)} and t.due is not null and t.due <= ${instant}`, 'skip')
+      if (timer) return timer
+      locked.add(timerKey(key))
+    }
+    // Timers beyond those that were read may be due too, and free.
+    if (timers.length < size || timers.at(-1)!.afterMs > 0) return { outcome: 'busy' }
   }
-  return { outcome: 'busy' }
 }
 
 export function* lock(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
