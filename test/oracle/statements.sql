@@ -3114,7 +3114,8 @@ select p.topic, c.state, c.count
 from task_topic p
 left join (select t.topic, t.state, count(*) as count
   from task t
-  where t.state between 3 and 6 and t.due is null and t.completed is not null
+  where t.state between 3 and 6 and t.due is null
+  and (t.completed is not null or t.state <> 4)
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
 
@@ -3124,7 +3125,8 @@ select p.topic, c.state, c.count
 from task_topic p
 left join (select t.topic, t.state, count(*) as count
   from task t
-  where t.state between 3 and 6 and t.due is null and t.completed is not null and t.completed >= :1 and t.completed < :2
+  where t.state between 3 and 6 and t.due is null
+  and (t.completed is not null or t.state <> 4) and t.completed >= :1 and t.completed < :2
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
 

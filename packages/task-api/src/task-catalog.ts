@@ -165,8 +165,10 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
   /**
-   * How many tasks ended with which result, by topic. Every known topic is in the map. A task that waits for a retry has not ended. Reads every
-   * task of every topic, whatever the instants: for people, not for loops. On SQLite the call blocks the event loop.
+   * How many tasks ended with which result, by topic. Every known topic is in the map. A task that waits for a retry has not ended, and neither has
+   * a suspended one that was never completed. With an instant, only tasks that have a completion time are counted: a task that `reassign` gave a
+   * result before it was completed has none. Reads every task of every topic, whatever the instants: for people, not for loops. On SQLite the call
+   * blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID
    */

@@ -19,12 +19,14 @@ export function* results(
   if (from && to && from > to) throw invalid('from', from.toISOString(), `must not be after to, which is ${to.toISOString()}`)
   const after = from ? sql` and ${since(dialect, 't.completed', from)}` : nothing
   const before = to ? sql` and ${until(dialect, 't.completed', to)}` : nothing
+  // A task that was only pushed suspended has no result. One that was reassigned has, even if it was never completed.
   const rows = yield sql`
     select p.topic, c.state, c.count
       from ${dialect.tables.topic} p
       left join (select t.topic, t.state, count(*) as count
                    from ${dialect.tables.task} t
-                  where t.state between ${states.failed} and ${states.succeeded} and t.due is null and t.completed is not null${after}${before}
+                  where t.state between ${states.failed} and ${states.succeeded} and t.due is null
+                    and (t.completed is not null or t.state <> ${states.suspended})${after}${before}
                   group by t.topic, t.state) c on c.topic = p.topic
      order by p.topic, c.state`
   const counts = new Map<string, Map<TaskResult, number>>()

@@ -1,6 +1,6 @@
 /** Ended tasks are given another result. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, Task } from '@taskstream/task-api'
+import type { HeldTask, ReassignAllOptions, ResultsOptions, Task, TaskResult } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
@@ -60,5 +60,31 @@ export const reassign: Part = part('giving tasks another result', (engine) => {
     expect(await all({})).toBe(2)
     expect(await codeOf(() => all({ from: 'active' }))).toBe('ARGUMENT_INVALID')
     expect(await codeOf(() => all({ to: 'expired' }))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('a result that a task was given before it was completed counts as one, and being pushed suspended does not', async () => {
+    const dead = await fixture.owner()
+    await fixture.push('a', 'b')
+    await fixture.poll(2, dead)
+    await fixture.commit((transaction) => dead.unregister(transaction))
+    await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))
+    await fixture.push({ identifier: 'c', delayMs: 3_600_000 }, { identifier: 'd', suspended: true })
+    const results = async (options?: ResultsOptions): Promise<Partial<Record<TaskResult, number>>> => {
+      const counts = await fixture.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
+        fixture.tasks.results(transaction, options),
+      )
+      return Object.fromEntries(counts.get(fixture.topic)!)
+    }
+    const all = (options: ReassignAllOptions): Promise<number> =>
+      fixture.commit<number>((transaction) => fixture.tasks.reassignAll(transaction, fixture.topic, options))
+    expect(await results()).toEqual({})
+    expect(await all({ from: 'expired', to: 'success' })).toBe(2)
+    expect(await all({ from: 'delayed', to: 'failure' })).toBe(1)
+    expect(await results()).toEqual({ success: 2, failure: 1 })
+    expect(await all({ from: 'suspended', to: 'filter' })).toBe(1)
+    expect(await results()).toEqual({ success: 2, failure: 1, filter: 1 })
+    // None of them has a time of completion.
+    expect(await results({ from: new Date(0) })).toEqual({})
+    expect(await results({ to: new Date('2100-01-01') })).toEqual({})
   })
 })
