@@ -166,6 +166,22 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect(await again).toMatchObject(creations.map(({ identifier }) => ({ identifier, outcome: 'duplicate' })))
   })
 
+  test('each poll among identifiers finds as many tasks as it asks for, the most urgent first, however far apart priorities are', async () => {
+    const creations = [100, -32_767, 32_767, -100, -32_767, 100, -100, 32_767].map((priority, index) => ({
+      identifier: `i${index}`,
+      priority,
+    }))
+    await open.transactions(async (transaction) => {
+      await tasks.initialize(transaction, 'urgent', { order: 'priority', condition: 'singular-by-identifier' })
+      await tasks.push(transaction, 'urgent', creations)
+    })
+    const taken: HeldTask[][] = []
+    for (const size of [1, 1, 1, 3, 1, 1])
+      taken.push(await open.transactions((transaction) => tasks.poll(transaction, 'urgent', { size })))
+    expect(taken.flat()).toMatchObject(creations.toSorted((left, right) => right.priority - left.priority))
+    expect(taken.map(({ length }) => length)).toEqual([1, 1, 1, 3, 1, 1])
+  })
+
   test('an error of ours is named, and takes the transaction with it', async () => {
     const unknown: Steps = function* (transaction) {
       yield open.insertInvoice(transaction, 'e')

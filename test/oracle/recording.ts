@@ -95,6 +95,8 @@ const plausible: Readonly<Record<string, unknown>> = {
   input: 'x',
   lane: (place: number) => place * 7,
   name: 'tables',
+  // The place of a task of priority 100, as text.
+  nearest: (place: number) => String(BigInt(place) - 100n * 2n ** 47n),
   now: 0,
   ordering: 0,
   owner: 'o',

@@ -1484,7 +1484,7 @@ where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- poll
 --   text, number
-select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+select ora_hash(c.identifier, 1023) as lane, to_char(min(c.place)) as nearest
 from (
   select n.turn, n.identifier, n.turn as place
   from task_turn n
@@ -1492,7 +1492,7 @@ from (
   order by n.turn
   fetch first :2 rows only) c
 group by ora_hash(c.identifier, 1023)
-order by nearest
+order by min(c.place)
 
 -- poll; so many rows are fetched as are wanted
 --   text, number, number, text, number, text, text, number
@@ -1548,7 +1548,7 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_turn t where t.topi
 
 -- poll
 --   text, number
-select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+select ora_hash(c.identifier, 1023) as lane, to_char(min(c.place)) as nearest
 from (
   select t.sequence, t.identifier, t.sequence as place
   from task t
@@ -1556,7 +1556,7 @@ from (
   order by t.sequence
   fetch first :2 rows only) c
 group by ora_hash(c.identifier, 1023)
-order by nearest
+order by min(c.place)
 
 -- poll
 --   text, text, text, number, text, number
@@ -1715,7 +1715,7 @@ where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier a
 
 -- poll
 --   text, number
-select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+select ora_hash(c.identifier, 1023) as lane, to_char(min(c.place)) as nearest
 from (
   select t.sequence, t.identifier, - t.sequence as place
   from task t
@@ -1723,7 +1723,7 @@ from (
   order by t.sequence desc
   fetch first :2 rows only) c
 group by ora_hash(c.identifier, 1023)
-order by nearest
+order by min(c.place)
 
 -- poll
 --   text, text, text, number, text, number
@@ -1806,7 +1806,7 @@ and exists (select 1 from task_owner o where o.owner = :6) order by t.urgency, t
 
 -- poll
 --   text, number
-select ora_hash(c.identifier, 1023) as lane, min(c.place) as nearest
+select ora_hash(c.identifier, 1023) as lane, to_char(min(c.place)) as nearest
 from (
   select t.sequence, t.identifier, t.sequence - t.priority * 140737488355328 as place
   from task t
@@ -1814,7 +1814,7 @@ from (
   order by t.urgency, t.sequence
   fetch first :2 rows only) c
 group by ora_hash(c.identifier, 1023)
-order by nearest
+order by min(c.place)
 
 -- poll
 --   text, text, text, number, text, number
@@ -1870,7 +1870,7 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
---   text, text, text, text, text, number, text, number, number
+--   text, text, text, text, text, number, text, text, number
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
 from (select c.sequence, c.identifier, c.place
   from (
@@ -1879,7 +1879,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :5 and t.listed = 1 and t.state = 1
     order by t.sequence
     fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= :8
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= to_number(:8)
   order by c.place
   fetch first :9 rows only) c
 order by c.place

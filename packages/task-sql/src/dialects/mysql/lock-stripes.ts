@@ -29,6 +29,8 @@ export function lockStripes({ lane: stripes }: MysqlTables, variant: MysqlVarian
   return countedStripes({
     stripeOf: (identifier) => sql`(crc32(${identifier}) & ${raw(String(stripeCount - 1))})`,
     textsOf,
+    digitsOf: (number) => sql`cast(${number} as char)`,
+    numberOf: (digits) => sql`cast(${digits} as signed)`,
     lock: function* (topic, keys, mode, limit) {
       const most = limit === undefined ? nothing : sql` limit ${limit}`
       const locked = yield sql`select l.lane, l.polled from ${at(topic, keys)}${most} ${variant.lock('l', mode)}`

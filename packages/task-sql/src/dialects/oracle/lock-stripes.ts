@@ -18,6 +18,8 @@ export function lockStripes({ lane: stripes }: OracleTables): Pick<Locks, 'strip
   return countedStripes({
     stripeOf: (identifier) => sql`ora_hash(${identifier}, ${raw(String(stripeCount - 1))})`,
     textsOf,
+    digitsOf: (number) => sql`to_char(${number})`,
+    numberOf: (digits) => sql`to_number(${digits})`,
     lock: function* (topic, keys, mode, limit) {
       const half = (keys[0] ?? 0) < stripeCount ? 0 : stripeCount
       // One text has the places of all stripes, three digits for each. It says which stripes are asked for, and in which order.

@@ -20,27 +20,31 @@ interface Parts {
   stripeOf(identifier: Statement): Statement
   /** Texts as the column `wanted` of a table `w`. */
   textsOf(texts: readonly string[]): Statement
+  /** A whole number as text. A place may be beyond 2^53, where a JavaScript number is no longer exact. */
+  digitsOf(number: Statement): Statement
+  /** The whole number that `digitsOf` wrote. */
+  numberOf(digits: string): Statement
   /** Locks stripes one after the other, in the order given, until `limit` are locked, and increases their counts. @returns the locked ones */
   lock(topic: string, stripes: readonly number[], locked: Selection['locked'], limit?: number): Verb<readonly number[]>
 }
 
-export function countedStripes({ stripeOf, textsOf, lock }: Parts): Pick<Locks, 'stripes' | 'junction'> {
+export function countedStripes({ stripeOf, textsOf, digitsOf, numberOf, lock }: Parts): Pick<Locks, 'stripes' | 'junction'> {
   return {
     stripes: function* (topic, candidates, limit) {
       const wanted = yield sql`
-        select ${stripeOf(raw('c.identifier'))} as lane, min(c.place) as nearest
+        select ${stripeOf(raw('c.identifier'))} as lane, ${digitsOf(raw('min(c.place)'))} as nearest
           from (${candidates}) c
          group by ${stripeOf(raw('c.identifier'))}
-         order by nearest`
+         order by min(c.place)`
       if (wanted.length === 0) return undefined
-      const placeOf = new Map(wanted.map((row) => [toStripe(row), row['nearest']]))
+      const placeOf = new Map(wanted.map((row) => [toStripe(row), String(row['nearest'])]))
       const stripes = yield* lock(topic, [...placeOf.keys()], 'skip', limit)
       if (stripes.length === 0) return undefined
-      const last = Math.max(...stripes.map((lane) => Number(placeOf.get(lane))))
+      const last = stripes.map((lane) => BigInt(placeOf.get(lane)!)).reduce((left, right) => (left > right ? left : right))
       return {
         // The text has one character for each stripe. A character is found directly; a list would be searched for every row.
         holds: (identifier) => sql`substr(${charactersOf(stripes)}, ${stripeOf(identifier)} + 1, 1) = '1'`,
-        reaches: (place) => (stripes.length < limit ? raw('1 = 1') : sql`${place} <= ${last}`),
+        reaches: (place) => (stripes.length < limit ? raw('1 = 1') : sql`${place} <= ${numberOf(String(last))}`),
         all: stripes.length < limit,
       }
     },
