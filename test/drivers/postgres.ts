@@ -30,8 +30,9 @@ import { invoiceEntity, invoiceIds } from './typeorm-invoice.ts'
 const dialect = postgres({ schema: 'drivers' })
 const invoice = pgTable('invoice', { id: text('id') })
 
-function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max, ...(waitMs !== undefined && { connectionTimeoutMillis: waitMs }) })
+function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool, config: pg.PoolConfig = {}): pg.Pool {
+  const wait = waitMs !== undefined && { connectionTimeoutMillis: waitMs }
+  const pool = new pg.Pool({ connectionString: url, max, ...wait, ...config })
   // A lost connection emits an event, which ends the process if nobody listens. pg's pool listens only while the connection is
   // idle.
   pool.on('error', () => {})
@@ -39,8 +40,8 @@ function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool): pg
   return pool
 }
 
-async function openPg(url: string, settings?: PoolSettings): Promise<OpenDriver> {
-  const pool = openPool(url, settings)
+async function openPg(url: string, settings?: PoolSettings, config?: pg.PoolConfig): Promise<OpenDriver> {
+  const pool = openPool(url, settings, config)
   return {
     dialect,
     adapter: fromPg,
@@ -75,6 +76,12 @@ async function openPostgresJs(url: string, options: postgresJs.Options<{}> = {})
     invoices: async () => (await sql`select id from invoice order by id`).map((row) => String(Object.values(row)[0])),
     close: () => sql.end(),
   }
+}
+
+/** Many applications have pg read int8 as numbers, which are rounded beyond 2^53. */
+const int8AsNumber: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 interface Tables {
@@ -184,6 +191,7 @@ async function openPrisma(connectionString: string, { max }: PoolSettings = ordi
 
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
+  { name: 'pg with int8 as numbers', open: (url, pool) => openPg(url, pool, { types: int8AsNumber }) },
   { name: 'postgres.js', waits: true, open: (url) => openPostgresJs(url) },
   { name: 'postgres.js with camel case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.camel }) },
   { name: 'postgres.js with Pascal case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.pascal }) },

@@ -11,9 +11,10 @@ const stripeCount = 1024
 export function lockStripes({ lane: stripes }: PostgresTables): Pick<Locks, 'stripes' | 'junction'> {
   return {
     stripes: function* (topic, candidates, limit) {
+      // A place may be beyond 2^53, so it is read as text: clients may be set to read whole numbers as JavaScript numbers.
       // The lateral subquery locks each stripe when it is reached: stripes are locked in order, and no more than `limit`.
       const rows = yield sql`
-        select wanted.lane, wanted.place, pg_catalog.current_setting('transaction_isolation') as isolation
+        select wanted.lane, wanted.place::text as place, pg_catalog.current_setting('transaction_isolation') as isolation
           from (select ${stripeOf(raw('c.identifier'))} as lane, min(c.place) as place
                   from (${candidates}) c
                  group by 1
