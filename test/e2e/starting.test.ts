@@ -168,6 +168,21 @@ describe.skipIf(!canRun)('a node that starts', () => {
     await starting.node.stop()
   })
 
+  test('leaves alone a topic that was added meanwhile, and stopped again', async () => {
+    const added: TaskManager<AnyTransaction>[] = []
+    const add = (topic: string): number => added.push(starting.node.process(topic, { handler: eachTask(() => {}) }))
+    const starting = startingOf(async (step) => {
+      if (step !== 'activations' || added.length > 0) return
+      add(`${fixture.topic}-stopped`)
+      await added[0]!.stop()
+      add(`${fixture.topic}-last`)
+    })
+    await starting.node.start()
+    await expect.poll(() => added[1]!.isActive).toBe(true)
+    expect(added[0]!.isActive).toBe(false)
+    await starting.node.stop()
+  })
+
   test('and whose owner may have been registered, which nobody knows, leaves none', async () => {
     const gone = new Error('gone')
     let count = 0

@@ -101,10 +101,18 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const manager = new TaskManager(environment, checkProcessOptions(options, settings.leaseMs))
     if (this.#isRunning) checkPoolSize(transactions, [...this.#managers.values(), manager])
     if (this.#state === 'started') this.#begin(manager)
-    // The start under way has its list of topics already. If it fails, the next start has this one too.
-    else if (this.#state === 'opening') void this.#starting?.then(() => this.#state === 'started' && this.#begin(manager))
+    else if (this.#state === 'opening') this.#beginLater(manager)
     this.#managers.set(topic, manager)
     return manager
+  }
+
+  /** Begins a topic that the start under way no longer takes in. If that start fails, the next one has the topic too. */
+  #beginLater(manager: TaskManager<Transaction>): void {
+    const { stops } = manager
+    void this.#starting?.then(() => {
+      // A topic that was stopped meanwhile stays so.
+      if (this.#state === 'started' && manager.stops === stops) this.#begin(manager)
+    })
   }
 
   /** Begins to process a topic that was added after the start. */
