@@ -4,6 +4,7 @@ import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import type { CheckedCreation } from './creation.ts'
 import { isIn } from './filter-state.ts'
 import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass } from './recheck.ts'
 
@@ -58,4 +59,17 @@ export function* removeOlder(
     counts.set(identifier, (counts.get(identifier) ?? 0) + 1)
   }
   return counts
+}
+
+/**
+ * Of several creations of an identifier only the last counts (suite/insertion.ts, 'only the last counts'). One that repeats an
+ * external id will be a duplicate of the first with that external id, so it counts if the first does.
+ */
+export function whichCount(creations: readonly CheckedCreation[]): (creation: CheckedCreation) => boolean {
+  const named = new Map(creations.toReversed().map((creation) => [creation.externalId, creation]))
+  const firstOf = (creation: CheckedCreation): CheckedCreation =>
+    creation.externalId === null ? creation : named.get(creation.externalId)!
+  const firsts = creations.filter((creation) => firstOf(creation) === creation)
+  const last = new Map(firsts.map((creation) => [creation.identifier, creation]))
+  return (creation) => last.get(firstOf(creation).identifier) === firstOf(creation)
 }

@@ -11,7 +11,7 @@ import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { checkCreation } from './creation.ts'
 import type { CheckedCreation } from './creation.ts'
-import { removeOlder } from './insertion.ts'
+import { removeOlder, whichCount } from './insertion.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
@@ -58,19 +58,6 @@ function* pushAndRemove(
   const first = tasks.find(({ outcome }) => outcome !== 'duplicate')!.sequence
   const superseded = yield* removeOlder(context, topic, insertion, identifiers, first)
   return tasks.map((task) => (task.outcome === 'created' ? { ...task, superseded: superseded.get(task.identifier) ?? 0 } : task))
-}
-
-/**
- * Of several creations of an identifier only the last counts (suite/insertion.ts, 'only the last counts'). One that repeats an
- * external id will be a duplicate of the first with that external id, so it counts if the first does.
- */
-function whichCount(creations: readonly CheckedCreation[]): (creation: CheckedCreation) => boolean {
-  const named = new Map(creations.toReversed().map((creation) => [creation.externalId, creation]))
-  const firstOf = (creation: CheckedCreation): CheckedCreation =>
-    creation.externalId === null ? creation : named.get(creation.externalId)!
-  const firsts = creations.filter((creation) => firstOf(creation) === creation)
-  const last = new Map(firsts.map((creation) => [creation.identifier, creation]))
-  return (creation) => last.get(firstOf(creation).identifier) === firstOf(creation)
 }
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {

@@ -48,6 +48,7 @@ import { timerLists } from './timer-lists.ts'
 import { timerScopes } from './timer-scopes.ts'
 import { timers } from './timers.ts'
 import { tries } from './tries.ts'
+import { typedTimers } from './typed-timers.ts'
 import { unknownTopic } from './unknown-topic.ts'
 import { values } from './values.ts'
 import type { Engine, Part } from './engine.ts'
@@ -102,6 +103,7 @@ const parts: Readonly<Record<string, Part>> = {
   'timer-scopes': timerScopes,
   timers,
   tries,
+  'typed-timers': typedTimers,
   'unknown-topic': unknownTopic,
   values,
 }
