@@ -3,7 +3,7 @@
  * the row that it saw at first.
  */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
+import type { Cancellation, Completion, HeldTask, Holding, Task } from '@taskstream/task-api'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { Session, Tasks } from '../subject.ts'
@@ -34,6 +34,7 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
   }
   const success = (batch: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
     new Map(batch.map((task) => [task, TaskDecision.success('mine')]))
+  const key = ({ topic, sequence, identifier }: Task): Task => ({ topic, sequence, identifier })
   /** Runs `work` in the second transaction, and ends the first once the database says that the second waits for it. */
   const waited = <Result>(work: () => unknown, end: 'commit' | 'rollback'): Promise<Result> =>
     whileWaiting({ subject: fixture.subject, first, second }, () => work() as Promise<Result>, end)
@@ -83,6 +84,41 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     const completing = (): unknown => holder.complete(second.transaction, fixture.topic, again)
     expect(await waited<Completion>(completing, 'commit')).toEqual({ completed: [], lost: batch })
     expect(await fixture.page()).toMatchObject([{ state: 'succeeded', output: 'mine' }])
+  })
+
+  test.each([
+    ['cancels it no more, once that is committed', 'commit', [], { succeeded: 1, ready: 1 }],
+    ['cancels it, if that is rolled back', 'rollback', ['a'], { filtered: 1, ready: 1 }],
+  ] as const)('to complete its task %s', async (_, end, cancelled, states) => {
+    const batch = await held('a')
+    await fixture.push('b')
+    await first.begin()
+    await holder.complete(first.transaction, fixture.topic, success(batch))
+    const cancelling = (): unknown => fixture.tasks.cancel(second.transaction, fixture.topic, batch[0]!.sequence)
+    const answer = await waited<Cancellation>(cancelling, end)
+    expect([names(answer.cancelled), names(answer.taken)]).toEqual([cancelled, cancelled])
+    expect(await fixture.states()).toEqual(states)
+  })
+
+  test('to cancel its task is refused the completion, and what was written with it is undone', async () => {
+    const batch = await held('a')
+    await first.begin()
+    expect(await fixture.tasks.cancel(first.transaction, fixture.topic, batch[0]!.sequence)).toMatchObject({
+      taken: batch.map(key),
+    })
+    const completing = (): unknown =>
+      codeOf(() => holder.complete(second.transaction, fixture.topic, success(batch), { strict: true }))
+    expect(await waited(completing, 'commit')).toBe('TASK_LOST')
+    expect(await fixture.page()).toMatchObject([{ state: 'filtered', reason: 'cancelled' }])
+  })
+
+  test('to poll a task reschedules it no more, once that is committed', async () => {
+    const [a] = await fixture.push('a')
+    await first.begin()
+    expect(await holder.poll(first.transaction, fixture.topic)).toHaveLength(1)
+    const moving = (): unknown => fixture.tasks.reschedule(second.transaction, fixture.topic, a!.sequence, { delayMs: 5_000 })
+    expect(await waited(moving, 'commit')).toEqual([])
+    expect(await fixture.states()).toEqual({ active: 1 })
   })
 
   test('to hand its task back does not complete it, though the same owner has it again since', async () => {

@@ -1,6 +1,6 @@
 /** The model of rows: how each verb changes a row, column by column. */
 import { stateNumber } from '@taskstream/task-api'
-import type { FilterState, Insertion, TaskDecision, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { FilterState, Insertion, Rescheduling, TaskDecision, TaskInfo, TaskState } from '@taskstream/task-api'
 
 export type ModelRow = TaskInfo
 
@@ -84,6 +84,17 @@ export const become = {
   redundant: (row: ModelRow): ModelRow => change(row, { state: 'redundant', descent: descentOf(row), due: undefined }),
   reassigned: (row: ModelRow, state: TaskState): ModelRow =>
     change(row, { state, descent: descentOf(row), due: undefined, reason: undefined }),
+  cancelled: (row: ModelRow, now: Date): ModelRow =>
+    change(row, { state: 'filtered', reason: 'cancelled', due: undefined, completed: now }),
+  rescheduled: (row: ModelRow, to: Rescheduling, now: Date): ModelRow => {
+    const after = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(now.getTime() + ms))
+    const due = to.due ?? after(to.delayMs)
+    const deadline =
+      to.deadline === null ? { deadline: undefined } : { deadline: to.deadline ?? after(to.deadlineMs) ?? row.deadline }
+    const changed = change(row, { ...deadline, priority: to.priority ?? row.priority })
+    if (due === undefined) return changed
+    return due > now ? change(changed, { state: 'suspended', due }) : become.released(changed)
+  },
   joined: (row: ModelRow): ModelRow => change(row, { state: 'ready', completed: undefined }),
   expired: (row: ModelRow): ModelRow => change(row, { state: 'expired', reason: 'lease' }),
   /** Taken from a dead owner, with tries left or not. */

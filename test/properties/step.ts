@@ -34,6 +34,8 @@ const kinds = [
   'reassign',
   'reassign given',
   'redrive',
+  'cancel',
+  'reschedule',
   'junction',
   'purge',
   'repair',

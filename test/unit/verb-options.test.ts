@@ -13,6 +13,7 @@ import type {
   RecreateSelection,
   RedriveOptions,
   RegisterOptions,
+  Rescheduling,
   PromoteDueOptions,
   ResolveOptions,
   ResultsOptions,
@@ -58,6 +59,7 @@ interface Options {
   readonly recreate: RecreateSelection
   readonly redrive: RedriveOptions
   readonly reassignAll: ReassignAllOptions
+  readonly reschedule: Rescheduling
   readonly page: PageOptions
   readonly overview: OverviewOptions
   readonly count: CountOptions
@@ -78,6 +80,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   recreate: { ...filter, state: 'failed', size: 1 },
   redrive: { ...filter, states: [], dryRun: true, limit: 1 },
   reassignAll: { from: 'failed', to: 'success', first: 1, last: 2 },
+  reschedule: { due: instant, delayMs: 1, deadline: instant, deadlineMs: 1, priority: 1 },
   page: { ...filter, states: [], after: 1, before: 2, size: 1 },
   overview: { limit: 1 },
   count: { ...filter, states: [], topic: 't', recent: true },

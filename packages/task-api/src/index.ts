@@ -41,6 +41,10 @@ export type {
   Revivification,
   TaskReviver,
 } from './task-reviver.ts'
+export type { Cancellation, TaskCanceller } from './task-canceller.ts'
+export type { Rescheduling, TaskRescheduler } from './task-rescheduler.ts'
+export { checkSelector } from './task-selector.ts'
+export type { TaskSelector } from './task-selector.ts'
 export type { Junction, TaskJuncture } from './task-juncture.ts'
 export { supplementToken, TaskSupplement } from './task-supplement.ts'
 export type { SupplementToken } from './task-supplement.ts'

@@ -1,8 +1,10 @@
 import type { Execution } from './execution.ts'
 import type { TaskActivations } from './task-activation.ts'
+import type { TaskCanceller } from './task-canceller.ts'
 import type { TaskCatalog } from './task-catalog.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskOwners } from './task-owners.ts'
+import type { TaskRescheduler } from './task-rescheduler.ts'
 import type { TaskReviver } from './task-reviver.ts'
 import type { TaskSink } from './task-sink.ts'
 import type { TaskSource } from './task-source.ts'
@@ -22,6 +24,8 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskSink<Transaction, E>,
     TaskSource<Transaction, E>,
     TaskReviver<Transaction, E>,
+    TaskCanceller<Transaction, E>,
+    TaskRescheduler<Transaction, E>,
     TaskJuncture<Transaction, E>,
     TaskCatalog<Transaction, E>,
     TaskActivations<Transaction, E>,

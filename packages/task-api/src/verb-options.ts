@@ -5,6 +5,7 @@ import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveO
 import type { TaskFilter } from './task-filter.ts'
 import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
 import type { TopicOptions } from './task-polling.ts'
+import type { Rescheduling } from './task-rescheduler.ts'
 import type { ReassignAllOptions, RecreateSelection, RedriveOptions } from './task-reviver.ts'
 import type { PushOptions } from './task-sink.ts'
 import type { CompleteOptions, PollOptions, PromoteDueOptions } from './task-source.ts'
@@ -52,6 +53,7 @@ type VerbWithOptions =
   | 'recreate'
   | 'redrive'
   | 'reassignAll'
+  | 'reschedule'
   | 'page'
   | 'overview'
   | 'count'
@@ -71,6 +73,13 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
   redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, dryRun: true, limit: true }),
   reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),
+  reschedule: optionNames<Rescheduling>('reschedule', {
+    due: true,
+    delayMs: true,
+    deadline: true,
+    deadlineMs: true,
+    priority: true,
+  }),
   page: optionNames<PageOptions>('page', { ...filter, states: true, after: true, before: true, size: true }),
   overview: optionNames<OverviewOptions>('overview', { limit: true }),
   count: optionNames<CountOptions>('count', { ...filter, states: true, topic: true, recent: true }),

@@ -20,6 +20,7 @@ import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
 import type { SqlAdapter, Verb } from './core/verb.ts'
 import { noteDefinitions } from './core/definitions.ts'
 import { activate, activations, deactivate } from './verbs/activation.ts'
+import { cancel } from './verbs/cancel.ts'
 import { complete } from './verbs/complete.ts'
 import type { Context } from './core/verb-context.ts'
 import { count } from './verbs/count.ts'
@@ -37,6 +38,7 @@ import { poll } from './verbs/poll.ts'
 import { purge, purgeAll } from './verbs/purge.ts'
 import { push } from './verbs/push.ts'
 import { reassign, reassignAll } from './verbs/reassign.ts'
+import { reschedule } from './verbs/reschedule.ts'
 import { reclaim } from './verbs/reclaim.ts'
 import { recreate, redrive } from './verbs/recreate.ts'
 import { promoteDue } from './verbs/promote-due.ts'
@@ -177,6 +179,8 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     redrive: bind(redrive),
     reassign: bind(reassign),
     reassignAll: bind(reassignAll),
+    cancel: bind(cancel),
+    reschedule: bind(reschedule),
     junction: bind(junction),
     initialize: bind(initialize),
     topics: bind(topics),

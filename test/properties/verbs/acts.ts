@@ -7,6 +7,7 @@ import { expire, initialize, release, repair } from './maintain.ts'
 import { lock, poll, take } from './poll.ts'
 import { push, pushAgain, pushInstead } from './push.ts'
 import { reassignAll, reassignGiven, recreate, redrive, reset, reviveGiven } from './revive.ts'
+import { cancel, reschedule } from './selected.ts'
 
 export type Act = (world: World, turn: Turn) => Promise<void>
 
@@ -31,6 +32,8 @@ export const acts: Readonly<Record<Exclude<Kind, 'commit' | 'rollback' | 'wait'>
   reassign: reassignAll,
   'reassign given': reassignGiven,
   redrive,
+  cancel,
+  reschedule,
   junction,
   purge,
   repair,

@@ -1,5 +1,5 @@
 import { TaskError, taskReasons, taskStates } from '@taskstream/task-api'
-import type { HeldTask, TaskHeaders, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { HeldTask, Task, TaskHeaders, TaskInfo, TaskState } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
 import { raw, sql } from './statement.ts'
 import type { Statement } from './statement.ts'
@@ -97,6 +97,11 @@ export function toNumber(value: unknown): number {
     })
   }
   return number
+}
+
+/** The task of a row of which `sequence` and `identifier` are given. */
+export function toTask(topic: string, row: Row): Task {
+  return { topic, sequence: toNumber(row['sequence']), identifier: String(row['identifier']) }
 }
 
 /** The column `sequence` of rows, ascending. */

@@ -26,7 +26,7 @@ import type { Context } from '../core/verb-context.ts'
 import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
-import { toNumber } from '../core/task-row.ts'
+import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
@@ -241,10 +241,6 @@ function checkRevivable(argument: string, states: readonly unknown[]): void {
   // A search for the wrong state itself would not find one that is undefined.
   const wrong = states.findIndex((state) => !revivable.includes(state))
   if (wrong !== -1) throw invalid(argument, states[wrong], rule)
-}
-
-function toTask(topic: string, row: Row): Task {
-  return { topic, sequence: toNumber(row['sequence']), identifier: String(row['identifier']) }
 }
 
 const ascending = (left: number, right: number): number => left - right

@@ -1,6 +1,6 @@
 /** Bad input causes an error with a code that names the bad value, and nothing is written. */
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
-import type { HeldTask, TaskCreation, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskCreation, TaskError, TaskSelector } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
 import { codeOf, thrownBy, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
@@ -51,6 +51,8 @@ export const badInput: Part = part('bad input', (engine) => {
       await refused('topic', (transaction) => fixture.tasks.redrive(transaction, topic))
       await refused('topic', (transaction) => fixture.tasks.reassign(transaction, topic, new Map()))
       await refused('topic', (transaction) => fixture.tasks.reassignAll(transaction, topic, { from: 'failed', to: 'success' }))
+      await refused('topic', (transaction) => fixture.tasks.cancel(transaction, topic, 1))
+      await refused('topic', (transaction) => fixture.tasks.reschedule(transaction, topic, 1, { delayMs: 5 }))
       await refused('topic', (transaction) => fixture.tasks.junction(transaction, topic, 'singular', []))
       await refused('topic', (transaction) => fixture.tasks.activate(transaction, topic))
       await refused('topic', (transaction) => fixture.tasks.deactivate(transaction, topic))
@@ -117,6 +119,29 @@ export const badInput: Part = part('bad input', (engine) => {
     }
     await refused('before', (transaction) => fixture.tasks.page(transaction, fixture.topic, { after: 1, before: 2 }))
     await refused('then', (transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1, then: 'gone' as 'ready' }))
+  })
+
+  test('a selector that names no tasks is refused, and says what it could be', async () => {
+    const refusedAs = async (argument: string, selector: unknown): Promise<void> => {
+      await refused(argument, (transaction) => fixture.tasks.cancel(transaction, fixture.topic, selector as TaskSelector))
+      await refused(argument, (transaction) =>
+        fixture.tasks.reschedule(transaction, fixture.topic, selector as TaskSelector, { delayMs: 5 }),
+      )
+    }
+    const none = [undefined, null, '5', 5n, {}, { externalId: 'a', identifier: 'a' }, { sequence: 5 }, { externalID: 'a' }, held]
+    for (const selector of none) await refusedAs('selector', selector)
+    for (const sequence of [-1, 0.5, Number.NaN, 2 ** 53]) {
+      await refusedAs('sequence', sequence)
+      await refusedAs('sequences[1]', [held.sequence, sequence])
+    }
+    for (const text of [...Object.values(badTexts), null, long(501)]) {
+      await refusedAs('identifier', { identifier: text })
+      await refusedAs('externalId', { externalId: text })
+    }
+    await refusedAs(
+      'the number of sequences',
+      Array.from({ length: taskLimits.batchSize + 1 }, () => 1),
+    )
   })
 
   test('what is beyond the greatest value is refused, and so is a portion of none', async () => {

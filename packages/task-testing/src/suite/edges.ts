@@ -28,6 +28,8 @@ export const edges: Part = part('at the edge of what is taken', (engine) => {
     handBack: [(transaction, topic) => fixture.tasks.handBack(transaction, topic, none), { completed: [], lost: [] }],
     recreate: [(transaction, topic) => fixture.tasks.recreate(transaction, topic, 'append', none), []],
     reassign: [(transaction, topic) => fixture.tasks.reassign(transaction, topic, new Map()), undefined],
+    cancel: [(transaction, topic) => fixture.tasks.cancel(transaction, topic, []), { cancelled: [], taken: [] }],
+    reschedule: [(transaction, topic) => fixture.tasks.reschedule(transaction, topic, [], { delayMs: 5 }), []],
     junction: [(transaction, topic) => fixture.tasks.junction(transaction, topic, 'singular', []), new Set()],
     page: [(transaction, topic) => fixture.tasks.page(transaction, topic, { size: 0 }), []],
     'page before the first': [(transaction, topic) => fixture.tasks.page(transaction, topic, { before: 0 }), []],

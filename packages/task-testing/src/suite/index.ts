@@ -9,6 +9,7 @@ import { activation } from './activation.ts'
 import { adapter } from './adapter.ts'
 import { ages } from './ages.ts'
 import { badInput } from './bad-input.ts'
+import { cancel } from './cancel.ts'
 import { catalog } from './catalog.ts'
 import { clean } from './clean.ts'
 import { complete } from './complete.ts'
@@ -39,6 +40,7 @@ import { periodicUnfinished } from './periodic-unfinished.ts'
 import { poll } from './poll.ts'
 import { push } from './push.ts'
 import { reassign } from './reassign.ts'
+import { reschedule } from './reschedule.ts'
 import { resolved } from './resolved.ts'
 import { revive } from './revive.ts'
 import { savepoint } from './savepoint.ts'
@@ -64,6 +66,7 @@ const parts: Readonly<Record<string, Part>> = {
   adapter,
   ages,
   'bad-input': badInput,
+  cancel,
   catalog,
   clean,
   complete,
@@ -94,6 +97,7 @@ const parts: Readonly<Record<string, Part>> = {
   poll,
   push,
   reassign,
+  reschedule,
   resolved,
   revive,
   savepoint,

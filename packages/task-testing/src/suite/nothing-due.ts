@@ -33,6 +33,8 @@ export const nothingDue: Part = part('nothing is due any more', (engine) => {
       fixture.tasks.reassign(transaction, topic, new Map([[retried, 'suspension' as const]])),
     'given a result with all that are delayed': (transaction, topic) =>
       fixture.tasks.reassignAll(transaction, topic, { from: 'delayed', to: 'failure' }),
+    cancelled: (transaction, topic) => fixture.tasks.cancel(transaction, topic, retried.sequence),
+    'made ready': (transaction, topic) => fixture.tasks.reschedule(transaction, topic, retried.sequence, { delayMs: 0 }),
     superseded: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }),
     replaced: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'replace' }),
     deleted: (transaction, topic) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'delete' }),

@@ -37,6 +37,7 @@ export const optionNames: Part = part('a name that nobody knows', (engine) => {
       ['states', { state: ['ready'] }, (tx, options) => tasks.redrive(tx, topic, options)],
       ['dryRun', { dryrun: true }, (tx, options) => tasks.redrive(tx, topic, options)],
       ['first', { from: 'failed', to: 'success', frist: 1 }, (tx, options) => tasks.reassignAll(tx, topic, options)],
+      ['delayMs', { delay: 5 }, (tx, options) => tasks.reschedule(tx, topic, 1, options)],
       ['states', { state: 'ready' }, (tx, options) => tasks.page(tx, topic, options)],
       ['createdBefore', { createdbefore: late }, (tx, options) => tasks.page(tx, topic, options)],
       ['limit', { limt: 5 }, (tx, options) => tasks.overview(tx, options)],

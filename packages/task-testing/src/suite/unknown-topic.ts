@@ -42,6 +42,10 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
     redrive: (transaction, topic) => fixture.tasks.redrive(transaction, topic),
     'redrive, to be looked at': (transaction, topic) => fixture.tasks.redrive(transaction, topic, { dryRun: true }),
     reassignAll: (transaction, topic) => fixture.tasks.reassignAll(transaction, topic, { from: 'failed', to: 'success' }),
+    cancel: (transaction, topic) => fixture.tasks.cancel(transaction, topic, 1),
+    'cancel, by external id': (transaction, topic) => fixture.tasks.cancel(transaction, topic, { externalId: 'a' }),
+    'cancel, by identifier': (transaction, topic) => fixture.tasks.cancel(transaction, topic, { identifier: 'a' }),
+    reschedule: (transaction, topic) => fixture.tasks.reschedule(transaction, topic, [1], { delayMs: 0 }),
     junction: (transaction, topic) => fixture.tasks.junction(transaction, topic, 'singular', [['a']]),
     activate: (transaction, topic) => fixture.tasks.activate(transaction, topic),
   }

@@ -1,0 +1,73 @@
+import { checkDuration, checkInstant, checkInteger, checkNames, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import type { Rescheduling, Task, TaskSelector } from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
+import { states } from '../core/states.ts'
+import { join, raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import { toNumber, toTask } from '../core/task-row.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { isInOneOf } from './filter-state.ts'
+import { lockNamed } from './selector.ts'
+
+export function* reschedule(context: Context, topic: string, selector: TaskSelector, to: Rescheduling): Verb<Task[]> {
+  checkRescheduling(to)
+  const { dialect, now } = context
+  const waiting = isInOneOf(['ready', 'delayed'])
+  const rows = yield* lockNamed(context, 'reschedule', topic, selector, waiting, raw('t.sequence, t.identifier'))
+  if (rows.length === 0) return []
+  yield* dialect.writes.change({
+    topic,
+    sequences: rows.map((row) => toNumber(row['sequence'])),
+    locked: 'wait',
+    set: assignments(dialect, to, dialect.expr.now(now())),
+  })
+  // Listeners may sleep until a later due time.
+  for (const statement of dialect.topics.notify(topic)) yield statement
+  return rows.map((row) => toTask(topic, row))
+}
+
+/** The blocking class stays as it is: a ready task and a delayed one are both open. */
+function assignments(
+  { expr }: Dialect,
+  { due, delayMs, deadline, deadlineMs, priority }: Rescheduling,
+  now: Statement,
+): Statement {
+  const instantOf = (at: Date | undefined, delay: number | undefined): Statement | undefined => {
+    if (at) return expr.instant(sql`${at.getTime()}`)
+    return delay === undefined ? undefined : expr.plusMs(now, sql`${delay}`)
+  }
+  const when = instantOf(due, delayMs)
+  const until = deadline === null ? raw('null') : instantOf(deadline, deadlineMs)
+  return join(
+    [
+      ...(when
+        ? [
+            sql`state = case when ${when} > ${now} then ${states.suspended} else ${states.ready} end`,
+            sql`listed = case when ${when} > ${now} then ${expr.false} else ${expr.true} end`,
+            sql`completed = case when ${when} > ${now} then t.completed end`,
+            sql`due = case when ${when} > ${now} then ${when} end`,
+          ]
+        : []),
+      ...(until ? [sql`deadline = ${until}`] : []),
+      ...(priority === undefined ? [] : [sql`priority = ${priority}`]),
+    ],
+    ', ',
+  )
+}
+
+function checkRescheduling(to: Rescheduling): void {
+  if (typeof to !== 'object' || to === null) throw invalid('to', to, 'must be an object')
+  checkNames(verbOptions.reschedule, to)
+  const { due, delayMs, deadline, deadlineMs, priority } = to
+  if (due !== undefined && delayMs !== undefined) throw invalid('delayMs', delayMs, 'cannot be given together with due')
+  if (deadline !== undefined && deadlineMs !== undefined)
+    throw invalid('deadlineMs', deadlineMs, 'cannot be given together with deadline')
+  if (due !== undefined) checkInstant('due', due)
+  if (delayMs !== undefined) checkDuration('delayMs', delayMs)
+  if (deadline !== undefined && deadline !== null) checkInstant('deadline', deadline)
+  if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
+  if (priority !== undefined) checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
+  if ([due, delayMs, deadline, deadlineMs, priority].every((value) => value === undefined))
+    throw invalid('to', to, 'must say what is to change: due, delayMs, deadline, deadlineMs or priority')
+}
