@@ -3,7 +3,7 @@
  * the end no sample saw two such tasks, no statement failed, no poll waited for a lock, and no task is stuck.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { TaskDecision } from '@taskstream/task-api'
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { AnyTransaction, Session, Subject, Tasks } from '../subject.ts'
@@ -40,6 +40,13 @@ export interface HammerReport {
   violations: number
   /** The messages of transactions that failed. */
   errors: string[]
+  /**
+   * Transactions without a poll that the database ended in favour of another, as it may: a deadlock. InnoDB asks every program to be ready for
+   * that, however it orders its locks (https://dev.mysql.com/doc/refman/8.4/en/innodb-deadlocks-handling.html).
+   */
+  conflicts: string[]
+  /** Transactions that were begun. */
+  transactions: number
   slowestMs: number
   /** Rows and identifiers that a repair found wrong during the run. */
   repaired: number
@@ -65,6 +72,8 @@ export async function hammer(subject: Subject, options: HammerOptions): Promise<
     violations: 0,
     waits: [],
     errors: [],
+    conflicts: [],
+    transactions: 0,
     slowestMs: 0,
     repaired: 0,
     stuck: 0,
@@ -92,7 +101,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
   const { topic, identifiers, goOn, tasks = () => subject.tasks() } = options
   const session = await subject.session()
   const owner = tasks()
-  await inTransaction(session, report, (transaction) => owner.register(transaction))
+  await inTransaction(session, report, 'register', (transaction) => owner.register(transaction))
   const creation = (): { identifier: string; maxTries: number; delayMs?: number; suspended?: boolean } => ({
     identifier: `i${Math.trunc(Math.random() * identifiers)}`,
     maxTries: 20,
@@ -105,6 +114,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     const done = await inTransaction(
       session,
       report,
+      'push',
       (transaction) => owner.push(transaction, topic, creations, insertion ? { insertion } : {}),
       subject.writers === 1 ? 0 : dawdle,
       Math.random() < 0.05,
@@ -113,11 +123,11 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
   }
   /** Another owner takes this owner for dead and expires its tasks. This owner goes on without knowing. */
   const die = async (): Promise<void> => {
-    await inTransaction(session, report, (transaction) => owner.unregister(transaction))
+    await inTransaction(session, report, 'unregister', (transaction) => owner.unregister(transaction))
     const other = tasks()
     const then = pick(['ready', 'expired'] as const)
-    await inTransaction(session, report, (transaction) => other.expire(transaction, { olderThanMs: 600_000, then }))
-    await inTransaction(session, report, (transaction) => owner.register(transaction))
+    await inTransaction(session, report, 'expire', (transaction) => other.expire(transaction, { olderThanMs: 600_000, then }))
+    await inTransaction(session, report, 'register', (transaction) => owner.register(transaction))
     report.deaths++
   }
   const poll = async (): Promise<void> => {
@@ -126,6 +136,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     const held = await inTransaction<HeldTask[]>(
       session,
       report,
+      'poll',
       (transaction) => owner.poll(transaction, topic, { size }) as HeldTask[] | Promise<HeldTask[]>,
       subject.writers > 1 && Math.random() < 0.05 ? Math.random() * 10 : 0,
       undone,
@@ -136,7 +147,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     report.polled += held.length
     if (Math.random() < 0.3) await delay(Math.random() * 3)
     if (Math.random() < 0.03) await die()
-    await inTransaction(session, report, async (transaction) => {
+    await inTransaction(session, report, 'complete', async (transaction) => {
       if (Math.random() < 0.1) return owner.handBack(transaction, topic, held)
       const decisions = new Map(held.map((task) => [task, decide()]))
       const { completed, lost } = await owner.complete(transaction, topic, decisions)
@@ -145,7 +156,7 @@ async function labour(subject: Subject, options: HammerOptions, report: HammerRe
     })
   }
   const interfere = (): Promise<unknown> =>
-    inTransaction(session, report, async (transaction): Promise<unknown> => {
+    inTransaction(session, report, 'interfere', async (transaction): Promise<unknown> => {
       const kind = Math.random()
       if (kind < 0.1) {
         const { corrected, noted, held } = await owner.repair(transaction, topic)
@@ -183,11 +194,13 @@ function decide(): TaskDecision {
 async function inTransaction<Result>(
   session: Session,
   report: HammerReport,
+  verb: string,
   work: (transaction: AnyTransaction) => Result | Promise<Result>,
   dawdleMs = 0,
   undo = false,
 ): Promise<Result | undefined> {
   await begin(session)
+  report.transactions++
   try {
     const start = performance.now()
     const result = await work(session.transaction)
@@ -197,7 +210,8 @@ async function inTransaction<Result>(
     if (undo) report.undone++
     return undo ? undefined : result
   } catch (error) {
-    report.errors.push(error instanceof Error ? error.message : String(error))
+    const isConflict = isTaskError(error, 'TRANSACTION_CONFLICT') && verb !== 'poll'
+    report[isConflict ? 'conflicts' : 'errors'].push(`${verb}: ${error instanceof Error ? error.message : String(error)}`)
     await session.rollback().catch(() => {})
     return undefined
   }

@@ -25,7 +25,7 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
         polling,
         goOn: (so) => so.polls < polls,
       })
-      expect(report).toMatchObject({ violations: 0, stuck: 0, errors: [], repaired: 0 })
+      expect(report).toMatchObject({ violations: 0, stuck: 0, errors: [], conflicts: [], repaired: 0 })
       expect(report.polled).toBeGreaterThan(0)
       expect(report.samples).toBeGreaterThan(0)
       // The run had deaths, rollbacks and interferences, without which it would prove little.
