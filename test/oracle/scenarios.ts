@@ -187,6 +187,11 @@ function* revivals(): Generator<Scenario> {
       ),
   }
   yield { verb: 'reassignAll', run: (tasks, tx) => tasks.reassignAll(tx, topic, { from: 'failed', to: 'success' }) }
+  for (const selector of [7, [7, 8], { externalId: 'x' }, { identifier: 'i0' }]) {
+    yield { verb: 'cancel', run: (tasks, tx) => tasks.cancel(tx, topic, selector) }
+    for (const to of [{ delayMs: 5 }, { due: new Date(1), deadlineMs: 5, priority: 3 }, { deadline: null }])
+      yield { verb: 'reschedule', run: (tasks, tx) => tasks.reschedule(tx, topic, selector, to) }
+  }
   for (const kind of ['singular', 'eternal'] as const)
     yield { verb: 'junction', run: (tasks, tx) => tasks.junction(tx, topic, kind, [['i0', 'i1'], ['i2']]) }
 }

@@ -29,6 +29,61 @@ select topic, case when active = 1 then 1 else 0 end as active, changed as chang
 from task_activation
 order by topic
 
+-- cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
+--   JSON, text
+insert into task_turn (topic, identifier)
+select p.topic, r.identifier
+from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where p.topic = :2
+
+-- cancel, junction, push, recreate, reschedule
+--   text
+select stage from task_topic where topic = :1
+
+-- cancel
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state in (0, 1, 2, 4)
+order by t.sequence
+for update
+
+-- cancel
+--   JSON, text
+select t.sequence, t.identifier, t.state, t.stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state in (0, 1, 2, 4) order by t.sequence
+
+-- cancel
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 5,
+listed = 0,
+reason = 4,
+due = null,
+completed = (select k.ms from task_clock k),
+stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- cancel, reschedule
+--   text, text
+select t.sequence from task t where t.topic = :1 and t.external_id = :2
+
+-- cancel
+--   text, JSON
+select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and t.state in (0, 1, 2, 4)
+
+-- cancel
+--   number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 5,
+listed = 0,
+reason = 4,
+due = null,
+completed = :1,
+stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- complete, handBack, hold, poll
 --   text, text, JSON
 --   text, text, JSON in a CLOB
@@ -38,13 +93,6 @@ and (t.sequence, t.attempt) in (
   select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence for update
-
--- complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
---   JSON, text
-insert into task_turn (topic, identifier)
-select p.topic, r.identifier
-from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
-where p.topic = :2
 
 -- complete
 --   JSON in a CLOB, text, text
@@ -614,10 +662,6 @@ select p.ordering, p.condition, p.stage from tasks.task_topic p where p.topic = 
 update task_lane l
 set polled = l.polled + 1
 where l.topic = :1 and l.lane in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- junction, push, recreate
---   text
-select stage from task_topic where topic = :1
 
 -- junction
 --   JSON
@@ -3096,6 +3140,46 @@ where 1 = 1 and (
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
   or t.state = 1 and t.listed = 0 and 1 = 0)
+
+-- reschedule
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0
+order by t.sequence
+for update
+
+-- reschedule
+--   JSON, text
+select t.sequence, t.identifier from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0 order by t.sequence
+
+-- reschedule
+--   number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when ((select k.ms from task_clock k) + :1) > (select k.ms from task_clock k) then 4 else 1 end, listed = case when ((select k.ms from task_clock k) + :2) > (select k.ms from task_clock k) then 0 else 1 end, completed = case when ((select k.ms from task_clock k) + :3) > (select k.ms from task_clock k) then t.completed end, due = case when ((select k.ms from task_clock k) + :4) > (select k.ms from task_clock k) then ((select k.ms from task_clock k) + :5) end where t.topic = :6 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:7, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reschedule
+--   number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when :1 > (select k.ms from task_clock k) then 4 else 1 end, listed = case when :2 > (select k.ms from task_clock k) then 0 else 1 end, completed = case when :3 > (select k.ms from task_clock k) then t.completed end, due = case when :4 > (select k.ms from task_clock k) then :5 end, deadline = ((select k.ms from task_clock k) + :6), priority = :7 where t.topic = :8 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:9, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reschedule
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set deadline = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reschedule
+--   text, JSON
+select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0
+
+-- reschedule
+--   number, number, number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when (:1 + :2) > :3 then 4 else 1 end, listed = case when (:4 + :5) > :6 then 0 else 1 end, completed = case when (:7 + :8) > :9 then t.completed end, due = case when (:10 + :11) > :12 then (:13 + :14) end where t.topic = :15 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:16, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- reschedule
+--   number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when :1 > :2 then 4 else 1 end, listed = case when :3 > :4 then 0 else 1 end, completed = case when :5 > :6 then t.completed end, due = case when :7 > :8 then :9 end, deadline = (:10 + :11), priority = :12 where t.topic = :13 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:14, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- resolve
 --   number

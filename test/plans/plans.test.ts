@@ -45,6 +45,22 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
       await tasks.poll(transaction, 'singular', { size: 100 })
     },
   ],
+  ['cancel, by sequence', { postgres: 20, mariadb: 20 }, (tasks, transaction) => tasks.cancel(transaction, 'plain', [1, 2, 3])],
+  [
+    'cancel, by external id',
+    { postgres: 20, mariadb: 20 },
+    (tasks, transaction) => tasks.cancel(transaction, 'plain', { externalId: 'nobody' }),
+  ],
+  [
+    'cancel, by identifier',
+    { postgres: 100, mariadb: 100 },
+    (tasks, transaction) => tasks.cancel(transaction, 'keyed', { identifier: 'i1' }),
+  ],
+  [
+    'reschedule, by identifier under a condition',
+    { postgres: 100, mariadb: 100 },
+    (tasks, transaction) => tasks.reschedule(transaction, 'singular', { identifier: 'i5' }, { priority: 5 }),
+  ],
   ['push', { postgres: 0, mariadb: 110 }, (tasks, transaction) => tasks.push(transaction, 'plain', names(100))],
   [
     'push, supersede',

@@ -57,8 +57,10 @@ export const become = {
     const { state, reason, retryAfterMs } = decision
     const written = { completed: now, output: decision.toMessage() }
     if (retryAfterMs === undefined) return change(row, { ...written, state, reason, due: undefined })
-    if (isExhausted(row)) return change(row, { ...written, state: 'failed', reason: 'tries', due: undefined })
-    return change(row, { ...written, state, reason, due: new Date(now.getTime() + retryAfterMs) })
+    if (isExhausted(row) && !decision.refunded)
+      return change(row, { ...written, state: 'failed', reason: 'tries', due: undefined })
+    const tries = row.tries - Number(decision.refunded)
+    return change(row, { ...written, state, reason, tries, due: new Date(now.getTime() + retryAfterMs) })
   },
   handedBack: (row: ModelRow): ModelRow =>
     change(row, { state: 'ready', owner: undefined, started: undefined, tries: row.tries - 1 }),

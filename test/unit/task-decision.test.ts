@@ -3,7 +3,7 @@ import { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from '@t
 import type { Task } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 
-const { success, failure, suspension, filter, retry } = TaskDecision
+const { success, failure, suspension, filter, retry, snooze } = TaskDecision
 
 describe('a decision', () => {
   test('continues only after a success, unless it is told otherwise', () => {
@@ -26,6 +26,9 @@ describe('a decision', () => {
     expect(later.withContinuation(true)).toMatchObject({ ...said, continued: true })
     expect(later.because('timeout')).toMatchObject({ ...said, reason: 'timeout' })
     expect(later.include('again')).toMatchObject({ ...said, explanations: ['busy', 'again'] })
+    const put = snooze({ afterMs: 5 }, '日').withContinuation(true).because('timeout').include('more').inAscii()
+    expect(put).toMatchObject({ result: 'suspension', retryAfterMs: 5, reason: 'timeout', refunded: true, continued: true })
+    expect(put.toMessage()).toBe(String.raw`\u{65e5}` + '\nmore')
   })
 
   test('of two takes the weightier result, both explanations, and continues if both do', () => {
@@ -73,6 +76,19 @@ describe('a decision', () => {
     expect(retry({ afterMs: 5 }).merge(failure())).toMatchObject({ result: 'failure', retryAfterMs: undefined })
   })
 
+  test('gets the try back for a snooze, and of two only if each wait is one', () => {
+    expect(snooze({ afterMs: 5 }, 'busy')).toMatchObject({ ...retry({ afterMs: 5 }, 'busy'), refunded: true })
+    expect([success(), failure(), suspension(), filter(), retry({ afterMs: 5 })].map(({ refunded }) => refunded)).not.toContain(
+      true,
+    )
+    const merged = (other: TaskDecision): boolean[] => [
+      snooze({ afterMs: 5 }).merge(other).refunded,
+      other.merge(snooze({ afterMs: 5 })).refunded,
+    ]
+    for (const other of [success(), filter(), snooze({ afterMs: 9 })]) expect(merged(other)).toEqual([true, true])
+    for (const other of [failure(), suspension(), retry({ afterMs: 1 })]) expect(merged(other)).toEqual([false, false])
+  })
+
   test('keeps its reason whatever is added to it, and of two has that of the weightier', () => {
     const late = failure('日').because('timeout')
     for (const same of [late, late.include('more'), late.withContinuation(true), late.inAscii(), late.because('timeout')])
@@ -89,9 +105,10 @@ describe('a decision', () => {
 
   test('refuses a wait that is none', () => {
     for (const afterMs of [-1, 0.5, Number.NaN, Infinity]) {
-      expect(() => retry({ afterMs })).toThrow(
-        expect.objectContaining({ code: 'ARGUMENT_INVALID', data: { argument: 'afterMs', value: afterMs } }),
-      )
+      for (const later of [retry, snooze])
+        expect(() => later({ afterMs })).toThrow(
+          expect.objectContaining({ code: 'ARGUMENT_INVALID', data: { argument: 'afterMs', value: afterMs } }),
+        )
     }
   })
 
@@ -123,6 +140,7 @@ describe('a decision', () => {
     expect(filter('a').because('cancelled').isSameAs(filter('a').because('cancelled'))).toBe(true)
     expect(filter('a').because('cancelled').isSameAs(filter('a'))).toBe(false)
     expect(retry({ afterMs: 1 }).isSameAs(retry({ afterMs: 2 }))).toBe(false)
+    expect(retry({ afterMs: 1 }).isSameAs(snooze({ afterMs: 1 }))).toBe(false)
   })
 
   test('is carried out of code by an error', () => {

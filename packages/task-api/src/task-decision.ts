@@ -31,6 +31,8 @@ export class TaskDecision {
   readonly explanations: readonly TaskExplanation[]
   /** Why the task gets its state, where the result alone does not say so. It is kept with the task. */
   readonly reason: TaskReason | undefined
+  /** Whether the task gets its try back, so that it does not count towards `maxTries`. True for a snooze only. */
+  readonly refunded: boolean
 
   private constructor(
     result: TaskResult,
@@ -38,12 +40,14 @@ export class TaskDecision {
     continued: boolean = result === 'success',
     retryAfterMs?: number,
     reason?: TaskReason,
+    refunded = false,
   ) {
     this.result = result
     this.explanations = explanations
     this.continued = continued
     this.retryAfterMs = retryAfterMs
     this.reason = reason
+    this.refunded = refunded
   }
 
   /** The task is done. The message becomes its output. */
@@ -80,6 +84,21 @@ export class TaskDecision {
     return new TaskDecision('suspension', explain(explanation), false, afterMs)
   }
 
+  /**
+   * The task is not to be done now: it is suspended, and due `afterMs` later by the database's clock. Unlike a retry, this does not use up one of its
+   * tries, so a task can be put off any number of times. For what is nobody's fault: a service that asks for patience, a limit, a worker of an
+   * earlier release.
+   *
+   * @param afterMs whole milliseconds, 0 to 100 years
+   * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * if (response.status === 429) return TaskDecision.snooze({ afterMs: 60_000 }, 'the service is busy')
+   */
+  static snooze({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
+    checkDuration('afterMs', afterMs)
+    return new TaskDecision('suspension', explain(explanation), false, afterMs, undefined, true)
+  }
+
   /** Joins two maps of decisions that have no task in common. @throws TaskError TASK_DUPLICATE if a task is in both */
   static combine<T extends Task>(left: ReadonlyMap<T, TaskDecision>, right: ReadonlyMap<T, TaskDecision>): Map<T, TaskDecision> {
     const combined = new Map(left)
@@ -107,9 +126,7 @@ export class TaskDecision {
 
   /** The same decision, with or without the continuation of later steps. */
   withContinuation(continued: boolean): TaskDecision {
-    return continued === this.continued
-      ? this
-      : new TaskDecision(this.result, this.explanations, continued, this.retryAfterMs, this.reason)
+    return continued === this.continued ? this : this.#with({ continued })
   }
 
   /**
@@ -122,33 +139,31 @@ export class TaskDecision {
    */
   because(reason: TaskReason): TaskDecision {
     if (!taskReasons.includes(reason)) throw invalid('reason', reason, `must be one of ${taskReasons.join(', ')}`)
-    return reason === this.reason
-      ? this
-      : new TaskDecision(this.result, this.explanations, this.continued, this.retryAfterMs, reason)
+    return reason === this.reason ? this : this.#with({ reason })
   }
 
   /** The same decision with one more explanation. An empty explanation, or one that was given before, changes nothing. */
   include(explanation?: unknown): TaskDecision {
     const added = explain(explanation).filter((one) => !this.explanations.includes(one))
-    return added.length === 0
-      ? this
-      : new TaskDecision(this.result, [...this.explanations, ...added], this.continued, this.retryAfterMs, this.reason)
+    return added.length === 0 ? this : this.#with({ explanations: [...this.explanations, ...added] })
   }
 
   /**
    * Merges two decisions into one. The weightier result wins: failure, then suspension, filter, success. The explanations of both are kept. Later
-   * steps go on only if both decisions continue. Of two suspensions the longer wait wins, and a suspension without a retry is the longest. The
-   * reason is that of the weightier result.
+   * steps go on only if both decisions continue. Of two suspensions the longer wait wins, and a suspension without a retry is the longest; the try
+   * counts unless both are snoozes. The reason is that of the weightier result.
    */
   merge(other: TaskDecision): TaskDecision {
     const explanations = [...this.explanations, ...other.explanations.filter((one) => !this.explanations.includes(one))]
-    const waits = [this, other].filter((decision) => decision.result === 'suspension').map((decision) => decision.retryAfterMs)
+    const suspensions = [this, other].filter((decision) => decision.result === 'suspension')
+    const waits = suspensions.map((decision) => decision.retryAfterMs)
     const result = mergeResults(this.result, other.result)
     const retryAfterMs =
       result === 'suspension' && !waits.includes(undefined) ? Math.max(...(waits as readonly number[])) : undefined
     const [first, second] = result === this.result ? [this, other] : [other, this]
     const reason = first.reason ?? (second.result === result ? second.reason : undefined)
-    return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs, reason)
+    const refunded = retryAfterMs !== undefined && suspensions.every((decision) => decision.refunded)
+    return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs, reason, refunded)
   }
 
   /**
@@ -161,7 +176,7 @@ export class TaskDecision {
     const escaped = message.replaceAll(notAsciiCharacters, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
     const explanation =
       escaped.length > taskLimits.outputLength ? `${escaped.slice(0, taskLimits.outputLength - cut.length)}${cut}` : escaped
-    return new TaskDecision(this.result, [explanation], this.continued, this.retryAfterMs, this.reason)
+    return this.#with({ explanations: [explanation] })
   }
 
   /** The text that is kept as the task's output: each explanation on a line of its own, an error with its stack. Undefined without explanations. */
@@ -171,6 +186,11 @@ export class TaskDecision {
     return cutText(text, taskLimits.outputLength)
   }
 
+  #with(changes: Partial<Pick<TaskDecision, 'explanations' | 'continued' | 'reason'>>): TaskDecision {
+    const { result, explanations, continued, retryAfterMs, reason, refunded } = { ...this, ...changes }
+    return new TaskDecision(result, explanations, continued, retryAfterMs, reason, refunded)
+  }
+
   /** Whether two decisions would be stored alike. */
   isSameAs(other: TaskDecision): boolean {
     return (
@@ -178,6 +198,7 @@ export class TaskDecision {
       (this.result === other.result &&
         this.retryAfterMs === other.retryAfterMs &&
         this.reason === other.reason &&
+        this.refunded === other.refunded &&
         this.toMessage() === other.toMessage())
     )
   }

@@ -16,6 +16,7 @@ const decisions: readonly TaskDecision[] = [
   TaskDecision.filter('nobody wants it').because('cancelled'),
   TaskDecision.retry({ afterMs: 20 }, 'too slow').because('timeout'),
   TaskDecision.failure().because('terminated'),
+  TaskDecision.snooze({ afterMs: 10 }, 'busy'),
 ]
 
 /** Completes tasks of former polls too. Exactly those tasks are refused that are no longer held. */

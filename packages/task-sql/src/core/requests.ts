@@ -13,9 +13,12 @@ export interface RowColumn {
 
 /** Parts of an update of held rows `t`. */
 export interface HeldValues {
-  /** For rows that are only locked: the assignments that would have made them active, to follow others. Empty for active rows. */
+  /**
+   * For rows that are only locked: the assignments that would have made them active, but for `tries`, to follow others. Empty for active
+   * rows.
+   */
   readonly take: Statement
-  /** The number of tries of the row, with the present one. */
+  /** The number of tries of the row, with the present one. Active rows have it already. */
   readonly tries: Statement
   /** The value of one of the columns for the row `t`. */
   value(column: string): Statement

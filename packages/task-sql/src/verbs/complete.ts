@@ -32,8 +32,9 @@ export function* complete(
   for (const request of heldRequests(context, topic, tasks, columnsOf)) {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
     const reasoned = request.tasks.some((task) => hasReason(decisions.get(task)!))
+    const refunds = request.tasks.some((task) => decisions.get(task)!.refunded)
     const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
-      outcomeOf(context.dialect, request, values, { retries, reasoned }),
+      outcomeOf(context.dialect, request, values, { retries, reasoned, refunds }),
     )
     for (const sequence of touched) sequences.add(sequence)
   }
@@ -56,22 +57,26 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
     ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
       : []),
+    ...(decisions.some(({ refunded }) => refunded)
+      ? [{ name: 'refund', type: 'integer' as const, values: decisions.map(({ refunded }) => Number(refunded)) }]
+      : []),
     ...(decisions.some(hasReason) ? [{ name: 'reason', type: 'integer' as const, values: decisions.map(toReason) }] : []),
     { name: 'stage', type: 'integer', values: decisions.map(toStage) },
   ]
 }
 
-/** The assignments of a completion. Most completions have neither retries nor reasons, and get a shorter statement. */
+/** The assignments of a completion. Most completions have no retries, reasons or refunds, and get a shorter statement. */
 function outcomeOf(
   dialect: Dialect,
-  { tasks, now }: HeldRequest,
+  { tasks, now, locked }: HeldRequest,
   rows: HeldValues,
-  { retries, reasoned }: { readonly retries: boolean; readonly reasoned: boolean },
+  { retries, reasoned, refunds }: { readonly retries: boolean; readonly reasoned: boolean; readonly refunds: boolean },
 ): Statement {
   const staged = tasks.some((task) => isHeld(task, 'staged'))
   const reason = reasoned ? rows.value('reason') : noReason
   const delay = retries ? rows.value('delay') : nothing
-  const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries)` : nothing
+  const unpaid = refunds ? sql` and ${rows.value('refund')} = 0` : nothing
+  const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries${unpaid})` : nothing
   const completed = dialect.expr.now(now)
   const state = rows.value('state')
   const output = rows.value('output')
@@ -84,10 +89,11 @@ function outcomeOf(
            state = ${state},
            reason = ${reason}`
   const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
+  const tries = refunds ? sql`${rows.tries} - ${rows.value('refund')}` : rows.tries
   return sql`
            listed = ${dialect.expr.false},
            completed = ${completed},
-           output = ${output},${outcome}${stage}${rows.take}`
+           output = ${output},${outcome}${stage}${rows.take}${refunds || locked ? sql`, tries = ${tries}` : nothing}`
 }
 
 function isRetry({ retryAfterMs }: TaskDecision): boolean {

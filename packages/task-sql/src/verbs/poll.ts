@@ -12,7 +12,7 @@ import {
 import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { reasons, states } from '../core/states.ts'
-import { sql } from '../core/statement.ts'
+import { nothing, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
 import { claimSingular } from './claim-singular.ts'
@@ -94,12 +94,12 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
   for (const request of heldRequests(context, topic, tasks)) {
     yield* dialect.writes.changeHeld(
       request,
-      ({ take }) => sql`
+      ({ take, tries }) => sql`
            state = ${states.filtered},
            listed = ${dialect.expr.false},
            reason = ${reasons.deadline},
            completed = ${dialect.expr.now(now())},
-           ${setBlockingClass('ended')}${take}`,
+           ${setBlockingClass('ended')}${take}${request.locked ? sql`, tries = ${tries}` : nothing}`,
     )
   }
   yield* enqueueIdentifiers(

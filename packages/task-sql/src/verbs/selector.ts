@@ -1,5 +1,6 @@
 import { checkSelector, checkTopic } from '@taskstream/task-api'
 import type { TaskSelector } from '@taskstream/task-api'
+import { stages } from '../core/states.ts'
 import { sequencesOf } from '../core/task-row.ts'
 import { sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
@@ -8,7 +9,7 @@ import type { Context } from '../core/verb-context.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 
 /**
- * Locks the rows of the tasks that a selector names and that meet a condition on rows `t`. It waits for rows that others have locked. Rows are found
+ * Locks the rows of the tasks that a selector names and that meet a condition on rows `t`, which no ended row meets. It waits for rows that others have locked. Rows are found
  * without locks first, and then locked in the order of their sequences, as a completion locks them: so the two cannot deadlock.
  *
  * @param verb for the text of errors
@@ -32,6 +33,9 @@ export function* lockNamed(
   return rows
 }
 
+/** Under a condition, the index then passes over what an identifier has done before. */
+const mayBeUnended = sql`t.stage in (${stages.active}, ${stages.open}, ${stages.failed}, ${stages.suspended}, ${stages.unstaged})`
+
 function* find(context: Context, verb: string, topic: string, selector: TaskSelector, which: Statement): Verb<readonly number[]> {
   const { dialect } = context
   if (typeof selector === 'number') return [selector]
@@ -43,5 +47,8 @@ function* find(context: Context, verb: string, topic: string, selector: TaskSele
   }
   yield* checkKeyed(context, topic, `${verb} by identifier`)
   // The condition is looked at again when the rows are locked.
-  return sequencesOf(yield sql`select t.sequence from ${dialect.paths.byIdentifiers(topic, [selector.identifier!])} and ${which}`)
+  return sequencesOf(
+    yield sql`
+      select t.sequence from ${dialect.paths.byIdentifiers(topic, [selector.identifier!])} and ${mayBeUnended} and ${which}`,
+  )
 }

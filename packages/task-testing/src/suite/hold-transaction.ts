@@ -108,6 +108,18 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
     }
   })
 
+  test('does not count the try of what is put off, however often', async () => {
+    await fixture.push({ identifier: 'a', maxTries: 1 })
+    for (const attempt of [1, 2]) {
+      await session.begin()
+      await complete(await take(), TaskDecision.snooze({ afterMs: 1 }))
+      await session.commit()
+      expect(await fixture.page()).toMatchObject([{ state: 'suspended', attempt, tries: 0, owner: fixture.tasks.owner }])
+      clock += 10
+      await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    }
+  })
+
   test('does not bring what is past its deadline, and says so of it', async () => {
     await fixture.push({ identifier: 'late', deadlineMs: 5 }, 'b')
     clock += 10

@@ -65,6 +65,37 @@ export const tries: Part = part('a task of two tries', (engine) => {
     }
   })
 
+  test('is put off any number of times, and still has both', async () => {
+    for (let count = 1; count <= 3; count++) {
+      await fixture.complete(await fixture.poll(1), TaskDecision.snooze({ afterMs: 500 }, 'busy').because('timeout'))
+      const due = new Date(clock.now().getTime() + 500)
+      expect(await fixture.page()).toMatchObject([
+        { state: 'suspended', due, attempt: count, tries: 0, output: 'busy', reason: 'timeout' },
+      ])
+      clock.advance(500)
+      await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    }
+    await retry()
+    await fixture.complete(await fixture.poll(1), TaskDecision.snooze({ afterMs: 0 }))
+    expect(await fixture.page()).toMatchObject([{ state: 'suspended', attempt: 5, tries: 1 }])
+  })
+
+  test('uses a try up or not as each decision of a batch says', async () => {
+    await fixture.push(...['b', 'c', 'd'].map((identifier) => ({ identifier, maxTries: 1 })), 'e')
+    const held = await fixture.poll()
+    const decisions = ['snooze', 'retry', 'snooze', 'success', 'snooze'] as const
+    const decide = (name: (typeof decisions)[number]): TaskDecision =>
+      name === 'success' ? TaskDecision.success() : TaskDecision[name]({ afterMs: 5 })
+    await fixture.commit((transaction) =>
+      fixture.tasks.complete(transaction, fixture.topic, new Map(held.map((task, index) => [task, decide(decisions[index]!)]))),
+    )
+    const due = new Date(clock.now().getTime() + 5)
+    const put = { state: 'suspended', due, attempt: 1, tries: 0 }
+    const page = await fixture.page()
+    expect(page).toMatchObject([put, { state: 'failed', reason: 'tries', tries: 1 }, put, { state: 'succeeded', tries: 1 }, put])
+    expect(page.map(({ reason }) => reason)).toEqual([undefined, 'tries', undefined, undefined, undefined])
+  })
+
   test('fails, filters or succeeds at its last try as decided: only a retry is refused', async () => {
     for (const result of ['success', 'failure', 'filter', 'suspension'] as const) {
       await fixture.nextTopic()

@@ -243,7 +243,7 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
            : sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = ${value('attempt')}`
        }`,
     take: locked
-      ? sql`, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1,
+      ? sql`, owner = ${owner}, attempt = t.attempt + 1,
            started = coalesce(pg_catalog.to_timestamp(${now}::float8 / 1000), pg_catalog.transaction_timestamp())`
       : nothing,
     tries: locked ? triesWithThis : triesSoFar,
