@@ -64,10 +64,10 @@ export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'c
  * - `lease`: the task expired or became ready again, because the heartbeat of its owner stopped. The next poll clears the reason
  * - `deadline`: the task was filtered, because it was polled after its deadline
  * - `timeout`: the task failed or is to be retried, because its handler took longer than the topic's `timeoutMs`
- * - `cancelled`: nobody wants the task any more
+ * - `cancelled`: nobody wants the task any more: `cancel` has ended it
  * - `terminated`: somebody ended the task
  * - `unreachable`: something on which the task depends did not succeed
  *
- * Handlers give the last three, with `TaskDecision.because`.
+ * Handlers give the last two, or any other, with `TaskDecision.because`.
  */
 export type TaskReason = (typeof taskReasons)[number]
