@@ -15,11 +15,11 @@ import { describe, expect, test } from 'vitest'
 import { canRun, isMysql, isOracle, isPostgres, openSubject } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 import type { AnyTransaction } from '../subject.ts'
-import { codeOf } from '@taskstream/task-testing/suite'
+import { codeOf, thrownBy } from '@taskstream/task-testing/suite'
 
-/** The last step of this family of engines. */
-const latest =
-  (isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()).schema.migrations.at(-1)?.version ?? 0
+/** The dialect of this family of engines. */
+const family = isMysql ? mariadb() : isOracle ? oracle() : isPostgres ? postgres() : sqlite()
+const latest = family.schema.migrations.at(-1)?.version ?? 0
 
 describe.skipIf(!canRun)('migrate', () => {
   test('does nothing the second time', async () => {
@@ -34,16 +34,31 @@ describe.skipIf(!canRun)('migrate', () => {
     await subject.transactions((transaction) =>
       subject.execute(transaction, sql`insert into ${table} (version, name, applied) values (99, 'from the future', 'today')`),
     )
-    expect(await codeOf(() => tasks.migrate(subject.transactions))).toBe('SCHEMA_NEWER')
-    expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe('SCHEMA_NEWER')
-    expect(await codeOf(() => subject.transactions((transaction) => tasks.initialize(transaction, 'a')))).toBe('SCHEMA_NEWER')
+    const newer = { code: 'SCHEMA_NEWER', data: { found: 99, known: latest } }
+    expect(await thrownBy(() => tasks.migrate(subject.transactions))).toMatchObject(newer)
+    expect(await thrownBy(() => subject.transactions((transaction) => tasks.register(transaction)))).toMatchObject(newer)
+    expect(await thrownBy(() => subject.transactions((transaction) => tasks.initialize(transaction, 'a')))).toMatchObject(newer)
     await expect(tasks.migrate(subject.transactions)).rejects.toThrow(/version 99.*upgrade/)
     expect(await subject.transactions((transaction) => tasks.topics(transaction))).toEqual([])
-    const older = latest > 1 ? 'SCHEMA_OLDER' : 'SCHEMA_MISSING'
+    const older =
+      latest > 1
+        ? { code: 'SCHEMA_OLDER', data: { found: 1, known: latest } }
+        : { code: 'SCHEMA_MISSING', data: { known: latest } }
     await subject.transactions((transaction) =>
       subject.execute(transaction, sql`delete from ${table} where version > ${latest > 1 ? 1 : 0}`),
     )
-    expect(await codeOf(() => subject.transactions((transaction) => tasks.register(transaction)))).toBe(older)
+    expect(await thrownBy(() => subject.transactions((transaction) => tasks.register(transaction)))).toMatchObject(older)
+  })
+
+  test('notes for each step from which release on its tables can be worked with', async () => {
+    await using subject = await openSubject()
+    const table = raw(subject.engine === 'postgres' ? 'taskstream.task_migration' : 'task_migration')
+    const noted = await subject.transactions((transaction) =>
+      subject.execute(transaction, sql`select version, works_from, name from ${table} where version > 1 order by version`),
+    )
+    expect(noted.map((row) => [Number(row['version']), Number(row['works_from']), row['name']])).toEqual(
+      family.schema.migrations.slice(1).map(({ version, worksFrom, name }) => [version, worksFrom, name]),
+    )
   })
 
   testOn(['postgres'])("of ten connections at once applies each step once, in a schema of the user's choice", async () => {

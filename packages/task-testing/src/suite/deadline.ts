@@ -32,6 +32,17 @@ export const deadline: Part = part('a deadline', (engine) => {
     await fixture.complete(held)
   })
 
+  test.each(topics)('that has passed makes room for another task, and for no more than were asked for: %o', async (options) => {
+    await fixture.nextTopic(options)
+    await fixture.push({ identifier: 'late', deadlineMs: 10 }, 'a', 'b', 'c')
+    clock.now += 20
+    // Last in first out, the first two are not late.
+    const first = await fixture.poll(2)
+    expect(first).toHaveLength(2)
+    expect(await fixture.poll(2)).toHaveLength(1)
+    expect(await fixture.states()).toEqual({ active: 3, filtered: 1 })
+  })
+
   test('is not held against a task that is polled in time, nor reported once it is reset', async () => {
     await fixture.nextTopic()
     await fixture.push({ identifier: 'a', deadlineMs: 10 })

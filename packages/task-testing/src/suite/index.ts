@@ -57,7 +57,7 @@ import type { Engine, Part } from './engine.ts'
 
 export { subjectOf } from './engine.ts'
 export type { AnyTransaction, Engine, Session, Subject, SubjectParts, Tasks, TasksOptions } from './engine.ts'
-export { codeOf, names, openFixture, useFixture, whileTested } from './fixture.ts'
+export { codeOf, names, openFixture, thrownBy, useFixture, whileTested } from './fixture.ts'
 export type { Fixture, FixtureOptions } from './fixture.ts'
 
 /** The parts of the suite by the names of their files. */
