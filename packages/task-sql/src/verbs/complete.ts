@@ -21,6 +21,7 @@ export function* complete(
 ): Verb<Completion> {
   checkNames(verbOptions.complete, options)
   const tasks = checkHeld(topic, decisions.keys())
+  // mutants: equivalent condition:false, without tasks no statement is made
   if (tasks.length === 0) return { completed: [], lost: [] }
   for (const task of tasks) {
     const decision = decisions.get(task)
@@ -53,13 +54,16 @@ export function* complete(
 function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
   return [
     { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumbers[state]) },
+    // mutants: equivalent nullish, undefined is null in JSON
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
+    // mutants: equivalent condition:true, no statement reads a column that it does not need
     ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]
       : []),
     ...(decisions.some(({ refunded }) => refunded)
       ? [{ name: 'refund', type: 'integer' as const, values: decisions.map(({ refunded }) => Number(refunded)) }]
       : []),
+    // mutants: equivalent condition:true, no statement reads a column that it does not need
     ...(decisions.some(hasReason) ? [{ name: 'reason', type: 'integer' as const, values: decisions.map(toReason) }] : []),
     { name: 'stage', type: 'integer', values: decisions.map(toStage) },
   ]
@@ -72,10 +76,13 @@ function outcomeOf(
   rows: HeldValues,
   { retries, reasoned, refunds }: { readonly retries: boolean; readonly reasoned: boolean; readonly refunds: boolean },
 ): Statement {
+  // mutants: equivalent method, the tasks of a topic are alike in this
   const staged = tasks.some((task) => isHeld(task, 'staged'))
   const reason = reasoned ? rows.value('reason') : noReason
+  // mutants: equivalent condition:true, only retries read it
   const delay = retries ? rows.value('delay') : nothing
   const unpaid = refunds ? sql` and ${rows.value('refund')} = 0` : nothing
+  // mutants: equivalent condition:true, only retries read it
   const exhausted = retries ? sql`(t.max_tries is not null and ${rows.tries} >= t.max_tries${unpaid})` : nothing
   const completed = dialect.expr.now(now)
   const state = rows.value('state')
@@ -88,6 +95,7 @@ function outcomeOf(
     : sql`
            state = ${state},
            reason = ${reason}`
+  // mutants: equivalent condition:true, the assignment leaves other rows as they are
   const stage = staged ? sql`, ${setBlockingClass(newStage(rows, retries, delay, exhausted))}` : nothing
   const tries = refunds ? sql`${rows.tries} - ${rows.value('refund')}` : rows.tries
   return sql`
@@ -105,6 +113,7 @@ function hasReason({ reason }: TaskDecision): boolean {
 }
 
 function toReason({ reason }: TaskDecision): number | null {
+  // mutants: equivalent condition:false, a number of no reason is undefined, and null in JSON
   return reason === undefined ? null : reasonNumbers[reason]
 }
 

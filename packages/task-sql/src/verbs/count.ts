@@ -16,7 +16,9 @@ export function* count(
   checkNames(verbOptions.count, options)
   const { topic, recent = false, states, ...filter } = options
   if (topic !== undefined) checkTopic(topic)
+  // mutants: equivalent condition:true, the topics are chosen again outside
   const of = (alias: Statement): Statement => (topic === undefined ? sql`1 = 1` : sql`${alias}.topic = ${topic}`)
+  // mutants: equivalent condition:true, states that are undefined are not asked for
   const asked = meets(dialect, states ? { states } : {})
   const counted = recent
     ? sql`

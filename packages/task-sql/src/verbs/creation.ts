@@ -37,11 +37,13 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
   checkNames(creationNames, given, at)
   checkText(`${at}identifier`, given.identifier, taskLimits.identifierLength)
+  // mutants: equivalent condition:false, the other branch takes the same fields
   return isPlain(given)
     ? {
         ...nothingElse,
         identifier: given.identifier,
         input: optionalText(`${at}input`, given.input, taskLimits.inputLength),
+        // mutants: equivalent literal property, the other statement pushes the same task
         plain: true,
       }
     : checkRest(given, at)
@@ -124,6 +126,7 @@ function checkHeaders(argument: string, headers: TaskHeaders): string {
     throw invalid(argument, '[circular]', 'must be JSON')
   }
   // JSON writes NUL and unpaired surrogates as escapes. A database that reads the JSON would refuse or change them.
+  // mutants: equivalent string:'mutant', no such text looks like an escape
   const json = text.replaceAll('\\\\', '')
   if (json.includes('\\u0000')) throw invalid(argument, text, 'must not contain a NUL character (\\0)')
   if (/\\ud[89a-f]/i.test(json)) throw invalid(argument, text, 'must not contain an unpaired surrogate: it is not valid Unicode')

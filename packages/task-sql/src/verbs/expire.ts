@@ -21,12 +21,12 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
-  const found = byTopic(yield dialect.claims.claimedBy(dead, limit))
+  const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))
   const rows: Row[] = []
-  for (const [topic, sequences] of found) {
+  for (const [topic, claimed] of found) {
     const expired = yield* dialect.writes.change({
       topic,
-      sequences,
+      sequences: claimed.map(({ sequence }) => toNumber(sequence)),
       which: sql`t.state = ${states.active} and ${dead(raw('t.owner'))}`,
       locked: 'skip',
       set: then === 'expired' ? markExpired(context) : makeReady(context),
@@ -72,16 +72,4 @@ function makeReady({ dialect, now }: Context): Statement {
            completed = case when ${exhausted} then ${dialect.expr.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
            ${setBlockingClass(sql`case when ${exhausted} then ${stages.failed} else ${stages.open} end`)}`
-}
-
-/** Sequences by topic. All expiries go through topics in the same order, so that two of them cannot deadlock. */
-function byTopic(rows: readonly Row[]): Map<string, number[]> {
-  const topics = new Map<string, number[]>()
-  for (const row of rows) {
-    const topic = String(row['topic'])
-    const sequences = topics.get(topic)
-    if (sequences) sequences.push(toNumber(row['sequence']))
-    else topics.set(topic, [toNumber(row['sequence'])])
-  }
-  return new Map([...topics].toSorted(([left], [right]) => (left < right ? -1 : 1)))
 }

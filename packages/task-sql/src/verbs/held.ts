@@ -22,6 +22,7 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
   sorted.sort((left, right) => left.sequence - right.sequence)
+  // mutants: equivalent arithmetic, of two that are alike either can be found
   const twice = sorted.find(({ sequence }, index) => sequence === sorted[index + 1]?.sequence)
   if (twice) throw new TaskError('TASK_DUPLICATE', `${taskToString(twice)} stands twice in one call`, { task: twice })
   return sorted
@@ -52,6 +53,7 @@ export function enqueueRechecksOf(context: Context, topic: string, tasks: readon
 
 /** Splits tasks, in their order, by whether they are among `sequences`. */
 export function split(tasks: readonly HeldTask[], sequences: ReadonlySet<number>): { found: HeldTask[]; lost: HeldTask[] } {
+  // mutants: equivalent condition:false, the general way finds the same
   if (sequences.size === tasks.length) return { found: [...tasks], lost: [] }
   return {
     found: tasks.filter(({ sequence }) => sequences.has(sequence)),

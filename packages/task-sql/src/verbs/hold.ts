@@ -5,6 +5,7 @@ import { checkHeld, heldRequests, split } from './held.ts'
 
 export function* hold(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Holding> {
   const asked = checkHeld(topic, tasks)
+  // mutants: equivalent condition:false, without tasks no statement is made
   if (asked.length === 0) return { held: [], lost: [] }
   const { dialect } = context
   const sequences = new Set<number>()

@@ -34,8 +34,10 @@ export function* removeOlder(
 ): Verb<ReadonlyMap<string, number>> {
   const { dialect } = context
   // Because of the sum, the planner looks up each identifier, instead of reading all older rows of the topic.
+  // mutants: equivalent sql-arithmetic, a sum with 0 or a difference
   const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
   const sequences = yield* dialect.locks.identified(topic, [...new Set(identifiers)], which, 'skip')
+  // mutants: equivalent condition:false, a change of no rows changes nothing
   if (sequences.length === 0) return new Map()
   const rows =
     insertion === 'delete'

@@ -20,6 +20,7 @@ export function* junction(
   const asked = checkGroups(groups)
   yield* checkKeyed(context, topic, 'junction')
   const identifiers = [...new Set(asked.flat())]
+  // mutants: equivalent condition:false, of no identifiers none has arrived
   if (identifiers.length === 0) return new Set()
   yield* dialect.locks.junction(topic, identifiers)
   // A delayed task does not count as suspended, and a redundant one has not arrived (suite/junction.ts).
@@ -29,9 +30,11 @@ export function* junction(
        and ${kind === 'singular' ? isIn('suspended') : sql`t.state between ${states.active} and ${states.recreated}`}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
+  // mutants: equivalent condition:false, of no identifiers nothing is found
   if (complete.size === 0) return new Set()
   // No recheck is needed: the tasks block the same tasks as before, and are themselves put on the ready list.
   const found = yield* dialect.locks.identified(topic, [...complete], isIn('suspended'), 'wait')
+  // mutants: equivalent condition:false, a change of no rows changes nothing
   if (found.length === 0) return new Set()
   const started = yield* dialect.writes.change({
     topic,

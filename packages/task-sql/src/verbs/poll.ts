@@ -44,9 +44,11 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     const tooLate: HeldTask[] = []
     for (const row of claimed.rows) {
       const into = isLate(row) ? tooLate : held
+      // mutants: equivalent method, the rows come in any order
       into.push(toHeldTask(topic, row, how))
     }
     late = tooLate.length
+    // mutants: equivalent boundary condition:true, without tasks no statement is made
     if (late > 0) yield* filterLate(context, topic, tooLate)
   } while (late > 0 && held.length < size)
   return held.toSorted(inOrder(mode))
@@ -65,6 +67,7 @@ function* claimSome(
   const mayLock = asked.hold === 'transaction'
   if (mayLock && dialect.locks.check) yield* dialect.locks.check()
   const clock = now()
+  // mutants: equivalent condition:false, the same columns, made anew
   const returned = clock === null ? columns : heldColumns(dialect, clock)
   const request: ClaimRequest = { topic, owner, size, now: clock, columns: returned, mayLock }
   const known = modes.get(topic) ?? plainMode
@@ -75,7 +78,9 @@ function* claimSome(
     const { mode, ownerKnown } = claim
     if (!mode) throw yield* topicUnknown(dialect, topic)
     if (!ownerKnown) throw ownerUnknown(owner)
+    // mutants: equivalent statement, the next claim is repeated too
     modes.set(topic, mode)
+    // mutants: equivalent property, the claim has it already
     if (isSameMode(mode, expected)) return { ...claim, mode }
     if ((asked.order ?? mode.order) !== mode.order || (asked.condition ?? mode.condition) !== mode.condition)
       throw topicDifferent(topic, asked, mode)

@@ -87,6 +87,7 @@ function insertPlain(
   heads: readonly number[] | undefined,
 ): Statement {
   const first = creations[0]!
+  // mutants: equivalent condition:true number:0 boundary, templates only spare the writing of the text
   if (creations.length > 1 || context.now() !== null) return writePlain(context, topic, creations, heads)
   const { identifier, input } = first
   // mutants: equivalent string, these templates have only one kind
@@ -188,6 +189,7 @@ const headOf = { first: 1, last: 2 } as const
  */
 function headsOf(creations: readonly CheckedCreation[]): readonly number[] | undefined {
   // Most pushes have each identifier once. They need only this check.
+  // mutants: equivalent condition:false result, without repeated identifiers each task is a head
   if (new Set(creations.map(({ identifier }) => identifier)).size === creations.length) return undefined
   const numbers = creations.map(() => headOf.first | headOf.last)
   const ready = [...creations.keys()].filter((index) => isReady(creations[index]!))
@@ -256,6 +258,7 @@ function* findDuplicates(
       join ${dialect.tables.task} t on t.external_id = r.external_id
      where t.topic = ${topic} and t.external_id is not null
      ${dialect.expr.latest}`
+  // mutants: equivalent condition:true logic, a topic that is known is no error
   if (inserted.length === 0 && rows.length === 0) yield* checkKnown(context, topic)
   const found = new Map(rows.map((row) => [String(row['external_id']), row]))
   // An insert that passes over a taken external id need not lock its task, so a purge may commit before the task is looked for.

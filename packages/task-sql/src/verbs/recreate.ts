@@ -48,6 +48,7 @@ export function* recreate(
   if (typeof tasks !== 'object' || tasks === null) throw invalid('tasks', tasks, 'must be tasks or a selection')
   if (revivification === 'supersede' || revivification === 'replace') yield* checkKeyed(context, topic, revivification)
   const rows = Symbol.iterator in tasks ? yield* lockGiven(context, topic, tasks) : yield* lockSelected(context, topic, tasks)
+  // mutants: equivalent condition:false, without rows nothing is made
   if (rows.length === 0) return []
   if (revivification === 'reset') {
     yield* reset(context, topic, rows.map(toSequence))
@@ -79,6 +80,7 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
          ${dialect.expr.limit(sql`${limit}`)}`
     : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
   const sequences = rows.map(toSequence)
+  // mutants: equivalent boundary, a change of no rows changes nothing
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
   // mutants: equivalent logic, both are there or neither
@@ -105,6 +107,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
       throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
     bySequence.set(task.sequence, task)
   }
+  // mutants: equivalent condition:false, without tasks nothing is locked
   if (given.length === 0) return []
   const rows = yield* dialect.locks.tasks(
     {

@@ -2,7 +2,7 @@
 import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskError, TaskSelector } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
-import { codeOf, thrownBy, useFixture } from './fixture.ts'
+import { codeOf, names, thrownBy, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
 import type { AnyTransaction, Part } from './engine.ts'
 
@@ -163,6 +163,10 @@ export const badInput: Part = part('bad input', (engine) => {
     await refused('size', (transaction) => tasks.page(transaction, topic, { size: taskLimits.batchSize + 1 }))
     for (const timeoutMs of [...badNumbers, 0, 86_400_001])
       await refused('timeoutMs', (transaction) => tasks.limitStatements(transaction, timeoutMs))
+    const tooMany = Array.from({ length: taskLimits.batchSize + 1 }, (_, sequence): HeldTask => ({ ...held, sequence }))
+    await refused('the number of creations', (transaction) => tasks.push(transaction, topic, names(tooMany)))
+    await refused('the number of tasks', (transaction) => tasks.hold(transaction, topic, tooMany))
+    await refused('the number of tasks', (transaction) => tasks.recreate(transaction, topic, 'reset', tooMany))
     // Each group is small enough; together they are not.
     const group = Array.from({ length: taskLimits.batchSize / 2 }, (_, index) => String(index))
     await refused('the number of identifiers', (transaction) =>

@@ -54,6 +54,20 @@ export const singularRivals: Part = part(
       }
     })
 
+    test('finds a task that waited for one which a push removed, though that push brought nothing that is ready', async () => {
+      for (const insertion of ['supersede', 'replace', 'delete'] as const) {
+        await fixture.nextTopic(oneOfEach)
+        await fixture.push({ identifier: 'a', delayMs: 3_600_000 })
+        const session = await fixture.subject.session()
+        await session.begin()
+        await fixture.tasks.push(session.transaction, fixture.topic, { identifier: 'a', suspended: true }, { insertion })
+        await fixture.push(...many('a3'))
+        expect(await fixture.poll(9)).toEqual([])
+        await session.commit()
+        expect(inputs(await fixture.poll(9))).toEqual(['a3'])
+      }
+    })
+
     test('finds a task that another transaction was working on when its turn came', async () => {
       await fixture.nextTopic(oneOfEach)
       await fixture.push(...many('a1', 'a2'))
