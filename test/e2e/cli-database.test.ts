@@ -150,6 +150,8 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       ['push', 'a', 'x'],
       ['push', 'b', 'x', '--initialize'],
       ['redrive', 'a'],
+      ['cancel', 'a', '@1'],
+      ['reschedule', 'a', '@1', '--delay-ms', '0'],
       ['pause', 'a'],
       ['resume', 'a'],
       ['periodic', 'ls'],

@@ -1,5 +1,6 @@
 /** The options of the command line for tasks, filters and timers reach the repository. */
 import { TaskDecision } from '@taskstream/task-api'
+import type { Task } from '@taskstream/task-api'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -71,6 +72,51 @@ describe.skipIf(!canRun)('the command line', () => {
       dryRun: false,
     })
     expect((await taskstream('redrive', fixture.topic, '--identifier', 'nobody')).out).toBe('ready again: 0\n')
+  })
+
+  test('cancels and reschedules the tasks that are named, and says which', async () => {
+    await fixture.nextTopic({ keyed: true })
+    const [a, b, c, d] = await fixture.push('a', 'b', { identifier: 'c', externalId: 'x 1' }, 'd')
+    const [held] = await fixture.poll(1)
+    const name = (task: Task): string => `${task.topic}/${task.identifier}@${task.sequence}`
+    const key = ({ topic, sequence, identifier }: Task): Task => ({ topic, sequence, identifier })
+    const when = ['--due', '2100-01-01T00:00:00Z', '--deadline', '2100-01-02', '--priority', '7']
+    expect((await taskstream('reschedule', fixture.topic, `@${a!.sequence}`, `${b!.sequence}`, ...when)).out).toBe(
+      `rescheduled ${name(b!)}\nrescheduled: 1\n`,
+    )
+    expect(await json('reschedule', fixture.topic, '--external-id', 'x 1', '--delay-ms', '0', '--deadline', 'none')).toEqual({
+      rescheduled: [key(c!)],
+    })
+    const due = new Date('2100-01-01T00:00:00Z')
+    expect((await fixture.page())[1]).toMatchObject({ state: 'suspended', due, deadline: new Date('2100-01-02'), priority: 7 })
+    expect((await taskstream('cancel', fixture.topic, `@${held!.sequence}`, `@${b!.sequence}`)).out).toBe(
+      `cancelled ${name(a!)}, which was at work\ncancelled ${name(b!)}\ncancelled: 2\n`,
+    )
+    expect(await json('cancel', fixture.topic, '--identifier', 'd')).toEqual({ cancelled: [key(d!)], taken: [] })
+    expect((await taskstream('cancel', fixture.topic, '--external-id', 'nobody')).out).toBe('cancelled: 0\n')
+    expect(await fixture.states()).toEqual({ filtered: 3, ready: 1 })
+  })
+
+  test('refuses what names no tasks or no instant, and says how to', async () => {
+    await fixture.nextTopic()
+    const [a] = await fixture.push('a')
+    const before = await fixture.page()
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [['cancel', fixture.topic], /must be named by sequences such as @4711, or by --external-id, or by --identifier/],
+      [['cancel', fixture.topic, `@${a!.sequence}`, '--external-id', 'x'], /must be named by sequences/],
+      [['cancel', fixture.topic, 'a'], /sequence must be a number such as @4711; an external id is given by --external-id/],
+      [['cancel', fixture.topic, '--identifier', 'a'], /TOPIC_NOT_KEYED/],
+      [['cancel', 'nowhere', '@1'], /no topic "nowhere".*TOPIC_UNKNOWN/],
+      [['reschedule', fixture.topic, '@1'], /must say what is to change/],
+      [['reschedule', fixture.topic, '@1', '--due', 'soon'], /--due must be an instant such as/],
+      [['reschedule', fixture.topic, '@1', '--deadline', 'never'], /--deadline must be an instant such as/],
+    ]
+    for (const [args, error] of cases) {
+      const { code, out, err } = await taskstream(...args)
+      expect([args, code, out]).toEqual([args, 1, ''])
+      expect(err).toMatch(error)
+    }
+    expect(await fixture.page()).toEqual(before)
   })
 
   test('hands on what is said of a timer', async () => {

@@ -239,7 +239,7 @@ describe.skipIf(!canRun)('the command line', () => {
   })
 
   test('helps, with examples', async () => {
-    for (const command of [[], ['push'], ['ls'], ['redrive'], ['repair']]) {
+    for (const command of [[], ['push'], ['ls'], ['redrive'], ['cancel'], ['reschedule'], ['repair']]) {
       const { code, out } = await run([...command, '--help'])
       expect(code).toBe(0)
       expect(out).toMatch(/Usage: taskstream[\s\S]*Examples:\n {2}\S/)

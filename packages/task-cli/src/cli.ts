@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
+import { addCancel } from './commands/cancel.ts'
 import { addCount } from './commands/count.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -9,6 +10,7 @@ import { addPeriodic } from './commands/periodic.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
 import { addRepair } from './commands/repair.ts'
+import { addReschedule } from './commands/reschedule.ts'
 import { addTimer } from './commands/timer.ts'
 import { addTopics } from './commands/topics.ts'
 import { explain } from './core/explain.ts'
@@ -31,7 +33,20 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 unknown command or option.`,
   )
-for (const add of [addMigrate, addTopics, addPush, addLs, addCount, addRedrive, addRepair, addActivation, addPeriodic, addTimer])
+for (const add of [
+  addMigrate,
+  addTopics,
+  addPush,
+  addLs,
+  addCount,
+  addRedrive,
+  addCancel,
+  addReschedule,
+  addRepair,
+  addActivation,
+  addPeriodic,
+  addTimer,
+])
   add(program)
 
 quietly(program)

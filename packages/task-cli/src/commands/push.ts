@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { invalid } from '@taskstream/task-api'
+import { invalid, taskToString } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
@@ -49,7 +49,7 @@ Examples:
       })
       for (const task of pushed) {
         if (json) printLine(task)
-        else console.log(`${task.outcome} ${task.topic}/${task.identifier}@${task.sequence}`)
+        else console.log(`${task.outcome} ${taskToString(task)}`)
       }
     })
 }
