@@ -222,6 +222,27 @@ describe.skipIf(!canRun)('repair', () => {
     expect((await fixture.poll(5, other)).map(({ sequence }) => sequence)).toEqual(wanted.slice(1))
   })
 
+  test('corrects more rows than a statement takes, and looks for each identifier once', async () => {
+    // Identifiers in pairs: the rows of one statement and of the next share some.
+    const many = Array.from({ length: 10_002 }, (_, index) => `i${index % 5_001}`)
+    await fixture.nextTopic({ order: 'lifo' })
+    await fixture.push(...many)
+    await run(sql`update ${task} set listed = ${listedOf(false)} where topic = ${fixture.topic}`)
+    expect(await repair()).toEqual({ topics: 1, ...nothing, corrected: 10_002, listed: 10_002 })
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    await fixture.push(...many)
+    await run(sql`update ${task} set stage = 4, listed = ${listedOf(false)} where topic = ${fixture.topic}`)
+    expect(await repair()).toEqual({ topics: 1, ...nothing, corrected: 10_002, noted: 5_001 })
+    expect(await fixture.poll(10_000)).toHaveLength(5_001)
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    await fixture.push(...many.map((_, index) => `own ${index}`))
+    await run(sql`update ${task} set listed = ${listedOf(false)} where topic = ${fixture.topic}`)
+    expect(await repair()).toEqual({ topics: 1, ...nothing, noted: 10_002 })
+    expect(await repair()).toEqual({ topics: 1, ...nothing })
+    expect(await fixture.poll(10_000)).toHaveLength(10_000)
+    expect(await fixture.poll()).toHaveLength(2)
+  })
+
   test('takes all topics where none is named, and no topic that there is not', async () => {
     await fixture.nextTopic({ order: 'lifo' })
     await fixture.push('a')

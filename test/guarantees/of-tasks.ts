@@ -196,6 +196,19 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     ],
   },
   {
+    promise: 'A task is cancelled wherever it is on its way, and its handler can no longer complete it',
+    tests: ['conformance/cancel#ends every task', 'conformance/cancel#takes a task from its handler', 'properties/model'],
+  },
+  {
+    promise: 'What is ready or waits for its time is moved in time, and nothing that is at work, set aside or ended',
+    tests: [
+      'conformance/reschedule#puts a ready task off',
+      'conformance/reschedule#brings a delayed task forward',
+      'conformance/reschedule#leaves tasks that are at work',
+      'properties/model',
+    ],
+  },
+  {
     promise: 'A junction starts a group when each of its identifiers has arrived, and never what waits for its time',
     tests: [
       'conformance/junction#starts a group',

@@ -167,6 +167,12 @@ export const badInput: Part = part('bad input', (engine) => {
     await refused('the number of creations', (transaction) => tasks.push(transaction, topic, names(tooMany)))
     await refused('the number of tasks', (transaction) => tasks.hold(transaction, topic, tooMany))
     await refused('the number of tasks', (transaction) => tasks.recreate(transaction, topic, 'reset', tooMany))
+    await refused('the number of tasks', (transaction) => tasks.reclaim(transaction, topic, tooMany))
+    for (const bound of [-1, 0.5, 2 ** 53]) {
+      const all = { from: 'failed', to: 'success' } as const
+      await refused('first', (transaction) => tasks.reassignAll(transaction, topic, { ...all, first: bound }))
+      await refused('last', (transaction) => tasks.reassignAll(transaction, topic, { ...all, last: bound }))
+    }
     // Each group is small enough; together they are not.
     const group = Array.from({ length: taskLimits.batchSize / 2 }, (_, index) => String(index))
     await refused('the number of identifiers', (transaction) =>
