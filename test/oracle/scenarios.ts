@@ -149,6 +149,7 @@ function* completions(): Generator<Scenario> {
     ])
       yield { verb: 'complete', run: (repository, tx) => repository.complete(tx, topic, decided(tasks, decision)) }
     yield { verb: 'hold', run: (repository, tx) => repository.hold(tx, topic, tasks) }
+    yield { verb: 'lost', run: (repository, tx) => repository.lost(tx, topic, tasks) }
     yield { verb: 'handBack', run: (repository, tx) => repository.handBack(tx, topic, tasks) }
   }
   const none: Scene = { rows: [[/for update/, 0]] }

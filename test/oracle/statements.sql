@@ -715,6 +715,16 @@ select distinct t.identifier
 from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state between 0 and 7
 
+-- lost
+--   JSON in a CLOB, text, text
+--   JSON, text, text
+select t.sequence, t.attempt
+from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 0 and t.owner = :3
+
 -- migrate
 begin
 execute immediate 'create table task_migration (

@@ -8,6 +8,7 @@ import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.t
 import { safeListener } from '../../packages/task-processor/src/core/listener.ts'
 import { Maintenance } from '../../packages/task-processor/src/worker/maintenance.ts'
 import type { MaintenanceOptions } from '../../packages/task-processor/src/worker/maintenance.ts'
+import { TakenAway } from '../../packages/task-processor/src/worker/taken-away.ts'
 import { tasksOf } from './answering.ts'
 import { ringingClock } from './ringing-clock.ts'
 import type { RingingClock } from './ringing-clock.ts'
@@ -72,6 +73,7 @@ function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     expireTo: 'ready',
     refreshIntervalMs: undefined,
     leftovers,
+    takenAway: new TakenAway<object>({ repository, dispatcher, holders: () => [] }),
     onReady: (topics) => void ready.push(topics),
     retained: () => [],
     ...options,

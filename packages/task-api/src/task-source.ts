@@ -124,6 +124,17 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
   reclaim(transaction: Transaction, topic: string, known: Iterable<HeldTask>): Outcome<E, number>
 
   /**
+   * Finds those of the given tasks that this owner no longer holds: they were cancelled, or taken from an owner that seemed dead. It reads them as last
+   * committed, locks nothing and waits for nobody, so a handler may be told in time that its work will not be kept.
+   *
+   * @returns the lost tasks, by sequence
+   * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
+   * @example
+   * if ((await tasks.lost(tx, 'invoices', [task])).length > 0) controller.abort()
+   */
+  lost(transaction: Transaction, topic: string, tasks: Iterable<HeldTask>): Outcome<E, HeldTask[]>
+
+  /**
    * Makes due tasks of a topic ready. A poll loop calls this before it polls; without waiting tasks the call costs one small query.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN

@@ -27,6 +27,7 @@ import { count } from './verbs/count.ts'
 import { expire } from './verbs/expire.ts'
 import { handBack } from './verbs/hand-back.ts'
 import { hold } from './verbs/hold.ts'
+import { lost } from './verbs/lost.ts'
 import { junction } from './verbs/junction.ts'
 import { overview } from './verbs/overview.ts'
 import { heartbeat, owners, purgeOwners, register, unregister } from './verbs/owners.ts'
@@ -171,6 +172,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     push: often(push),
     poll: often(poll),
     hold: often(hold),
+    lost: bind(lost),
     complete: often(complete),
     handBack: often(handBack),
     reclaim: bind(reclaim),

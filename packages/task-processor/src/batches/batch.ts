@@ -46,6 +46,8 @@ export interface Batch {
   readonly event: BatchEvent & { readonly at?: HeldTask }
   /** Asks the handler to let go. */
   abort(reason: TaskError): void
+  /** Asks the handler to let go, as others have taken its tasks. Not if it has asked for its completion, which will tell it. */
+  lose(reason: TaskError): void
   /** Hands back the tasks that are still held, whatever the handler does. */
   handBack(): Promise<void>
   /** Ends the attempts to reach the database, as the process is about to end. */

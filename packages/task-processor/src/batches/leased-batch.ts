@@ -79,6 +79,10 @@ export class LeasedBatch<Transaction> implements Batch {
     this.#handling.abort(reason)
   }
 
+  lose(reason: TaskError): void {
+    if (!this.#asked) this.abort(reason)
+  }
+
   giveUp(): void {
     this.#patience.end()
     this.#handlersPatience?.end()

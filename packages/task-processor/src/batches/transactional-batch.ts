@@ -85,6 +85,9 @@ export class TransactionalBatch<Transaction> implements Batch {
     this.#run?.handling.abort(reason)
   }
 
+  /** Nobody can take a task that the batch's transaction has locked. */
+  lose(): void {}
+
   async handBack(): Promise<void> {
     this.giveUp()
     await this.#ended

@@ -8,6 +8,7 @@ import type { Leftovers } from '../batches/leftovers.ts'
 import { Condition } from '../core/listener.ts'
 import type { SafeListener } from '../core/listener.ts'
 import type { ProcessOptions } from './process-options.ts'
+import type { TakenAway } from './taken-away.ts'
 
 /** How many tasks one transaction expires or purges at most. */
 const chunkSize = 1_000
@@ -31,6 +32,7 @@ export interface MaintenanceOptions<Transaction> {
   /** How often the planner's statistics are refreshed. Undefined: never. */
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
+  readonly takenAway: TakenAway<Transaction>
   /** Called with the topics that have tasks ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** How long the ended tasks of each topic are kept. */
@@ -42,7 +44,7 @@ export interface MaintenanceOptions<Transaction> {
 
 /**
  * Expires the tasks of dead owners, and purges old tasks, at regular intervals. Every node does so, and one would be enough. Each node also hands back
- * its own left-over tasks, which no other node can.
+ * its own left-over tasks, which no other node can, and tells its handlers if their tasks were taken away.
  */
 export class Maintenance<Transaction> {
   readonly #options: MaintenanceOptions<Transaction>
@@ -75,9 +77,10 @@ export class Maintenance<Transaction> {
   }
 
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, expireTo, leftovers, onReady } = this.#options
+    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, onReady } = this.#options
     try {
       await leftovers.tidy()
+      await takenAway.look()
       for (let more = true; more && !this.#stopped;) {
         const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
           repository.expire(transaction, { olderThanMs: leaseMs, then: expireTo, limit: chunkSize }),

@@ -21,8 +21,9 @@ export interface TaskNodeOptions<Transaction> {
    */
   readonly leaseMs?: number
   /**
-   * How often the node looks for tasks of dead owners, in milliseconds, 10 to a day. Default: half the lease, at most a day. A look costs a statement;
-   * tasks of a dead owner wait for the next one.
+   * How often the node looks for tasks of dead owners, and for tasks that were taken from its own handlers, in milliseconds, 10 to a day. Default: half
+   * the lease, at most a day. A look costs a statement, and one more for each topic whose handlers have worked since the look before. Tasks of a dead
+   * owner wait for the next one.
    */
   readonly maintenanceIntervalMs?: number
   /**

@@ -9,6 +9,7 @@ import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions } from './node-options.ts'
 import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
+import { TakenAway } from './taken-away.ts'
 import type { TaskManager } from './task-manager.ts'
 
 /** What the parts of a node ask of it. */
@@ -67,6 +68,7 @@ export function makeNodeParts<Transaction>(
     maintenance: new Maintenance({
       ...shared,
       leftovers,
+      takenAway: new TakenAway({ repository, dispatcher, holders: managers }),
       intervalMs: maintenanceIntervalMs,
       expireTo,
       refreshIntervalMs,

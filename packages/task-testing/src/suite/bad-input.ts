@@ -39,6 +39,7 @@ export const badInput: Part = part('bad input', (engine) => {
       await refused('topic', (transaction) => fixture.tasks.poll(transaction, topic))
       await refused('topic', (transaction) => fixture.tasks.complete(transaction, topic, new Map()))
       await refused('topic', (transaction) => fixture.tasks.hold(transaction, topic, []))
+      await refused('topic', (transaction) => fixture.tasks.lost(transaction, topic, []))
       await refused('topic', (transaction) => fixture.tasks.handBack(transaction, topic, []))
       await refused('topic', (transaction) => fixture.tasks.reclaim(transaction, topic, []))
       await refused('topic', (transaction) => fixture.tasks.promoteDue(transaction, topic))

@@ -4,7 +4,7 @@ import type { Cancellation, Completion, HeldTask, PromotedDue, TaskCreation, Tas
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
-import type { Part } from './engine.ts'
+import type { Part, Tasks } from './engine.ts'
 import { names, thrownBy, useFixture } from './fixture.ts'
 
 export const cancel: Part = part('cancelling', (engine) => {
@@ -80,6 +80,25 @@ export const cancel: Part = part('cancelling', (engine) => {
     const again = await fixture.poll()
     expect(await fixture.complete(held)).toEqual({ completed: [], lost: held })
     expect(await fixture.complete(again)).toMatchObject({ lost: [] })
+  })
+
+  test('is seen by those who ask which of their tasks are lost', async () => {
+    await fixture.push('a', 'b', 'c', 'd')
+    const other = await fixture.owner()
+    const held = await fixture.poll(3)
+    const [theirs] = await fixture.poll(1, other)
+    const lost = (by: Tasks, tasks: readonly HeldTask[]): Promise<HeldTask[]> =>
+      fixture.commit<HeldTask[]>((transaction) => by.lost(transaction, fixture.topic, tasks))
+    expect([await lost(fixture.tasks, held), await lost(fixture.tasks, [])]).toEqual([[], []])
+    await cancelled(held[1]!.sequence)
+    await fixture.complete([held[0]!])
+    expect(await lost(fixture.tasks, held.toReversed())).toEqual(held.slice(0, 2))
+    expect(await lost(other, [held[2]!, theirs!])).toEqual([held[2]])
+    // Nor is a former attempt held, though the same owner has the task again.
+    await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held[2]!]))
+    const [again] = await fixture.poll()
+    expect(again!.sequence).toBe(held[2]!.sequence)
+    expect([await lost(fixture.tasks, [held[2]!]), await lost(fixture.tasks, [again!])]).toEqual([[held[2]], []])
   })
 
   test('finds one task by its sequence or its external id, and passes over what is not there', async () => {
