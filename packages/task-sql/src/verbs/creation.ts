@@ -106,6 +106,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     maxTries: given.maxTries ?? null,
     headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
   }
+  // mutants: equivalent result property, the other statement pushes the same task
   return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
 }
 

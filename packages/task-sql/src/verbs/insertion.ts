@@ -45,6 +45,7 @@ export function* removeOlder(
       : yield* dialect.writes.change({
           topic,
           sequences,
+          // mutants: equivalent lock, the rows are locked already
           locked: 'wait',
           set: sql`
             descent = case when t.state > t.descent then t.state else t.descent end,

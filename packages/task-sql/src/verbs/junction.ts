@@ -39,6 +39,7 @@ export function* junction(
   const started = yield* dialect.writes.change({
     topic,
     sequences: found,
+    // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
     returning: raw('identifier'),

@@ -58,7 +58,7 @@ export function* plan(dialect: Dialect): Verb<MigrationPlan> {
 }
 
 export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
-  // mutants: equivalent optional, a dialect has a step at least
+  // mutants: equivalent optional nullish number, a dialect has a step at least
   const known = dialect.schema.migrations.at(-1)?.version ?? 0
   const there = yield* dialect.schema.find()
   if (there && dialect.session.checkSeen) yield* dialect.session.checkSeen()

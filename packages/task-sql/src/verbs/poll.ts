@@ -50,6 +50,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     late = tooLate.length
     // mutants: equivalent boundary condition:true, without tasks no statement is made
     if (late > 0) yield* filterLate(context, topic, tooLate)
+    // mutants: equivalent boundary:<=, a claim of no tasks takes none
   } while (late > 0 && held.length < size)
   return held.toSorted(inOrder(mode))
 }
@@ -70,6 +71,7 @@ function* claimSome(
   // mutants: equivalent condition:false, the same columns, made anew
   const returned = clock === null ? columns : heldColumns(dialect, clock)
   const request: ClaimRequest = { topic, owner, size, now: clock, columns: returned, mayLock }
+  // mutants: equivalent nullish, a claim with a wrong mode takes nothing and is repeated
   const known = modes.get(topic) ?? plainMode
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a claim with a wrong mode takes nothing and is repeated
   let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }

@@ -62,7 +62,7 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
-  // mutants: equivalent condition:false, the other statement inserts the same rows more slowly
+  // mutants: equivalent condition:false result, the other statement inserts the same rows more slowly
   if (checked.every(({ plain }) => plain)) {
     const insertion = insertPlain(context, topic, checked, heads)
     const sequences = yield* context.dialect.writes.inserted(insertion, topic, checked.length)

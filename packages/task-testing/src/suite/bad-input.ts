@@ -187,7 +187,10 @@ export const badInput: Part = part('bad input', (engine) => {
     const code = (work: (transaction: AnyTransaction) => unknown): Promise<unknown> =>
       fixture.commit((transaction) => codeOf(() => work(transaction)))
     expect(await code((transaction) => fixture.tasks.complete(transaction, fixture.topic, twice))).toBe('TASK_DUPLICATE')
-    expect(await code((transaction) => fixture.tasks.hold(transaction, fixture.topic, [held, held]))).toBe('TASK_DUPLICATE')
+    const holding = fixture.commit((transaction) =>
+      thrownBy(() => fixture.tasks.hold(transaction, fixture.topic, [held, { ...held }])),
+    )
+    expect(await holding).toMatchObject({ code: 'TASK_DUPLICATE', data: { task: held } })
     expect(await code((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [held, held]))).toBe('TASK_DUPLICATE')
     const other = { ...held, topic: 'other' }
     await refused('task', (transaction) => fixture.tasks.complete(transaction, fixture.topic, new Map([[other, done]])))

@@ -1,5 +1,5 @@
 /** Which tasks `push` creates, and how it treats tasks whose external id already exists. */
-import type { PushOptions, TaskCreation } from '@taskstream/task-api'
+import type { PushOptions, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { codeOf, names, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
@@ -80,6 +80,24 @@ export const push: Part = part('push', (engine) => {
     const [info] = await fixture.page()
     expect(info).not.toHaveProperty('input')
     expect(info).not.toHaveProperty('reference')
+  })
+
+  test('keeps each field of a task, though it is given alone', async () => {
+    const due = new Date('2100-01-01T00:00:00Z')
+    const fields: readonly (readonly [given: Partial<TaskCreation>, kept: Partial<TaskInfo>])[] = [
+      [{ reference: 'r' }, { reference: 'r' }],
+      [{ externalId: 'x' }, { externalId: 'x' }],
+      [{ suspended: true }, { state: 'suspended' }],
+      [{ due }, { due }],
+      [{ delayMs: 3_600_000 }, { state: 'suspended', due: expect.any(Date) as Date }],
+      [{ deadline: due }, { deadline: due }],
+      [{ deadlineMs: 3_600_000 }, { deadline: expect.any(Date) as Date }],
+      [{ priority: -7 }, { priority: -7 }],
+      [{ maxTries: 3 }, { maxTries: 3 }],
+      [{ headers: { type: 'a' } }, { headers: { type: 'a' } }],
+    ]
+    for (const [given] of fields) await fixture.push({ identifier: 'a', ...given })
+    expect(await fixture.page()).toMatchObject(fields.map(([, kept]) => kept))
   })
 
   test('sets aside what is pushed suspended or due later, and nothing else', async () => {
