@@ -25,7 +25,7 @@ describe('a look at held batches', () => {
   const held = (names: string, isLeased = true): Batch & { readonly told: TaskError[] } => {
     const told: TaskError[] = []
     const tasks = known.filter(({ identifier }) => names.includes(identifier))
-    return { isLeased, leased: tasks, lose: (reason: TaskError) => void told.push(reason), told } as unknown as Batch & {
+    return { isLeased, tasks, leased: tasks, lose: (reason: TaskError) => void told.push(reason), told } as unknown as Batch & {
       readonly told: TaskError[]
     }
   }
@@ -46,6 +46,23 @@ describe('a look at held batches', () => {
     await taken.look()
     expect(asked).toEqual(['mail: b,c', 'print: e'])
     expect([...a.told, ...b.told, ...locked.told]).toEqual([])
+  })
+
+  test('asks about no more tasks at a time than a verb takes', async () => {
+    const counts: number[] = []
+    const options = repositoryThat((_, tasks) => {
+      counts.push(tasks.length)
+      return []
+    })
+    const sized = (size: number): Batch => {
+      const tasks = Array.from({ length: size }, (_, sequence) => ({ ...tasksOf('a')[0]!, sequence }))
+      return { isLeased: true, tasks, leased: tasks } as unknown as Batch
+    }
+    const batches = [10_000, 1, 1, 9_998, 1, 4_000, 6_000].map(sized)
+    const taken = new TakenAway<object>({ ...options, holders: () => [{ topic: 'mail', batches }] })
+    await taken.look()
+    await taken.look()
+    expect(counts).toEqual([10_000, 10_000, 4_001, 6_000])
   })
 
   test('asks those to let go that have lost everything, and nobody else', async () => {
@@ -69,7 +86,7 @@ describe('a look at held batches', () => {
     })
     let leased = tasksOf('a')
     const told: unknown[] = []
-    const ending = { isLeased: true, lose: (reason: unknown) => told.push(reason) } as unknown as Batch
+    const ending = { isLeased: true, tasks: leased, lose: (reason: unknown) => told.push(reason) } as unknown as Batch
     Object.defineProperty(ending, 'leased', { get: () => leased })
     const taken = new TakenAway<object>({ ...options, holders: () => [{ topic: 'mail', batches: [ending] }] })
     for (let look = 0; look < 3; look++) await taken.look()

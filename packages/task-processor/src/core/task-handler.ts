@@ -9,8 +9,9 @@ export interface HandlerContext<Transaction> {
   readonly topic: string
   /**
    * Aborted when the handler should let go of its tasks. `reason` is a TaskError: LEASE_LOST if others may have taken the tasks, TASK_LOST if all of them
-   * were cancelled or taken, TASK_TIMEOUT if the handler took too long, or SHUTDOWN if the node is stopping and its grace is over. The handler may still return the decisions that it has made; tasks without
-   * a decision are handed back. Whatever the handler does, the repository refuses decisions for tasks that are no longer held.
+   * were cancelled or taken, TASK_TIMEOUT if the handler took too long, or SHUTDOWN if the node is stopping and its grace is over. The handler may still
+   * return the decisions that it has made; tasks without a decision are handed back. Whatever the handler does, the repository refuses decisions for
+   * tasks that are no longer held.
    */
   readonly signal: AbortSignal
   /** The signal's reason once it is aborted. Ask this before each task, as it is cheaper than `signal`, which is made on first access. */

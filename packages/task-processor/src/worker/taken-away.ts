@@ -3,6 +3,9 @@ import type { Execution, HeldTask, TaskRepository } from '@taskstream/task-api'
 import type { Batch } from '../batches/batch.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
 
+/** How many tasks one statement asks about. A single batch may have as many, and a verb takes ten times as many. */
+const portion = 10_000
+
 /** The topics of a node, with the batches that it holds of each. */
 interface Holder {
   readonly topic: string
@@ -37,7 +40,7 @@ export class TakenAway<Transaction> {
     this.#seen = new Set(holders.flatMap(({ leased }) => leased))
     for (const { topic, leased } of holders) {
       const long = leased.filter((batch) => seen.has(batch))
-      if (long.length > 0) await this.#ask(topic, long)
+      for (const some of portionsOf(long)) await this.#ask(topic, some)
     }
   }
 
@@ -58,4 +61,19 @@ export class TakenAway<Transaction> {
         )
     }
   }
+}
+
+function* portionsOf(batches: readonly Batch[]): Generator<readonly Batch[]> {
+  let some: Batch[] = []
+  let count = 0
+  for (const batch of batches) {
+    if (count + batch.tasks.length > portion && some.length > 0) {
+      yield some
+      some = []
+      count = 0
+    }
+    some.push(batch)
+    count += batch.tasks.length
+  }
+  if (some.length > 0) yield some
 }
