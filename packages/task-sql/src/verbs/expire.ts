@@ -22,8 +22,10 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
   const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))
+  // Topics are told in the order of their names.
+  const inOrder = [...found].toSorted(([left], [right]) => (left < right ? -1 : 1))
   const rows: Row[] = []
-  for (const [topic, claimed] of found) {
+  for (const [topic, claimed] of inOrder) {
     const expired = yield* dialect.writes.change({
       topic,
       sequences: claimed.map(({ sequence }) => toNumber(sequence)),
