@@ -79,6 +79,20 @@ describe('a look at held batches', () => {
     expect([one.told, none.told]).toEqual([[], []])
   })
 
+  test('asks the former of two attempts at one task to let go, and not the present one', async () => {
+    const former = held('a')
+    const { repository, dispatcher } = repositoryThat((_, tasks) => tasks.filter((task) => task === former.leased[0]))
+    const present = { ...held('a'), leased: former.leased.map((task) => ({ ...task, attempt: task.attempt + 1 })) }
+    const taken = new TakenAway<object>({
+      repository,
+      dispatcher,
+      holders: () => [{ topic: 'mail', batches: [former, present] }],
+    })
+    await taken.look()
+    await taken.look()
+    expect([former.told.length, present.told.length]).toEqual([1, 0])
+  })
+
   test('asks nothing about what a batch no longer holds, and tells it nothing', async () => {
     const { asked, ...options } = repositoryThat((_, tasks) => {
       leased = []

@@ -125,10 +125,11 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
 
   /**
    * Finds those of the given tasks that this owner no longer holds: they were cancelled, or taken from an owner that seemed dead. It reads them as last
-   * committed, locks nothing and waits for nobody, so a handler may be told in time that its work will not be kept.
+   * committed, locks nothing and waits for nobody, so a handler may be told in time that its work will not be kept. A former attempt at a task and the
+   * present one may stand in one call.
    *
    * @returns the lost tasks, by sequence
-   * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
+   * @throws TaskError ARGUMENT_INVALID
    * @example
    * if ((await tasks.lost(tx, 'invoices', [task])).length > 0) controller.abort()
    */

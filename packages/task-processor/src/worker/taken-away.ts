@@ -49,11 +49,12 @@ export class TakenAway<Transaction> {
     const held = batches.flatMap(({ leased }) => leased)
     if (held.length === 0) return
     const gone = await dispatcher.once<HeldTask[]>((transaction) => repository.lost(transaction, topic, held))
-    const lost = new Set(gone.map(({ sequence }) => sequence))
+    // Two batches may have attempts at one task, of which one is lost.
+    const lost = new Set(gone)
     for (const batch of batches) {
       // A batch that has lost some of its tasks goes on with the others.
       const { leased } = batch
-      if (leased.length > 0 && leased.every(({ sequence }) => lost.has(sequence)))
+      if (leased.length > 0 && leased.every((task) => lost.has(task)))
         batch.lose(
           new TaskError('TASK_LOST', `The tasks of this batch of topic "${topic}" were cancelled, or taken by others`, {
             lost: leased,

@@ -13,6 +13,15 @@ import { enqueueIdentifiers } from './recheck.ts'
  * @throws TaskError ARGUMENT_INVALID, TASK_DUPLICATE
  */
 export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
+  const sorted = sortHeld(topic, tasks)
+  // mutants: equivalent arithmetic, of two that are alike either can be found
+  const twice = sorted.find(({ sequence }, index) => sequence === sorted[index + 1]?.sequence)
+  if (twice) throw new TaskError('TASK_DUPLICATE', `${taskToString(twice)} stands twice in one call`, { task: twice })
+  return sorted
+}
+
+/** Checks tasks, of which several may be attempts at one task, and sorts them by sequence. @throws TaskError ARGUMENT_INVALID */
+export function sortHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
   checkTopic(topic)
   const sorted = [...tasks]
   checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
@@ -21,11 +30,7 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
       throw invalid('task', task, 'must be one that poll returned')
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
-  sorted.sort((left, right) => left.sequence - right.sequence)
-  // mutants: equivalent arithmetic, of two that are alike either can be found
-  const twice = sorted.find(({ sequence }, index) => sequence === sorted[index + 1]?.sequence)
-  if (twice) throw new TaskError('TASK_DUPLICATE', `${taskToString(twice)} stands twice in one call`, { task: twice })
-  return sorted
+  return sorted.toSorted((left, right) => left.sequence - right.sequence)
 }
 
 /** Requests for the tasks of one call: one for active tasks, and one for tasks that this transaction has only locked. */

@@ -5,13 +5,14 @@ import { toNumber } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { attemptOf, isHeld } from '../core/lease.ts'
-import { checkHeld } from './held.ts'
+import { sortHeld } from './held.ts'
 
 export function* lost({ dialect, owner }: Context, topic: string, tasks: Iterable<HeldTask>): Verb<HeldTask[]> {
   // What is only locked cannot be taken from the transaction that has locked it.
-  const asked = checkHeld(topic, tasks).filter((task) => !isHeld(task, 'locked'))
+  const asked = sortHeld(topic, tasks).filter((task) => !isHeld(task, 'locked'))
   if (asked.length === 0) return []
-  const sequences = asked.map(({ sequence }) => sequence)
+  // An owner may be asked about a former attempt and the present one together.
+  const sequences = [...new Set(asked.map(({ sequence }) => sequence))]
   const rows = yield sql`
     select t.sequence, t.attempt
       from ${dialect.paths.byKeys(topic, sequences)} and t.state = ${states.active} and t.owner = ${owner}`

@@ -9,8 +9,9 @@ import type { Context } from '../core/verb-context.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 
 /**
- * Locks the rows of the tasks that a selector names and that meet a condition on rows `t`, which no ended row meets. It waits for rows that others have locked. Rows are found
- * without locks first, and then locked in the order of their sequences, as a completion locks them: so the two cannot deadlock.
+ * Locks the rows of the tasks that a selector names and that meet a condition on rows `t`, which no ended row meets. It waits for rows
+ * that others have locked. Rows are found without locks first, and then locked in the order of their sequences, as a completion locks
+ * them: so the two cannot deadlock.
  *
  * @param verb for the text of errors
  * @returns these columns of each row, by sequence

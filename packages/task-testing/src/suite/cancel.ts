@@ -99,6 +99,7 @@ export const cancel: Part = part('cancelling', (engine) => {
     const [again] = await fixture.poll()
     expect(again!.sequence).toBe(held[2]!.sequence)
     expect([await lost(fixture.tasks, [held[2]!]), await lost(fixture.tasks, [again!])]).toEqual([[held[2]], []])
+    expect(await lost(fixture.tasks, [again!, held[2]!])).toEqual([held[2]])
   })
 
   test('finds one task by its sequence or its external id, and passes over what is not there', async () => {
