@@ -19,6 +19,8 @@ export {
   invalid,
   taskLimits,
 } from './task-limits.ts'
+export { checkInput, jsonOf, readInput } from './input-schema.ts'
+export type { InputSchema } from './input-schema.ts'
 export { nearest } from './nearest.ts'
 export { checkNames, checkOptions, optionNames } from './option-names.ts'
 export type { OptionNames } from './option-names.ts'

@@ -14,7 +14,7 @@ export { PeriodicScheduler } from './periodic/periodic-scheduler.ts'
 export type { PeriodicListener, PeriodicSchedulerOptions } from './periodic/periodic-scheduler.ts'
 export type { Fired, FiredOccurrence } from './periodic/fire.ts'
 export type { ZonesDiffer } from './periodic/zones-differ.ts'
-export type { InputSchema } from './periodic/input-schema.ts'
+export type { InputSchema } from '@taskstream/task-api'
 export { typedTasks } from './periodic/typed-tasks.ts'
 export type { TypedTask, TypedTaskInfo, TypedTasks, TypedTasksOptions } from './periodic/typed-tasks.ts'
 export type {

@@ -1,10 +1,8 @@
-import { checkNames, checkText, optionNames, TaskError } from '@taskstream/task-api'
-import type { Execution, Outcome, TimedTaskRepository } from '@taskstream/task-api'
+import { checkInput, checkNames, checkText, jsonOf, optionNames, readInput, TaskError } from '@taskstream/task-api'
+import type { Execution, InputSchema, Outcome, TimedTaskRepository } from '@taskstream/task-api'
 import { periodicLimits } from './definition.ts'
 import { schedule } from './edit.ts'
 import type { Scheduled } from './edit.ts'
-import { fromText, toText } from './input-schema.ts'
-import type { InputSchema } from './input-schema.ts'
 import { list } from './look.ts'
 import type { PeriodicTask, PeriodicTaskInfo } from './periodic-task.ts'
 import { answer, bindSteps } from './steps.ts'
@@ -72,9 +70,9 @@ export function typedTasks<Transaction, E extends Execution, Input>(
   const { scope = 'system', name, topic, input: schema } = options
   checkText('scope', scope, periodicLimits.nameLength)
   checkText('name', name, periodicLimits.nameLength)
-  const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: fromText(schema, name, info.input) })
+  const typed = (info: PeriodicTaskInfo): TypedTaskInfo<Input> => ({ ...info, input: readInput(schema, name, info.input) })
   function* store(work: Work, task: TypedTask<Input>): Steps<Scheduled> {
-    const checked = { ...task, name, topic, input: toText(schema, name, task.input) }
+    const checked = { ...task, name, topic, input: jsonOf(name, checkInput(schema, name, task.input)) }
     const { id } = task
     checkText('id', id, periodicLimits.nameLength)
     const found = yield* answer(work.timers.lock(work.transaction, { scope, id }))
@@ -111,6 +109,6 @@ export function typedTasks<Transaction, E extends Execution, Input>(
       return (yield* list(work, scope, { name })).map(typed)
     }),
     removeAll: bindSteps(repository, (work) => removeBut(work)),
-    inputOf: ({ input }) => fromText(schema, name, input),
+    inputOf: ({ input }) => readInput(schema, name, input),
   }
 }

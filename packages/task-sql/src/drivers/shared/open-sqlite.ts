@@ -34,8 +34,13 @@ export function openSqlite<Database extends { exec(text: string): unknown; close
   }
 }
 
-/** Sets a write-ahead log, which lets readers work beside a writer, and a known durability. */
-function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions): void {
+/**
+ * Sets a write-ahead log, which lets readers work beside a writer, and a known durability. `openNodeSqlite` and `openBetterSqlite3` do this to what
+ * they open.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ */
+export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions = {}): void {
   const { synchronous = 'full', busyTimeoutMs = 5_000 } = options
   checkInteger('busyTimeoutMs', busyTimeoutMs, 0, 86_400_000)
   // The timeout is set first, as switching the journal's mode waits for a lock.

@@ -1,0 +1,140 @@
+import { isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
+import type { Execution, HeldTask, TaskSink } from '@taskstream/task-api'
+import type { BatchHandler, HandlerContext } from '@taskstream/task-processor'
+import type { Job } from './define-job.ts'
+import { JobCommit, JobContinuation } from './held-job.ts'
+import type { HeldJob, JobHandler } from './held-job.ts'
+import { creationOf, idOf, tagsOf } from './push-job.ts'
+import type { PushArguments } from './push-job.ts'
+import type { TouchedTopics } from './touched-topics.ts'
+import { TryTime } from './try-time.ts'
+
+export interface JobEnvironment<Transaction> {
+  readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
+  readonly touched: TouchedTopics
+}
+
+/**
+ * Makes the handler of a topic from the handler of a job. The topic must be polled with the size 1, so that each job ends as it ends.
+ *
+ * @example
+ * node.process(email.name, { handler: jobHandler({ repository, touched }, email, handle), size: 1, concurrency: 10, retry: email.settings.retry })
+ */
+export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string>(
+  environment: JobEnvironment<Transaction>,
+  job: Job<Name, Given, Input, Next>,
+  handle: JobHandler<Transaction, Name, Input, Next>,
+): BatchHandler<Transaction> {
+  return async ([task], context) => {
+    if (!task) return undefined
+    const running = new RunningJob(environment, job, task, context)
+    const outcome = await running.run(handle)
+    return running.end(outcome)
+  }
+}
+
+/** One try of one job. */
+class RunningJob<Transaction, Name extends string, Given, Input, Next extends string> {
+  readonly #environment: JobEnvironment<Transaction>
+  readonly #job: Job<Name, Given, Input, Next>
+  readonly #task: HeldTask
+  readonly #context: HandlerContext<Transaction>
+  #commit: JobCommit<Transaction> | undefined
+
+  constructor(
+    environment: JobEnvironment<Transaction>,
+    job: Job<Name, Given, Input, Next>,
+    task: HeldTask,
+    context: HandlerContext<Transaction>,
+  ) {
+    this.#environment = environment
+    this.#job = job
+    this.#task = task
+    this.#context = context
+  }
+
+  /** @returns what the handler returned. @throws what it threw; an error that ends the job if its input does not fit */
+  async run(handle: JobHandler<Transaction, Name, Input, Next>): Promise<unknown> {
+    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, this.#job.settings)
+    const held = this.#held(this.#input(), time)
+    return await time.of(async () => handle(held))
+  }
+
+  /** Completes the job, or returns its decision. */
+  async end(outcome: unknown): Promise<Map<HeldTask, TaskDecision> | undefined> {
+    if (this.#commit && outcome !== this.#commit)
+      throw this.#misuse('called commit and did not return what it returns: write `return commit(…)`')
+    if (!(outcome instanceof JobCommit) && !(outcome instanceof JobContinuation))
+      return new Map([[this.#task, outcome instanceof TaskDecision ? outcome : TaskDecision.success()]])
+    const { touched } = this.#environment
+    let topics: ReadonlySet<string> = new Set()
+    await this.#context.complete(async (transaction, held) => {
+      if (held.length === 0) return new Map()
+      // Each run has a transaction of its own, and what an earlier one pushed was rolled back.
+      topics = touched.begin(transaction)
+      const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome
+      if (decided instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
+      if (decided instanceof JobContinuation) await this.#goOn(transaction, decided)
+      return new Map([[this.#task, decided instanceof TaskDecision ? decided : TaskDecision.success()]])
+    })
+    for (const topic of topics) this.#context.wake(topic)
+    return undefined
+  }
+
+  #input(): Input {
+    const { name, settings } = this.#job
+    if (!settings.input) return undefined as Input
+    try {
+      return readInput(settings.input, name, this.#task.input) as Input
+    } catch (error) {
+      if (!isTaskError(error, 'INPUT_INVALID')) throw error
+      // It will not fit at the next try either.
+      throw new TaskDecisionError(TaskDecision.failure(error).because('terminated'))
+    }
+  }
+
+  #held(input: Input, time: TryTime): HeldJob<Transaction, Name, Input, Next> {
+    const task = this.#task
+    const { name, settings } = this.#job
+    return {
+      name,
+      id: idOf(task),
+      key: settings.key && task.identifier,
+      input,
+      tries: task.tries,
+      attempt: task.attempt,
+      maxTries: task.maxTries,
+      deadline: task.deadline,
+      tags: tagsOf(task),
+      get signal() {
+        return time.signal
+      },
+      task,
+      commit: (work) => {
+        if (this.#commit) throw this.#misuse('called commit twice: one transaction completes it')
+        return (this.#commit = new JobCommit(work))
+      },
+      next: (job, ...given) => new JobContinuation(job, given as PushArguments<unknown>),
+      extend: time.extend,
+    }
+  }
+
+  async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<void> {
+    const { repository, touched } = this.#environment
+    const { name, settings } = this.#job
+    if (job.name !== name && !settings.next().some((known) => known.name === job.name))
+      throw this.#misuse(`goes on with "${job.name}", which its definition does not name: add it to next`)
+    const { priority, headers } = this.#task
+    const inherited = {
+      ...(priority !== 0 && { priority }),
+      ...(headers?.['tags'] !== undefined && { tags: tagsOf(this.#task) }),
+    }
+    await repository.push(transaction, job.name, creationOf(job, input, { ...inherited, ...options }))
+    touched.note(transaction, job.name)
+  }
+
+  #misuse(what: string): TaskError {
+    const { name } = this.#job
+    return new TaskError('LIFECYCLE', `The handler of the job "${name}" ${what}`, { job: name, task: this.#task })
+  }
+}

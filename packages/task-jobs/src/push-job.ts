@@ -1,0 +1,103 @@
+import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
+import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
+import type { AnyJob, JobTags } from './define-job.ts'
+
+/** Options of one pushed job. What is given here counts before what the definition says. */
+export interface JobPushOptions extends Pick<
+  TaskCreation,
+  'due' | 'delayMs' | 'deadline' | 'deadlineMs' | 'priority' | 'maxTries' | 'suspended'
+> {
+  /** The caller's own name for the job. A second push of an id finds the first job, ended or not. May not begin with `@`. */
+  readonly id?: string
+  /** What the job is about. Only for jobs that are defined with a `key`. */
+  readonly key?: string
+  readonly tags?: JobTags
+}
+
+/** The input of a job, if it has one, and the options of the push. */
+export type PushArguments<Given> = [Given] extends [void]
+  ? [input?: undefined, options?: JobPushOptions]
+  : [input: Given, options?: JobPushOptions]
+
+/** A pushed job. */
+export interface JobRef<Name extends string = string> extends PushedTask {
+  readonly job: Name
+  /** The caller's own name for the job, or `@` and its sequence. */
+  readonly id: string
+}
+
+const names = optionNames<JobPushOptions>('push', {
+  id: true,
+  key: true,
+  due: true,
+  delayMs: true,
+  deadline: true,
+  deadlineMs: true,
+  priority: true,
+  maxTries: true,
+  suspended: true,
+  tags: true,
+})
+
+/**
+ * Makes the task of a job. The input is checked as the handler will get it, after JSON, and stored as it is given.
+ *
+ * @throws TaskError ARGUMENT_INVALID, INPUT_INVALID
+ */
+export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions = {}): TaskCreation {
+  checkNames(names, options)
+  const { settings, name } = job
+  const { id, key, tags = settings.tags, due, delayMs, deadline, suspended } = options
+  const { maxTries = settings.maxTries, priority = settings.priority } = options
+  const deadlineMs = options.deadlineMs ?? (deadline === undefined ? settings.deadlineMs : undefined)
+  const input = inputText(job, given)
+  if (key !== undefined && settings.key === undefined)
+    throw invalid('key', key, `must not be given: the job "${name}" is defined without a key`)
+  const externalId = id ?? settings.id?.(given as never)
+  // Such an id stands for a sequence.
+  if (typeof externalId === 'string' && externalId.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
+  const creation: { [Field in keyof TaskCreation]: TaskCreation[Field] | undefined } & Pick<TaskCreation, 'identifier'> = {
+    identifier: key ?? settings.key?.(given as never) ?? name,
+    input,
+    externalId,
+    due,
+    delayMs,
+    deadline,
+    deadlineMs,
+    priority,
+    maxTries,
+    suspended,
+    headers: tags && headersOf(tags),
+  }
+  return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation
+}
+
+function inputText({ name, settings }: AnyJob, given: unknown): string | undefined {
+  if (!settings.input) {
+    if (given === undefined) return undefined
+    throw invalid('input', given, `must not be given: the job "${name}" is defined without an input`)
+  }
+  const text = jsonOf(name, given)
+  checkInput(settings.input, name, JSON.parse(text))
+  return text
+}
+
+function headersOf(tags: JobTags): TaskHeaders {
+  if (typeof tags !== 'object' || tags === null) throw invalid('tags', tags, 'must be an object')
+  return { tags }
+}
+
+/** The tags that a job was pushed with. */
+export function tagsOf({ headers }: Pick<TaskInfo, 'headers'>): JobTags {
+  return (headers?.['tags'] ?? {}) as JobTags
+}
+
+/** The id of a job's task: the caller's own, or `@` and its sequence. */
+export function idOf({ externalId, sequence }: Pick<HeldTask, 'externalId' | 'sequence'>): string {
+  return externalId ?? `@${sequence}`
+}
+
+/** Makes the reference to a job that was pushed. */
+export function refOf<Name extends string>(job: Name, pushed: PushedTask, { externalId }: TaskCreation): JobRef<Name> {
+  return { ...pushed, job, id: externalId ?? `@${pushed.sequence}` }
+}

@@ -1,0 +1,23 @@
+export { defineJob, json } from '@taskstream/task-jobs'
+export type {
+  AnyJob,
+  HeldJob,
+  Job,
+  JobCommit,
+  JobContinuation,
+  JobHandler,
+  JobOptions,
+  JobPushOptions,
+  JobRef,
+  JobSelector,
+  JobTags,
+  PushArguments,
+} from '@taskstream/task-jobs'
+export { isTaskError, TaskDecision, TaskError } from '@taskstream/task-api'
+export type { InputSchema, TaskErrorCode } from '@taskstream/task-api'
+export { byError, exponential, fixed, linear, never } from '@taskstream/task-processor'
+export type { RetryPolicy, TaskListener } from '@taskstream/task-processor'
+export { consoleListener } from './console-listener.ts'
+export { Stream } from './stream.ts'
+export type { HandleOptions } from './stream.ts'
+export type { StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'

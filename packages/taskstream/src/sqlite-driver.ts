@@ -1,0 +1,40 @@
+import { configureSqlite, sqlite, sqliteListener, sqliteTransactions } from '@taskstream/task-sql/node-sqlite'
+import type { OpenSqliteOptions } from '@taskstream/task-sql/node-sqlite'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import type { SqlAdapter } from '@taskstream/task-sql'
+import type { StreamDriver, StreamOptions } from './stream-options.ts'
+
+/** The part of a synchronous connection to SQLite that a stream uses. */
+export interface SqliteConnection {
+  exec(text: string): unknown
+  prepare(text: string): { get(): unknown }
+  close(): unknown
+}
+
+export interface SqliteStreamOptions<Database> extends StreamOptions<Database>, OpenSqliteOptions {
+  /**
+   * Whether to look every 25 ms for commits of other connections, on a second connection to the file. Default true; a database in memory has no other
+   * connections.
+   */
+  readonly listen?: boolean
+}
+
+/** Makes the parts of a stream of a connection that nobody else uses. */
+export function sqliteDriver<Database extends SqliteConnection>(
+  database: Database,
+  adapter: SqlAdapter<NoInfer<Database>, 'sync'>,
+  opening: OpenSqliteOptions,
+  listen: boolean,
+): StreamDriver<Database, 'sync'> {
+  configureSqlite(database, opening)
+  const { file } = database.prepare("select file from pragma_database_list where name = 'main'").get() as { file: string }
+  // Commits on the given connection do not change the data version that it sees itself, so another connection looks.
+  const Connection = database.constructor as new (path: string) => Database
+  const looking = listen && file !== '' ? new Connection(file) : undefined
+  return {
+    repository: sqlTaskRepository({ dialect: sqlite(), adapter }),
+    transactions: sqliteTransactions(database),
+    notifier: looking && sqliteListener({ prepare: (text) => looking.prepare(text) }),
+    close: () => void looking?.close(),
+  }
+}

@@ -1,0 +1,367 @@
+import { checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
+import type { Cancellation, Execution, Outcome, PushedTask, PushOptions, Rescheduling, TaskInfo } from '@taskstream/task-api'
+import { creationOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@taskstream/task-jobs'
+import type { AnyJob, Job, JobHandler, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
+import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
+import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
+import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
+import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { consoleListener } from './console-listener.ts'
+import { given } from './given.ts'
+import type { StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
+
+/** How the jobs of one definition are handled. */
+export interface HandleOptions<Transaction> extends Pick<
+  ProcessOptions<Transaction>,
+  'concurrency' | 'mode' | 'idleMs' | 'retainMs' | 'activation'
+> {
+  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10. */
+  readonly concurrency?: number
+}
+
+const optionNamesOfStream = optionNames<StreamOptions<never>>('taskstream', {
+  heartbeatIntervalMs: true,
+  leaseMs: true,
+  maintenanceIntervalMs: true,
+  statementTimeoutMs: true,
+  limiter: true,
+  listener: true,
+  clock: true,
+  migrate: true,
+  application: true,
+})
+const handleNames = optionNames<HandleOptions<never>>('handle', {
+  concurrency: true,
+  mode: true,
+  idleMs: true,
+  retainMs: true,
+  activation: true,
+})
+const startNames = optionNames<StartOptions>('start', {
+  stopOn: true,
+  onStopped: true,
+  graceMs: true,
+  abortMs: true,
+  leaveMs: true,
+})
+
+/** The scope of the timers of jobs. */
+const timerScope = 'jobs'
+const noApplication = 'taskstream'
+
+/**
+ * Jobs in the database of a driver: pushed in your own transactions, and handled by this process or others. Each driver has an entry that makes a
+ * stream, such as `taskstream/pg`.
+ *
+ * @example
+ * const stream = taskstream(new pg.Pool())
+ * stream.handle(email, ({ input, signal }) => smtp.send(input, { signal }))
+ * await stream.start({ stopOn: ['SIGTERM', 'SIGINT'] })
+ * await stream.submit(email, { to: 'a@example.org', subject: 'Hello' })
+ */
+export class Stream<Transaction, E extends Execution = 'async'> implements AsyncDisposable {
+  /** The tasks under the jobs: topics, batches, filters, counts. */
+  readonly tasks: SqlTaskRepository<Transaction, E>
+  /** Makes handlers and topics of your own, beside the jobs. */
+  readonly node: TaskNode<Transaction>
+  readonly #driver: StreamDriver<Transaction, E>
+  readonly #options: StreamOptions<Transaction>
+  readonly #touched = new TouchedTopics()
+  readonly #handled = new Map<string, AnyJob>()
+  #migrated: Promise<unknown> | undefined
+  #scheduler: PeriodicScheduler<Transaction, E> | undefined
+  #state: 'new' | 'starting' | 'started' | 'stopped' = 'new'
+  #closed: Promise<void> | undefined
+
+  /** @throws TaskError ARGUMENT_INVALID */
+  constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
+    checkNames(optionNamesOfStream, options)
+    const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
+    if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
+    if (application !== undefined) checkText('application', application, 200)
+    this.#driver = driver
+    this.#options = options
+    this.tasks = driver.repository
+    this.node = new TaskNode<Transaction>({
+      ...nodeOptions,
+      listener,
+      repository: driver.repository,
+      transactions: driver.transactions,
+      ...given({ notifier: driver.notifier }),
+    })
+  }
+
+  /**
+   * Runs `work` in a transaction, which commits when `work` returns and rolls back when it throws. After a deadlock, `work` runs again. Jobs that it
+   * pushed start at once after the commit.
+   *
+   * @throws the error of `work`
+   */
+  async transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
+    let topics: ReadonlySet<string> = new Set()
+    const result = await this.#driver.transactions<Result>((transaction) => {
+      topics = this.#touched.begin(transaction)
+      return work(transaction)
+    })
+    for (const topic of topics) this.node.wake(topic)
+    return result
+  }
+
+  /**
+   * Pushes a job in your own transaction: it exists if, and only if, the transaction commits. The topics of jobs that this process does not handle
+   * must be known: see `prepare`.
+   *
+   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN; nothing was written
+   * @example
+   * await stream.push(tx, email, { to: 'a@example.org', subject: 'Hello' }, { delayMs: 60_000 })
+   */
+  push<Name extends string, Given>(
+    transaction: Transaction,
+    job: Job<Name, Given, unknown, string>,
+    ...[input, options]: PushArguments<Given>
+  ): Outcome<E, JobRef<Name>> {
+    const creation = creationOf(checked(job), input, options)
+    return after(this.#push(transaction, job, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
+  }
+
+  /**
+   * Pushes several jobs of one definition, each given as its input and options.
+   *
+   * @param options `insertion` says what becomes of older jobs of the same keys
+   * @throws TaskError as `push`; TOPIC_NOT_KEYED for an insertion without a key
+   * @example
+   * await stream.pushMany(tx, page, urls.map((url) => [{ url }]))
+   */
+  pushMany<Name extends string, Given>(
+    transaction: Transaction,
+    job: Job<Name, Given, unknown, string>,
+    items: readonly PushArguments<Given>[],
+    options: PushOptions = {},
+  ): Outcome<E, JobRef<Name>[]> {
+    const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
+    return after(this.#push(transaction, job, creations, options), (pushed) =>
+      pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
+    )
+  }
+
+  /**
+   * Pushes a job in a transaction of its own, together with others that are submitted at the same time. Resolves after the commit.
+   *
+   * @throws TaskError as `push`; LIFECYCLE if the stream was stopped; errors of the database
+   */
+  async submit<Name extends string, Given>(
+    job: Job<Name, Given, unknown, string>,
+    ...[input, options]: PushArguments<Given>
+  ): Promise<JobRef<Name>> {
+    const creation = creationOf(checked(job), input, options)
+    const [pushed] = await this.node.submit(job.name, [creation])
+    return refOf(job.name, pushed!, creation)
+  }
+
+  /**
+   * Handles the jobs of a definition once the stream is started. What the handler throws is a failed try, which `retry` may repeat.
+   *
+   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the job is handled already, or the stream was started
+   */
+  handle<Name extends string, Given, Input, Next extends string>(
+    job: Job<Name, Given, Input, Next>,
+    handler: JobHandler<Transaction, Name, Input, Next>,
+    options: HandleOptions<Transaction> = {},
+  ): this {
+    checked(job)
+    checkNames(handleNames, options)
+    if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
+    if (this.#state !== 'new')
+      throw new TaskError('LIFECYCLE', `The job "${job.name}" must be handled before the stream starts`, { job: job.name })
+    const { repository } = this.#driver
+    this.node.process(job.name, {
+      concurrency: 10,
+      ...options,
+      size: 1,
+      handler: jobHandler({ repository, touched: this.#touched }, job, handler),
+      retry: job.settings.retry,
+      ...job.settings.topic,
+    })
+    this.#handled.set(job.name, job)
+    return this
+  }
+
+  /**
+   * Ends jobs that have not ended, as filtered, with the reason `cancelled`. One that is being handled is taken from its handler, which can commit
+   * nothing any more.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * await stream.cancel(tx, reminder, 'order 7')
+   */
+  cancel<Name extends string>(
+    transaction: Transaction,
+    job: Job<Name, never, unknown, string>,
+    selector: JobSelector<Name>,
+  ): Outcome<E, Cancellation> {
+    return this.tasks.cancel(transaction, job.name, taskSelectorOf(checked(job), selector))
+  }
+
+  /**
+   * Moves jobs that wait to another time, or gives them another deadline or priority.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * await stream.reschedule(tx, reminder, 'order 7', { delayMs: 86_400_000 })
+   */
+  reschedule<Name extends string>(
+    transaction: Transaction,
+    job: Job<Name, never, unknown, string>,
+    selector: JobSelector<Name>,
+    to: Rescheduling,
+  ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
+    this.#touched.note(transaction, job.name)
+    return this.tasks.reschedule(transaction, job.name, taskSelectorOf(checked(job), selector), to)
+  }
+
+  /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  get<Name extends string>(
+    transaction: Transaction,
+    job: Job<Name, never, unknown, string>,
+    selector: string | JobRef<Name>,
+  ): Outcome<E, TaskInfo | undefined> {
+    const which = taskSelectorOf(checked(job), selector) as number | { readonly externalId: string }
+    return this.tasks.task(transaction, job.name, which)
+  }
+
+  /**
+   * Brings the tables to the version of this release, and makes the topics of jobs known. `start` does this for the jobs that are handled, and for
+   * those they go on with; a process that only pushes calls `prepare` once.
+   *
+   * @throws TaskError SCHEMA_*, PERMISSION_DENIED; TOPIC_DIFFERENT or TOPIC_NOT_KEYED if a job was defined with another order or without a key
+   * before; errors of the database
+   */
+  async prepare(...jobs: readonly AnyJob[]): Promise<void> {
+    jobs.forEach(checked)
+    const { repository, transactions } = this.#driver
+    if (this.#options.migrate ?? true) {
+      this.#migrated ??= repository.migrate(transactions)
+      await this.#migrated.catch((error: unknown) => {
+        this.#migrated = undefined
+        throw error
+      })
+    }
+    const all = [...reachable(jobs).values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    if (all.length === 0) return
+    await transactions(async (transaction) => {
+      for (const { name, settings } of all) await repository.initialize(transaction, name, settings.topic)
+    })
+  }
+
+  /**
+   * Prepares the handled jobs, and begins to handle them and to push those that have a timer. A start that fails leaves nothing running, and can be
+   * repeated.
+   *
+   * @throws TaskError LIFECYCLE if the stream was started or stopped; errors of `prepare`, and of `TaskNode.start`
+   */
+  async start(options: StartOptions = {}): Promise<void> {
+    checkNames(startNames, options)
+    if (this.#state !== 'new')
+      throw new TaskError(
+        'LIFECYCLE',
+        this.#state === 'stopped' ? 'The stream was stopped: make a new one' : 'The stream runs already',
+      )
+    const { stopOn, onStopped, ...stopOptions } = options
+    this.#state = 'starting'
+    try {
+      await this.prepare(...this.#handled.values())
+      const isTimed = await this.#reconcile()
+      if (this.#handled.size > 0) await this.node.start()
+      if (isTimed) await this.#startScheduler()
+      if (this.#state === 'starting') this.#state = 'started'
+    } catch (error) {
+      if (this.#state === 'starting') this.#state = 'new'
+      throw error
+    }
+    if (stopOn) stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
+  }
+
+  /** Stores the timers of the handled jobs. @returns whether there are any */
+  async #reconcile(): Promise<boolean> {
+    const timed = [...this.#handled.values()].filter(({ settings }) => settings.timer)
+    const { application } = this.#options
+    if (timed.length === 0 && application === undefined) return false
+    const timers = periodicTasks(this.#driver.repository, { scope: timerScope })
+    const tasks = timed.map((job) => {
+      const { identifier, priority, maxTries, headers } = creationOf(job, undefined)
+      const { name, settings } = job
+      return { id: name, name, topic: name, timer: settings.timer!, identifier, ...given({ priority, maxTries, headers }) }
+    })
+    const undeclared = application === undefined ? 'report' : 'remove'
+    await this.#driver.transactions(async (transaction) => {
+      await timers.reconcile(transaction, application ?? noApplication, tasks, { undeclared })
+    })
+    return timed.length > 0
+  }
+
+  async #startScheduler(): Promise<void> {
+    const { repository, transactions, notifier } = this.#driver
+    const { clock, statementTimeoutMs } = this.#options
+    this.#scheduler = new PeriodicScheduler<Transaction, E>({
+      repository,
+      transactions,
+      ...given({ notifier, clock, statementTimeoutMs }),
+      listener: { onFired: ({ timer }) => this.node.wake(timer.id) },
+    })
+    await this.#scheduler.start()
+  }
+
+  /**
+   * Stops in phases: no new jobs are taken, handlers get `graceMs` to end, then their signals abort. A second call gets the same report. The pool or
+   * database that you gave stays open.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    const stopping = this.node.stop(options)
+    this.#state = 'stopped'
+    await this.#scheduler?.stop()
+    const report = await stopping
+    this.#closed ??= (async () => this.#driver.close?.())()
+    await this.#closed
+    return report
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  #push(
+    transaction: Transaction,
+    { name }: AnyJob,
+    creations: readonly ReturnType<typeof creationOf>[],
+    options?: PushOptions,
+  ): Outcome<E, PushedTask[]> {
+    this.#touched.note(transaction, name)
+    return this.tasks.push(transaction, name, creations, options)
+  }
+}
+
+/** Refuses what `defineJob` has not made. */
+function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
+  if (typeof job?.settings?.next !== 'function') throw invalid('job', job, 'must be made by defineJob')
+  return job
+}
+
+/** The jobs, and all those with which they may go on. */
+function reachable(jobs: readonly AnyJob[], found = new Map<string, AnyJob>()): Map<string, AnyJob> {
+  for (const job of jobs) {
+    if (found.has(job.name)) continue
+    found.set(job.name, job)
+    reachable(job.settings.next(), found)
+  }
+  return found
+}
+
+/** Goes on with the outcome of a verb, whether it is a promise or a value. */
+function after<E extends Execution, Result, Changed>(
+  outcome: Outcome<E, Result>,
+  change: (result: Result) => Changed,
+): Outcome<E, Changed> {
+  return (outcome instanceof Promise ? outcome.then(change) : change(outcome as Result)) as Outcome<E, Changed>
+}
