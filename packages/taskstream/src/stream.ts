@@ -15,7 +15,7 @@ export interface HandleOptions<Transaction> extends Pick<
   ProcessOptions<Transaction>,
   'concurrency' | 'mode' | 'idleMs' | 'retainMs' | 'activation'
 > {
-  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10. */
+  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
 }
 
@@ -175,7 +175,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       throw new TaskError('LIFECYCLE', `The job "${job.name}" must be handled before the stream starts`, { job: job.name })
     const { repository } = this.#driver
     this.node.process(job.name, {
-      concurrency: 10,
+      concurrency: options.mode === 'transactional' ? 2 : 10,
       ...options,
       size: 1,
       handler: jobHandler({ repository, touched: this.#touched }, job, handler),
@@ -268,17 +268,32 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       )
     const { stopOn, onStopped, ...stopOptions } = options
     this.#state = 'starting'
+    await this.#start()
+    if (stopOn) stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
+  }
+
+  async #start(): Promise<void> {
     try {
       await this.prepare(...this.#handled.values())
-      const isTimed = await this.#reconcile()
+      // The scheduler is started first, as a node that has run cannot be started again after a failure.
+      if (await this.#reconcile()) await this.#startScheduler()
+      this.#checkGoOn()
       if (this.#handled.size > 0) await this.node.start()
-      if (isTimed) await this.#startScheduler()
-      if (this.#state === 'starting') this.#state = 'started'
+      this.#checkGoOn()
+      this.#state = 'started'
     } catch (error) {
-      if (this.#state === 'starting') this.#state = 'new'
+      await this.#scheduler?.stop()
+      if (!this.#isStopped) this.#state = 'new'
       throw error
     }
-    if (stopOn) stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
+  }
+
+  get #isStopped(): boolean {
+    return this.#state === 'stopped'
+  }
+
+  #checkGoOn(): void {
+    if (this.#isStopped) throw new TaskError('LIFECYCLE', 'The stream was stopped while it was being started')
   }
 
   /** Stores the timers of the handled jobs. @returns whether there are any */
