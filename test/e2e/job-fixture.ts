@@ -46,7 +46,7 @@ async function openJobFixture(topic: () => string): Promise<JobFixture> {
     commit: (work) => transactions(work),
     effect: async (transaction, what) => void (await tasks.push(transaction, topic(), what)),
     effects: async () => {
-      const found = await transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic()))
+      const found = await transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic(), { size: 1_000 }))
       return found.map(({ identifier }) => identifier)
     },
     states: async ({ name }) => {

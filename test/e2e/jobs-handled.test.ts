@@ -1,11 +1,9 @@
 /** Jobs are handled one by one: what a handler commits takes effect with its job, and what it throws is a try. */
 import type { TaskDecision as Decision, TaskError } from '@taskstream/task-api'
-import { fixed, never, TaskDecision } from 'taskstream'
-import { defineJob, json } from 'taskstream'
+import { defineJob, fixed, json, never, TaskDecision } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { canRun } from '../subject.ts'
-import { watchedClock } from './watched-clock.ts'
 import { useJobFixture } from './job-fixture.ts'
 
 describe.skipIf(!canRun)('the handler of a job', () => {
@@ -73,6 +71,31 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     await expect.poll(() => fixture.effects()).toEqual(['try 2', 'after try 2'])
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 1 })
     await expect.poll(() => fixture.states(followed)).toEqual({ succeeded: 1 })
+  })
+
+  test('commits each of many jobs once, though they share transactions and some of them throw', async () => {
+    const job = defineJob('many-commits', { input: json<number>(), retry: fixed({ tries: 2, afterMs: 0 }) })
+    await using stream = fixture.streamOf()
+    stream.handle(
+      job,
+      ({ input, tries, commit }) =>
+        commit(async (transaction) => {
+          await fixture.effect(transaction, `${input}`.padStart(3, '0'))
+          if (input % 10 === 0 && tries === 1) throw new Error('every tenth fails once')
+        }),
+      { concurrency: 50 },
+    )
+    await stream.start()
+    const count = 200
+    await stream.transaction((transaction) =>
+      stream.pushMany(
+        transaction,
+        job,
+        Array.from({ length: count }, (_, n) => [n]),
+      ),
+    )
+    await expect.poll(() => fixture.states(job)).toEqual({ succeeded: count })
+    expect((await fixture.effects()).toSorted()).toEqual(Array.from({ length: count }, (_, n) => `${n}`.padStart(3, '0')))
   })
 
   test('commits nothing for a job that was cancelled meanwhile, and its signal is aborted', async () => {
@@ -254,95 +277,5 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     await expect.poll(() => order.length).toBe(6)
     expect(order.filter((one) => one.startsWith('a'))).toEqual(['a1', 'a3', 'a5'])
     expect(order.filter((one) => one.startsWith('b'))).toEqual(['b2', 'b4', 'b6'])
-  })
-})
-
-describe.skipIf(!canRun)('the time of a try', () => {
-  const fixture = useJobFixture()
-
-  test('is up after timeoutMs: the signal is aborted, and the job is tried again', async () => {
-    const job = defineJob('slow', { timeoutMs: 1, retry: fixed({ tries: 2, afterMs: 0 }) })
-    const reasons: string[] = []
-    await using stream = fixture.streamOf()
-    stream.handle(job, async ({ signal, tries }) => {
-      if (tries === 2) return
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      reasons.push((signal.reason as TaskError).code)
-      throw new Error('an aborted call throws its own error')
-    })
-    await stream.start()
-    await stream.submit(job)
-    await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 1 })
-    expect(reasons).toEqual(['TASK_TIMEOUT'])
-  })
-
-  test('ends a job whose handler does not let go, with the reason timeout, and its commit is refused', async () => {
-    const clock = watchedClock()
-    const job = defineJob('stuck', { timeoutMs: 5_000, retry: never })
-    const begun = Promise.withResolvers<void>()
-    const go = Promise.withResolvers<void>()
-    const stuck: number[] = []
-    await using stream = fixture.streamOf({
-      clock,
-      heartbeatIntervalMs: 3_000,
-      leaseMs: 86_400_000,
-      maintenanceIntervalMs: 86_400_000,
-      listener: { onStuck: ({ heldMs }) => void stuck.push(heldMs) },
-    })
-    stream.handle(job, async ({ commit }) => {
-      begun.resolve()
-      await go.promise
-      return commit((transaction) => fixture.effect(transaction, 'too late'))
-    })
-    await stream.start()
-    await stream.submit(job)
-    await begun.promise
-    clock.advance(5_000)
-    clock.advance(2_000)
-    await expect.poll(() => fixture.states(job)).toEqual({ failed: 1 })
-    expect(await fixture.page(job)).toMatchObject([{ reason: 'timeout' }])
-    go.resolve()
-    await stream.stop({ graceMs: 0, abortMs: 0 })
-    expect([stuck, await fixture.effects()]).toEqual([[7_000], []])
-  })
-
-  test('begins anew with extend, up to maxRunMs, and cannot be extended when it is up', async () => {
-    const clock = watchedClock()
-    const job = defineJob('extended', { timeoutMs: 4_000, maxRunMs: 10_000, retry: never })
-    const steps: (() => void)[] = []
-    const seen: unknown[] = []
-    const ended = Promise.withResolvers<void>()
-    await using stream = fixture.streamOf({
-      clock,
-      heartbeatIntervalMs: 3_000,
-      leaseMs: 86_400_000,
-      maintenanceIntervalMs: 86_400_000,
-    })
-    stream.handle(job, async ({ signal, extend }) => {
-      steps.push(extend)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      seen.push((signal.reason as TaskError).data['timeoutMs'])
-      try {
-        extend()
-      } catch (error) {
-        seen.push((error as TaskError).code)
-      }
-      ended.resolve()
-    })
-    await stream.start()
-    await stream.submit(job)
-    await expect.poll(() => steps.length).toBe(1)
-    const [extend] = steps as [() => void]
-    clock.advance(3_000)
-    extend()
-    clock.advance(3_000)
-    extend()
-    clock.advance(3_000)
-    extend()
-    // Nine seconds have passed: one is left of the ten.
-    expect(seen).toEqual([])
-    clock.advance(1_000)
-    await ended.promise
-    expect(seen).toEqual([10_000, 'TASK_TIMEOUT'])
   })
 })

@@ -71,6 +71,7 @@ describe.skipIf(!canRun)('a manager', () => {
       ['retry', { retry: { tries: 3 } }],
       ['size', { size: 0 }],
       ['concurrency', { concurrency: 0 }],
+      ['share', { share: 1_001 }],
       ['timeoutMs', { timeoutMs: 0 }],
       ['timeoutMs', { mode: 'transactional', timeoutMs: 60_000 }],
       ['abortMs', { abortMs: -1 }],

@@ -1,6 +1,7 @@
 /** What batches are written to, as a test wants it to answer: what was asked, what was told, and for how long was waited. */
 import type { Completion, HeldTask, TaskDecision, TransactionSource } from '@taskstream/task-api'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batches/batch.ts'
+import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/core/task-handler.ts'
 import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
@@ -132,6 +133,7 @@ export function answering(...heard: readonly string[]): Answering {
     ...environment,
     handler,
     completions: new SharedCompletions(environment),
+    commits: new SharedCommits({ ...environment, clock }, 1),
     clock,
     wake: () => {},
     timeoutMs: undefined,

@@ -7,6 +7,7 @@ import { unlimited } from '../../packages/task-processor/src/polling/limiter.ts'
 import type { TaskLimiter } from '../../packages/task-processor/src/polling/limiter.ts'
 import { PollLoop } from '../../packages/task-processor/src/polling/poll-loop.ts'
 import type { PollSettings } from '../../packages/task-processor/src/polling/poll-loop.ts'
+import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 import { expect } from 'vitest'
 import { answering, namesOf } from './answering.ts'
@@ -79,6 +80,7 @@ export function looping(options: LoopingOptions = {}): Looping {
   const environment = answers.handledBy((batch, context) => (looped.handled.push(namesOf(batch)), handler(batch, context)), {
     repository,
     completions: new SharedCompletions({ repository, dispatcher, topic: 'mail' }),
+    commits: new SharedCommits({ repository, dispatcher, topic: 'mail', clock }, 1),
     clock,
     timeoutMs,
   })

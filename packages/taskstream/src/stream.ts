@@ -17,6 +17,11 @@ export interface HandleOptions<Transaction> extends Pick<
 > {
   /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
+  /**
+   * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is several
+   * times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
+   */
+  readonly share?: number
 }
 
 const optionNamesOfStream = optionNames<StreamOptions<never>>('taskstream', {
@@ -32,6 +37,7 @@ const optionNamesOfStream = optionNames<StreamOptions<never>>('taskstream', {
 })
 const handleNames = optionNames<HandleOptions<never>>('handle', {
   concurrency: true,
+  share: true,
   mode: true,
   idleMs: true,
   retainMs: true,
@@ -176,6 +182,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     const { repository } = this.#driver
     this.node.process(job.name, {
       concurrency: options.mode === 'transactional' ? 2 : 10,
+      share: 20,
       ...options,
       size: 1,
       handler: jobHandler({ repository, touched: this.#touched }, job, handler),

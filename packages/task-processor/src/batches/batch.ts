@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
 import type { BatchEvent, SafeListener } from '../core/listener.ts'
 import type { RetryPolicy } from '../core/retry-policy.ts'
+import type { SharedCommits } from './shared-commits.ts'
 import type { SharedCompletions } from './shared-completions.ts'
 import type { BatchHandler } from '../core/task-handler.ts'
 
@@ -13,6 +14,7 @@ export interface BatchEnvironment<Transaction> {
   readonly dispatcher: Dispatcher<Transaction>
   readonly handler: BatchHandler<Transaction>
   readonly completions: SharedCompletions<Transaction>
+  readonly commits: SharedCommits<Transaction>
   readonly retry: RetryPolicy | undefined
   readonly listener: SafeListener
   readonly clock: Clock

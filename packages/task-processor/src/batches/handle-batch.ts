@@ -6,6 +6,7 @@ import { Dispatcher } from '../core/dispatcher.ts'
 import { LeasedBatch } from './leased-batch.ts'
 import { safeListener } from '../core/listener.ts'
 import type { RetryPolicy } from '../core/retry-policy.ts'
+import { SharedCommits } from './shared-commits.ts'
 import { SharedCompletions } from './shared-completions.ts'
 import { openHandler } from '../core/task-handler.ts'
 import type { Decisions, TaskHandler } from '../core/task-handler.ts'
@@ -86,6 +87,7 @@ export async function handleBatch<Transaction>(
     dispatcher,
     // mutants: equivalent `{ dispatcher, repository, topic }`, a single batch shares no completion
     completions: new SharedCompletions({ dispatcher, repository, topic }),
+    commits: new SharedCommits({ dispatcher, repository, topic, clock }, 1),
     handler: open.handle,
     abortMs: 2e3,
     wake: () => {},

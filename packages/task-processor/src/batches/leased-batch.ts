@@ -146,10 +146,17 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Completes in one transaction with the handler's own writes. */
   async #completeWith(own: OwnCompletion<Transaction>, patience: Patience): Promise<Completion> {
     this.#own = own
-    this.#environment.listener.onCallback(this.event)
-    const completion = await own.run(this.tasks, this.#completing, patience)
+    const { listener, commits } = this.#environment
+    listener.onCallback(this.event)
+    let completion: Completion | undefined
+    const commit = { tasks: this.tasks, decide: own.decide }
+    const shared = await commits.complete(commit, async () => {
+      completion = await own.run(this.tasks, this.#completing, patience)
+    })
     this.#decided = true
-    return completion
+    if (!shared) return completion!
+    this.#completing.condition.worked()
+    return this.#completing.completed(shared.completion, shared.decisions)
   }
 
   async #completeAs(given: Decisions, patience: Patience): Promise<Completion> {

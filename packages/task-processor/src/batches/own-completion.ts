@@ -1,4 +1,5 @@
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
+import type { BatchEnvironment } from './batch.ts'
 import type { Completing, CompletingEnvironment } from './completing.ts'
 import { complement } from './decisions.ts'
 import type { Lift } from '../core/dispatcher.ts'
@@ -7,6 +8,8 @@ import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
 type Decide<Transaction> = Extract<Parameters<HandlerContext<Transaction>['complete']>[0], (...args: never[]) => unknown>
 
+type Environment<Transaction> = CompletingEnvironment<Transaction> & Pick<BatchEnvironment<Transaction>, 'commits'>
+
 interface Failure {
   readonly error: unknown
   readonly by: 'handler' | 'completing' | 'given up'
@@ -14,7 +17,7 @@ interface Failure {
 
 /** A completion in one transaction with the handler's own writes: both are committed, or neither. */
 export class OwnCompletion<Transaction> {
-  readonly #environment: CompletingEnvironment<Transaction>
+  readonly #environment: Environment<Transaction>
   readonly #decide: Decide<Transaction>
   /** The error that `decide` threw in its last run. */
   #thrown: { readonly error: unknown } | undefined
@@ -25,7 +28,7 @@ export class OwnCompletion<Transaction> {
   /** Whether messages are written in ASCII, which every database can store, as a message could not be stored before. */
   #ascii = false
 
-  constructor(environment: CompletingEnvironment<Transaction>, decide: Decide<Transaction>) {
+  constructor(environment: Environment<Transaction>, decide: Decide<Transaction>) {
     this.#environment = environment
     this.#decide = decide
   }
@@ -83,9 +86,13 @@ export class OwnCompletion<Transaction> {
     return { completed, lost }
   }
 
+  /** Runs the handler's function. */
+  readonly decide = async (transaction: Transaction, held: readonly HeldTask[]): Promise<Decisions> =>
+    complement(held, await this.#decide(transaction, held))
+
   async #decided(transaction: Transaction, held: readonly HeldTask[]): Promise<Decisions> {
     try {
-      return complement(held, await this.#decide(transaction, held))
+      return await this.#environment.commits.measured(() => this.decide(transaction, held))
     } catch (error) {
       this.#thrown = { error }
       throw error

@@ -28,6 +28,12 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
    * always processed.
    */
   readonly activation?: 'active' | 'inactive' | 'ignored'
+  /**
+   * How many batches may complete by a function in one transaction, 1 to 1000. Default 1: each has its own. With more, small batches that complete at the
+   * same time share a transaction. Then a function may see what others of the transaction have written, and if one of them throws, each runs again in a
+   * transaction of its own. Not in transactional mode.
+   */
+  readonly share?: number
   /** Decides whether a task is tried again after its handler threw, or after the database refused its decision. Default: the task fails. */
   readonly retry?: RetryPolicy
   /**
@@ -66,6 +72,7 @@ export interface Processing<Transaction> {
   /** Undefined if the handler's capacity decides. */
   readonly concurrency: number | undefined
   readonly mode: 'leased' | 'transactional'
+  readonly share: number
   readonly activation: 'active' | 'inactive' | 'ignored'
   readonly retry: RetryPolicy | undefined
   readonly timeoutMs: number | undefined
@@ -81,6 +88,7 @@ const names = optionNames<ProcessOptions<never>>('process', {
   size: true,
   concurrency: true,
   mode: true,
+  share: true,
   activation: true,
   retry: true,
   timeoutMs: true,
@@ -95,7 +103,7 @@ const names = optionNames<ProcessOptions<never>>('process', {
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkProcessOptions<Transaction>(options: ProcessOptions<Transaction>, leaseMs: number): Processing<Transaction> {
   checkNames(names, options)
-  const { handler, size = 100, concurrency, mode = 'leased', activation = 'active' } = options
+  const { handler, size = 100, concurrency, mode = 'leased', share = 1, activation = 'active' } = options
   const { retry, idleMs, retainMs = {}, abortMs = 2_000 } = options
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')
     throw invalid('handler', handler, 'must be a function of a batch, or something that opens one')
@@ -107,6 +115,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   const timeoutMs =
     options.timeoutMs ?? (mode === 'transactional' ? Math.min(transactionalTimeoutMs, Math.floor(leaseMs / 3)) : undefined)
   checkInteger('size', size, 1, taskLimits.pollSize)
+  checkInteger('share', share, 1, 1_000)
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1, 10_000)
   if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
   if (options.timeoutMs !== undefined) checkInteger('timeoutMs', options.timeoutMs, 1, 86_400_000)
@@ -119,7 +128,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     checkDuration(`retainMs.${state}`, ms)
   }
   const topicOptions = said(options)
-  return { handler, size, concurrency, mode, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
+  return { handler, size, concurrency, mode, share, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
 }
 
 /** Names the option that the user has given, as a default is not the user's mistake. */

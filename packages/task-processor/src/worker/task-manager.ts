@@ -8,6 +8,7 @@ import type { Patience } from '../core/patience.ts'
 import { PollLoop } from '../polling/poll-loop.ts'
 import type { PollSettings } from '../polling/poll-loop.ts'
 import type { Processing } from './process-options.ts'
+import { SharedCommits } from '../batches/shared-commits.ts'
 import { SharedCompletions } from '../batches/shared-completions.ts'
 import { checkStopOptions, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
@@ -18,7 +19,7 @@ import type { OpenHandler } from '../core/task-handler.ts'
 /** The parts of a node that its task managers need. */
 export interface ManagerEnvironment<Transaction> extends Omit<
   BatchEnvironment<Transaction>,
-  'handler' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
+  'handler' | 'commits' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
 > {
   readonly limiter: TaskLimiter
   readonly leftovers: Leftovers<Transaction>
@@ -215,12 +216,13 @@ export class TaskManager<Transaction> {
   }
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
-    const { size, mode, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
+    const { size, mode, share, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
     const { limiter, leftovers, lease, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const completions = new SharedCompletions(environment)
+    const commits = new SharedCommits(environment, share)
     return new PollLoop(
-      { ...environment, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
+      { ...environment, commits, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
       {
         // A poll with order and condition fails if the topic was destroyed and made again with others.
         poll: { size, ...(order && { order }), ...(condition && { condition }) },
