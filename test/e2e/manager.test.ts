@@ -77,11 +77,10 @@ describe.skipIf(!canRun)('a manager', () => {
       ['abortMs', { abortMs: -1 }],
       ['idleMs', { idleMs: 0.5 }],
     ]
-    for (const [argument, options] of wrong) {
+    for (const [argument, options] of wrong)
       expect(() => node.process('x', { handler, ...options } as never), JSON.stringify(options)).toThrow(
         expect.objectContaining({ code: 'ARGUMENT_INVALID', data: expect.objectContaining({ argument }) }),
       )
-    }
     const manager = node.process(fixture.topic, { handler })
     expect(() => manager.stop({ graceMs: -1 })).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
   })

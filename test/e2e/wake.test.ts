@@ -1,5 +1,5 @@
 /** A notification from another connection wakes a sleeping node or scheduler. */
-import type { TaskNotifier } from '@taskstream/task-api'
+import type { PushedTask, TaskNotifier } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
@@ -55,6 +55,47 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
     await node.start()
     await expect.poll(isAsleep).toBe(true)
     await push('a')
+    await expect.poll(() => handled).toEqual(['a'])
+  })
+
+  test.each<[string, (transaction: AnyTransaction, task: PushedTask) => unknown]>([
+    ['rescheduled', (transaction, { sequence }) => tasks.reschedule(transaction, topic, sequence, { delayMs: 0 })],
+    ['reset', (transaction, task) => tasks.recreate(transaction, topic, 'reset', [task])],
+    ['recreated', (transaction, task) => tasks.recreate(transaction, topic, 'append', [task])],
+    ['redriven', (transaction) => tasks.redrive(transaction, topic, { states: ['delayed'] })],
+  ])('is woken when another connection has %s a task that waited', async (_, change) => {
+    const handled: string[] = []
+    const [task] = await subject.transactions<PushedTask[]>((transaction) =>
+      tasks.push(transaction, topic, { identifier: 'a', delayMs: aDay }),
+    )
+    const { node, isAsleep } = sleeper(await notifierOf())
+    await using _node = node
+    node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await node.start()
+    await expect.poll(isAsleep).toBe(true)
+    const elsewhere = await subject.session()
+    await elsewhere.begin()
+    await change(elsewhere.transaction, task!)
+    await elsewhere.commit()
+    await expect.poll(() => handled).toEqual(['a'])
+  })
+
+  test('is woken when another connection has started a task at a junction', async () => {
+    const handled: string[] = []
+    topic = `${topic}-keyed`
+    await subject.transactions(async (transaction) => {
+      await tasks.initialize(transaction, topic, { keyed: true })
+      await tasks.push(transaction, topic, { identifier: 'a', suspended: true })
+    })
+    const { node, isAsleep } = sleeper(await notifierOf())
+    await using _ = node
+    node.process(topic, { handler: eachTask(({ identifier }) => void handled.push(identifier)) })
+    await node.start()
+    await expect.poll(isAsleep).toBe(true)
+    const elsewhere = await subject.session()
+    await elsewhere.begin()
+    await tasks.junction(elsewhere.transaction, topic, 'singular', [['a']])
+    await elsewhere.commit()
     await expect.poll(() => handled).toEqual(['a'])
   })
 

@@ -29,6 +29,8 @@ const asked: Readonly<Record<string, Asked>> = {
     (_, name) => name !== 'libsql',
   ),
 
+  // The example is written for these two.
+  'e2e/app': oneOf('sqlite-file', 'postgres-18'),
   // `busy` needs a file to which another connection writes.
   'conformance/busy': oneOf('sqlite-file', 'node-sqlite'),
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),

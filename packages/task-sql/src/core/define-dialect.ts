@@ -48,7 +48,7 @@ export function defineDialect({ expr, paths, writes, claims, repair, topics, pla
     writes: { insertAndWake: plainInsertion(parts), ...writes },
     claims: { record: none, tidy: none, ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
-    topics: { open: () => [], close: () => [], notify: () => [], ...topics },
+    topics: { open: () => [], close: () => [], notify: () => [], wake: () => [], ...topics },
     plans: plans ?? anyPlan,
     session: { analyze: [], limitStatements: () => [], ...session },
   }

@@ -225,6 +225,8 @@ export interface TopicStatements {
   close(topic: string): readonly Statement[]
   /** Notifies listeners, at commit, that the activation of the topic of this name has changed, or that timers have (`timersName`). */
   notify(name: string): readonly Statement[]
+  /** Wakes listeners, at commit, as tasks of the topic have become ready other than by a push. */
+  wake(topic: string): readonly Statement[]
 }
 
 /** For which size of the task table a statement's plan is kept. Default: the size does not matter, as statements name their indexes. */

@@ -44,6 +44,7 @@ export function* junction(
     set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
     returning: raw('identifier'),
   })
+  for (const statement of dialect.topics.wake(topic)) yield statement
   return new Set(started.map(({ identifier }) => String(identifier)))
 }
 

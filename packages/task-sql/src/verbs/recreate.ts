@@ -189,6 +189,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
       deadline = null,
       ${setBlockingClass('open')}`,
   })
+  for (const statement of dialect.topics.wake(topic)) yield statement
 }
 
 /**

@@ -23,7 +23,7 @@ export function* reschedule(context: Context, topic: string, selector: TaskSelec
     set: assignments(dialect, to, dialect.expr.now(now())),
   })
   // Listeners may sleep until a later due time.
-  for (const statement of dialect.topics.notify(topic)) yield statement
+  for (const statement of dialect.topics.wake(topic)) yield statement
   return rows.map((row) => toTask(topic, row))
 }
 

@@ -147,6 +147,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       ],
       notify: (name) =>
         options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
+      wake: (topic) => (options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${channel}, ${topic})`]),
     },
     plans,
     session: {
