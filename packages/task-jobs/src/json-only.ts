@@ -1,11 +1,13 @@
-/** Values of these types become text, an empty object or an error in JSON. */
-type NotJson =
+/**
+ * Values of these types become text, an empty object or an error in JSON. Dates and URLs are among those with `toJSON`. An error is known by its
+ * stack, as inputs may well have a name and a message.
+ */
+type NotJson<Type> =
   | bigint
   | symbol
-  | Date
+  | { readonly toJSON: (...args: never[]) => unknown }
+  | ('stack' extends keyof Type ? Error : never)
   | RegExp
-  | URL
-  | Error
   | ArrayBuffer
   | ArrayBufferView
   | ReadonlyMap<unknown, unknown>
@@ -13,20 +15,23 @@ type NotJson =
   | Promise<unknown>
   | ((...args: never[]) => unknown)
 
-/** The paths at which a type has values that JSON does not bring back, as `input.due`. Looks six levels deep, as types may contain themselves. */
-type Lost<Type, Path extends string, Depth extends readonly unknown[] = []> = Depth['length'] extends 6
+/**
+ * The paths at which a type has values that JSON does not bring back, as `.due`. Looks six levels deep, as types may contain themselves. The paths
+ * begin at the type itself, so that the compiler looks only once at a type that it meets often.
+ */
+type Lost<Type, Depth extends readonly unknown[] = []> = Depth['length'] extends 6
   ? never
   : unknown extends Type
     ? never
     : Type extends string | number | boolean | null | undefined | void
       ? never
-      : Type extends NotJson
-        ? Path
+      : Type extends NotJson<Type>
+        ? ''
         : Type extends readonly (infer Item)[]
-          ? Lost<Item, `${Path}[]`, [...Depth, 0]>
-          : { [Key in keyof Type & string]: Lost<Type[Key], `${Path}.${Key}`, [...Depth, 0]> }[keyof Type & string]
+          ? `[]${Lost<Item, [...Depth, 0]>}`
+          : { [Key in keyof Type & string]: `.${Key}${Lost<Type[Key], [...Depth, 0]>}` }[keyof Type & string]
 
 /** Asks nothing of options whose input JSON can keep. Otherwise it asks for an impossible `input`, whose type says what is wrong. */
-export type JsonOnly<Given> = [Lost<Given, 'input'>] extends [never]
+export type JsonOnly<Given> = [Lost<Given>] extends [never]
   ? unknown
-  : { readonly input: `${Lost<Given, 'input'>} would not come back from JSON` }
+  : { readonly input: `input${Lost<Given>} would not come back from JSON` }
