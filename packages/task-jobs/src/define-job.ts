@@ -36,14 +36,14 @@ export interface JobOptions<Given, Input, Next extends AnyJob> {
   /** The schema of the input: zod, valibot, arktype, any Standard Schema, or `json<T>()`. Without a schema the job has no input. */
   readonly input?: InputSchema<Input, Given>
   /** What a job is about, 1 to 500 characters, such as its customer. The topic becomes keyed: jobs are found and superseded by their key. */
-  readonly key?: (input: Given) => string
+  readonly key?: (input: NoInfer<Given>) => string
   /** Whether the jobs of a key run one after the other, in the order of their pushes. Default false. Needs `key`. */
   readonly ordered?: boolean
   /** The caller's own name for a job, 1 to 500 characters, unique among the jobs of this definition. A second push of an id finds the first job. */
-  readonly id?: (input: Given) => string
+  readonly id?: (input: NoInfer<Given>) => string
   /** In which order ready jobs start. Default `fifo`. */
   readonly order?: PollOrder
-  /** The jobs with which this job may go on. Two definitions that lead to each other give a function. */
+  /** The jobs with which this job may go on. Two definitions that lead to each other give a function, and one of them writes its type `Job`. */
   readonly next?: readonly Next[] | (() => readonly Next[])
   /** When a job whose handler threw is tried again. Default: four tries, after pauses of about 5, 10 and 20 seconds. */
   readonly retry?: RetryPolicy
@@ -59,8 +59,11 @@ export interface JobOptions<Given, Input, Next extends AnyJob> {
   readonly priority?: number
   readonly tags?: JobTags
   /** When the job is pushed by the clock: a timer, or a text that `parseTimer` reads. Such a job has no input. */
-  readonly timer?: Timer | string
+  readonly timer?: WithoutInput<Given, Timer | string>
 }
+
+/** A value for jobs without an input. For others it is a text that nobody has, which says what is wrong. */
+type WithoutInput<Given, Value> = [Given] extends [void] ? Value : 'a job with an input has no timer'
 
 /** The checked options of a job, without their types. */
 export interface JobSettings {

@@ -26,7 +26,7 @@ export class JobContinuation {
 export type JobOutcome<Next extends string> = [Next] extends [never] ? unknown : JobContinuation | TaskDecision
 
 /** A job that is being handled, and what its handler can do. None of the functions uses `this`. */
-export interface HeldJob<Transaction, Name extends string = string, Input = unknown, Next extends string = string> {
+export interface HeldJob<Transaction, Name extends string = string, Input = unknown, Next extends string = never> {
   readonly name: Name
   /** The caller's own name for the job, or `@` and its sequence. */
   readonly id: string

@@ -14,10 +14,16 @@ export interface JobPushOptions extends Pick<
   readonly tags?: JobTags
 }
 
-/** The input of a job, if it has one, and the options of the push. */
-export type PushArguments<Given> = [Given] extends [void]
+/**
+ * The input of a job, if it has one, and the options of the push. The input is never `undefined`, of which there is no JSON. Its type comes from the
+ * definition of the job alone, so that names which are not in it are found.
+ */
+export type PushArguments<Given> = [Given] extends [NoInput<Given>]
   ? [input?: undefined, options?: JobPushOptions]
-  : [input: Given, options?: JobPushOptions]
+  : [input: NoInfer<Exclude<Given, undefined>>, options?: JobPushOptions]
+
+/** An input of the type `any` is an input, though it would fit `void`. */
+type NoInput<Given> = unknown extends Given ? never : void
 
 /** A pushed job. */
 export interface JobRef<Name extends string = string> extends PushedTask {

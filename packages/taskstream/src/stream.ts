@@ -204,7 +204,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   cancel<Name extends string>(
     transaction: Transaction,
     job: Job<Name, never, unknown, string>,
-    selector: JobSelector<Name>,
+    selector: JobSelector<NoInfer<Name>>,
   ): Outcome<E, Cancellation> {
     return this.tasks.cancel(transaction, job.name, taskSelectorOf(checked(job), selector))
   }
@@ -219,7 +219,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   reschedule<Name extends string>(
     transaction: Transaction,
     job: Job<Name, never, unknown, string>,
-    selector: JobSelector<Name>,
+    selector: JobSelector<NoInfer<Name>>,
     to: Rescheduling,
   ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
     this.#touched.note(transaction, job.name)
@@ -230,7 +230,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   get<Name extends string>(
     transaction: Transaction,
     job: Job<Name, never, unknown, string>,
-    selector: string | JobRef<Name>,
+    selector: string | JobRef<NoInfer<Name>>,
   ): Outcome<E, TaskInfo | undefined> {
     const which = taskSelectorOf(checked(job), selector) as number | { readonly externalId: string }
     return this.tasks.task(transaction, job.name, which)
