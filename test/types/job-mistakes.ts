@@ -1,0 +1,198 @@
+/** Mistakes with jobs that the compiler finds: compiled, never run. */
+import { type } from 'arktype'
+import type { Pool as MysqlPool } from 'mysql2/promise'
+import type pg from 'pg'
+import type { Sql } from 'postgres'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { defineJob, json, TaskDecision } from 'taskstream'
+import type { Job } from 'taskstream'
+import { taskstream as mysqlStream } from 'taskstream/mysql2'
+import { taskstream } from 'taskstream/pg'
+import { taskstream as postgresJsStream } from 'taskstream/postgres-js'
+
+declare const pool: pg.Pool
+declare const tx: pg.PoolClient
+declare const mysqlPool: MysqlPool
+declare const sql: Sql
+
+const stream = taskstream(pool)
+const letter = defineJob('letter', { input: json<{ to: string; subject: string }>() })
+const count = defineJob('count', { input: z.object({ count: z.number() }) })
+const cleanup = defineJob('cleanup')
+const order = defineJob('order', { input: json<number>(), next: [letter, cleanup] })
+const optional = defineJob('optional', { input: z.object({ to: z.string() }).default({ to: 'all' }) })
+
+// ---- Pushes
+
+// The input is missing.
+// @ts-expect-error
+await stream.push(tx, letter)
+// A part of the input is missing.
+// @ts-expect-error
+await stream.push(tx, letter, { to: 'a@example.org' })
+// A part of the input is of another type.
+// @ts-expect-error
+await stream.submit(count, { count: '1' })
+// A name in the input is misspelt.
+// @ts-expect-error
+await stream.push(tx, letter, { to: 'a@example.org', subject: 'Hello', suject: 'Hello' })
+// A job without an input is given one.
+// @ts-expect-error
+await stream.push(tx, cleanup, { to: 'a@example.org' })
+// The options stand in place of the input.
+// @ts-expect-error
+await stream.push(tx, letter, { delayMs: 1_000 })
+// The options stand in place of the input that a job does not have.
+// @ts-expect-error
+await stream.push(tx, cleanup, { delayMs: 1_000 })
+// There is no such option of a push.
+// @ts-expect-error
+await stream.push(tx, cleanup, undefined, { delay: 1_000 })
+// The input is undefined, of which there is no JSON.
+// @ts-expect-error
+await stream.push(tx, optional, undefined)
+// One of many inputs is incomplete.
+// @ts-expect-error
+await stream.pushMany(tx, letter, [[{ to: 'a', subject: 'b' }], [{ to: 'c' }]])
+// Many inputs are given without their brackets.
+// @ts-expect-error
+await stream.pushMany(tx, letter, [{ to: 'a', subject: 'b' }])
+// The name of a job stands in place of its definition.
+// @ts-expect-error
+await stream.submit('letter', { to: 'a', subject: 'b' })
+
+// ---- Transactions
+
+// A pool stands in place of a transaction.
+// @ts-expect-error
+await stream.push(pool, cleanup)
+// @ts-expect-error
+await mysqlStream(mysqlPool, { server: 'mysql' }).push(mysqlPool, cleanup)
+// @ts-expect-error
+await postgresJsStream(sql).push(sql, cleanup)
+// The server is not said.
+// @ts-expect-error
+mysqlStream(mysqlPool)
+// The transaction is forgotten.
+// @ts-expect-error
+await stream.cancel(letter, 'a')
+
+// ---- Definitions
+
+// There is no such option of a job.
+// @ts-expect-error
+defineJob('a', { retries: 3 })
+// There is no such option of a stream.
+// @ts-expect-error
+taskstream(pool, { lease: 1_000 })
+// There is no such option of a handler.
+// @ts-expect-error
+stream.handle(cleanup, () => {}, { size: 3 })
+// A key is made of what is not in the input.
+// @ts-expect-error
+defineJob('a', { input: json<{ to: string }>(), key: ({ from }) => from })
+// A key is made of an input that the job does not have.
+// @ts-expect-error
+defineJob('a', { key: ({ to }: { to: string }) => to })
+// An id is no text.
+// @ts-expect-error
+defineJob('a', { input: json<number>(), id: (input) => input })
+// A job with an input is pushed by the clock, which has none.
+// @ts-expect-error
+defineJob('a', { input: json<number>(), timer: '03:00' })
+// The next job is named by a text.
+// @ts-expect-error
+defineJob('a', { next: ['letter'] })
+// A date becomes text: "input.at would not come back from JSON".
+// @ts-expect-error
+defineJob('a', { input: z.object({ at: z.date() }) })
+// A big number deep inside: "input.deep.big would not come back from JSON".
+// @ts-expect-error
+defineJob('a', { input: json<{ deep: { big: bigint } }>() })
+// Dates in a list: "input.list[].at would not come back from JSON".
+// @ts-expect-error
+defineJob('a', { input: v.object({ list: v.array(v.object({ at: v.date() })) }) })
+// Dates in a record: "input.days.${string} would not come back from JSON".
+// @ts-expect-error
+defineJob('a', { input: json<{ days: Record<string, Date> }>() })
+// A map becomes an empty object.
+// @ts-expect-error
+defineJob('a', { input: type({ map: 'Map' }) })
+// A function becomes nothing.
+// @ts-expect-error
+defineJob('a', { input: json<{ then?: () => void }>() })
+// An error becomes an empty object.
+// @ts-expect-error
+defineJob('a', { input: json<{ error: TypeError }>() })
+// An address becomes text.
+// @ts-expect-error
+defineJob('a', { input: json<{ address: URL }>() })
+// The whole input is bytes: "input would not come back from JSON".
+// @ts-expect-error
+defineJob('a', { input: json<Uint8Array>() })
+
+// ---- Handlers
+
+// A handler takes another input.
+// @ts-expect-error
+stream.handle(letter, ({ input }: { input: { to: number } }) => input.to)
+// A handler reads what is not in the input.
+// @ts-expect-error
+stream.handle(letter, ({ input }) => input.from)
+// A handler writes in a transaction of another driver.
+// @ts-expect-error
+stream.handle(letter, ({ commit }) => commit((transaction: Sql) => transaction`select 1`))
+// A handler does not go on.
+// @ts-expect-error
+stream.handle(order, () => {})
+// A handler waits, and does not go on.
+// @ts-expect-error
+stream.handle(order, async ({ input }) => input)
+// The commit does not go on.
+// @ts-expect-error
+stream.handle(order, ({ commit }) => commit(async (client) => void (await client.query('select 1'))))
+// One of two ways does not go on.
+// @ts-expect-error
+stream.handle(order, ({ input, next }) => (input > 0 ? next(cleanup) : undefined))
+// What `next` returns is not returned.
+// @ts-expect-error
+stream.handle(order, ({ next }) => void next(cleanup))
+// What `commit` returns is not returned.
+// @ts-expect-error
+stream.handle(order, ({ commit }) => void commit(() => TaskDecision.success()))
+// A job goes on with one that it does not declare.
+// @ts-expect-error
+stream.handle(order, ({ next }) => next(count, { count: 1 }))
+// A job that declares none goes on.
+// @ts-expect-error
+stream.handle(letter, ({ next }) => next(cleanup))
+// A job goes on with an incomplete input.
+// @ts-expect-error
+stream.handle(order, ({ next }) => next(letter, { to: 'a@example.org' }))
+// A job goes on without an input.
+// @ts-expect-error
+stream.handle(order, ({ next }) => next(letter))
+// A name in the next input is misspelt.
+// @ts-expect-error
+stream.handle(order, ({ next }) => next(letter, { to: 'a', subject: 'b', suject: 'b' }))
+// A written type leaves out one of the next jobs.
+// @ts-expect-error
+export const written: Job<'written', void, void, 'letter'> = defineJob('written', { next: [letter, cleanup] })
+
+// ---- References
+
+const ref = await stream.submit(letter, { to: 'a@example.org', subject: 'Hello' })
+// The reference is of another job.
+// @ts-expect-error
+await stream.cancel(tx, cleanup, ref)
+// @ts-expect-error
+await stream.get(tx, count, ref)
+// @ts-expect-error
+await stream.reschedule(tx, count, ref, { delayMs: 1_000 })
+// Several jobs may have a key, so it finds no single one.
+// @ts-expect-error
+await stream.get(tx, letter, { key: 'a@example.org' })
+// A number is no id.
+// @ts-expect-error
+await stream.cancel(tx, letter, 7)
