@@ -1,0 +1,72 @@
+/** What the compiler says of mistakes with jobs: the last line of a message is in the user's own words, or says what to do. */
+import { expect, test } from 'vitest'
+import { compile } from '../compile.ts'
+
+/** What stands before every mistake. */
+const prelude = `
+import type pg from 'pg'
+import { z } from 'zod'
+import { defineJob, json } from 'taskstream'
+import type { JobRef, Stream } from 'taskstream'
+
+declare const pool: pg.Pool
+declare const tx: pg.PoolClient
+declare const ref: JobRef<'letter'>
+declare const stream: Stream<pg.PoolClient>
+const letter = defineJob('letter', { input: json<{ to: string; subject: string }>() })
+const cleanup = defineJob('cleanup')
+const order = defineJob('order', { input: json<number>(), next: [letter, cleanup] })
+`
+
+/** The last line of what the compiler says of each text, by the text. */
+function lastLines(texts: readonly string[]): Record<string, string> {
+  const { messages } = compile(texts.map((text) => prelude + text))
+  return Object.fromEntries(texts.map((text, index) => [text, messages[index]!.map((lines) => lines.at(-1)!.trim()).join('\n')]))
+}
+
+test('the last line of a message is in the words of the user', () => {
+  const lines = lastLines([
+    `stream.push(tx, letter, { to: 'a' })`,
+    `stream.push(tx, letter, { to: 'a', subject: 'b', suject: 'b' })`,
+    `stream.push(tx, letter, { delayMs: 1 })`,
+    `stream.push(tx, cleanup, { to: 'a' })`,
+    `stream.pushMany(tx, letter, [[{ to: 'a' }]])`,
+    `stream.push(pool, cleanup)`,
+    `stream.cancel(tx, cleanup, ref)`,
+    `defineJob('a', { retries: 3 })`,
+    `defineJob('a', { input: z.object({ at: z.date() }) })`,
+    `defineJob('a', { input: json<{ deep: { big: bigint } }>() })`,
+    `defineJob('a', { input: json<{ list: Map<string, string>[] }>() })`,
+    `defineJob('a', { input: json<() => void>() })`,
+    `defineJob('a', { input: json<number>(), timer: '03:00' })`,
+    `defineJob('a', { input: json<{ to: string }>(), key: ({ from }) => from })`,
+    `stream.handle(letter, ({ input }: { input: { to: number } }) => input.to)`,
+    `stream.handle(order, () => {})`,
+    `stream.handle(order, ({ commit }) => commit(async (tx) => void (await tx.query('select 1'))))`,
+    `stream.handle(order, ({ next }) => next(letter, { to: 'a' }))`,
+    `stream.handle(letter, ({ next }) => next(cleanup))`,
+  ])
+  expect(lines).toMatchInlineSnapshot(`
+    {
+      "defineJob('a', { input: json<() => void>() })": "Type 'InputSchema<() => void, () => void>' is not assignable to type '"input would not come back from JSON"'.",
+      "defineJob('a', { input: json<number>(), timer: '03:00' })": "Type '"03:00"' is not assignable to type '"a job with an input has no timer"'.",
+      "defineJob('a', { input: json<{ deep: { big: bigint } }>() })": "Type 'InputSchema<{ deep: { big: bigint; }; }, { deep: { big: bigint; }; }>' is not assignable to type '"input.deep.big would not come back from JSON"'.",
+      "defineJob('a', { input: json<{ list: Map<string, string>[] }>() })": "Type 'InputSchema<{ list: Map<string, string>[]; }, { list: Map<string, string>[]; }>' is not assignable to type '"input.list[] would not come back from JSON"'.",
+      "defineJob('a', { input: json<{ to: string }>(), key: ({ from }) => from })": "Property 'from' does not exist on type '{ to: string; }'.",
+      "defineJob('a', { input: z.object({ at: z.date() }) })": "Type 'ZodObject<{ at: ZodDate; }, $strip>' is not assignable to type '"input.at would not come back from JSON"'.",
+      "defineJob('a', { retries: 3 })": "Object literal may only specify known properties, and 'retries' does not exist in type 'JobOptions<void, void, never>'.",
+      "stream.cancel(tx, cleanup, ref)": "Type '"letter"' is not assignable to type '"cleanup"'.",
+      "stream.handle(letter, ({ input }: { input: { to: number } }) => input.to)": "Type 'string' is not assignable to type 'number'.",
+      "stream.handle(letter, ({ next }) => next(cleanup))": "Type '"cleanup"' is not assignable to type '"letter"'.",
+      "stream.handle(order, () => {})": "Type 'void' is not assignable to type 'JobCommit<PoolClient> | JobContinuation | TaskDecision | Promise<JobCommit<PoolClient> | JobContinuation | TaskDecision>'.",
+      "stream.handle(order, ({ commit }) => commit(async (tx) => void (await tx.query('select 1'))))": "Type 'undefined' is not assignable to type 'JobContinuation | TaskDecision'.",
+      "stream.handle(order, ({ next }) => next(letter, { to: 'a' }))": "Property 'subject' is missing in type '{ to: string; }' but required in type '{ to: string; subject: string; }'.",
+      "stream.push(pool, cleanup)": "Type 'Pool' is missing the following properties from type 'PoolClient': release, port, host, ssl, and 11 more.",
+      "stream.push(tx, cleanup, { to: 'a' })": "Argument of type '{ to: string; }' is not assignable to parameter of type 'undefined'.",
+      "stream.push(tx, letter, { delayMs: 1 })": "Object literal may only specify known properties, and 'delayMs' does not exist in type '{ to: string; subject: string; }'.",
+      "stream.push(tx, letter, { to: 'a' })": "Property 'subject' is missing in type '{ to: string; }' but required in type '{ to: string; subject: string; }'.",
+      "stream.push(tx, letter, { to: 'a', subject: 'b', suject: 'b' })": "Object literal may only specify known properties, but 'suject' does not exist in type '{ to: string; subject: string; }'. Did you mean to write 'subject'?",
+      "stream.pushMany(tx, letter, [[{ to: 'a' }]])": "Property 'subject' is missing in type '{ to: string; }' but required in type '{ to: string; subject: string; }'.",
+    }
+  `)
+})
