@@ -371,7 +371,7 @@ function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
 }
 
 /** The jobs, and all those with which they may go on. */
-function reachable(jobs: readonly AnyJob[], found = new Map<string, AnyJob>()): Map<string, AnyJob> {
+export function reachable(jobs: readonly AnyJob[], found: Map<string, AnyJob> = new Map()): Map<string, AnyJob> {
   for (const job of jobs) {
     if (found.has(job.name)) continue
     found.set(job.name, job)

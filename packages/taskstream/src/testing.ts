@@ -1,0 +1,163 @@
+/** Entry `taskstream/testing`: a stream in memory, for the tests of handlers. */
+import type { DatabaseSync } from 'node:sqlite'
+import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
+import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
+import { idOf, jobHandler, TouchedTopics } from '@taskstream/task-jobs'
+import type { AnyJob, Job, JobHandler } from '@taskstream/task-jobs'
+import type { BatchHandler } from '@taskstream/task-processor'
+import { testTasks } from '@taskstream/task-testing'
+import type { TestClock, TestTasks } from '@taskstream/task-testing'
+import { reachable, Stream } from './stream.ts'
+import type { HandleOptions } from './stream.ts'
+
+export type { TestClock } from '@taskstream/task-testing'
+
+export interface TestStreamOptions {
+  /** Jobs that are pushed and not handled in the test. Those that are handled, and those they go on with, are known anyway. */
+  readonly jobs?: readonly AnyJob[]
+  /** The instant that the clock shows at first. Default: the time of the call. The clock stands still in either case. */
+  readonly now?: Date
+}
+
+const names = optionNames<TestStreamOptions>('testStream', { jobs: true, now: true })
+
+export interface DrainOptions {
+  /** Whether to move the clock on to the next job that waits for its time, until none waits. Default false. */
+  readonly advance?: boolean
+  /** The most passes over all jobs, 1 to 1 000 000. Default 1000, so that a handler that always retries does not hang its test. */
+  readonly rounds?: number
+}
+
+const drainNames = optionNames<DrainOptions>('drain', { advance: true, rounds: true })
+
+/** One try of a job in a drain. A job that is tried again stands there once for each try. */
+export interface DrainedJob {
+  readonly job: string
+  /** The caller's own name for the job, or `@` and its sequence. */
+  readonly id: string
+  readonly tries: number
+  /** The state of the job after this try. */
+  readonly state: TaskState
+  /** The error of a try that failed, or the message of the decision. */
+  readonly output: string | undefined
+}
+
+interface Handled {
+  readonly handler: BatchHandler<DatabaseSync>
+  readonly job: AnyJob
+}
+
+/** A stream for one test: on SQLite in memory, with a clock that the test moves. Jobs are handled by `drain`, not by `start`. */
+export class TestStream extends Stream<DatabaseSync, 'sync'> {
+  /** The clock from which the database takes the time. */
+  readonly clock: TestClock
+  /** The connection, for the test's own tables. */
+  readonly database: DatabaseSync
+  readonly #tasks: TestTasks<DatabaseSync>
+  readonly #ways = new Map<string, Handled>()
+  readonly #pushed = new TouchedTopics()
+
+  constructor(tasks: TestTasks<DatabaseSync>) {
+    super(
+      { repository: tasks.repository, transactions: tasks.transactions },
+      { clock: tasks.clock, listener: {}, migrate: false },
+    )
+    this.clock = tasks.clock
+    this.database = tasks.database
+    this.#tasks = tasks
+  }
+
+  override handle<Name extends string, Given, Input, Next extends string>(
+    job: Job<Name, Given, Input, Next>,
+    handler: JobHandler<DatabaseSync, Name, Input, Next>,
+    options: HandleOptions<DatabaseSync> = {},
+  ): this {
+    super.handle(job, handler, options)
+    // The driver is synchronous, so jobs can be pushed at once.
+    for (const { name, settings } of reachable([job]).values()) this.tasks.initialize(this.database, name, settings.topic)
+    this.#ways.set(job.name, { job, handler: jobHandler({ repository: this.tasks, touched: this.#pushed }, job, handler) })
+    return this
+  }
+
+  /**
+   * Handles jobs as a started stream would, one at a time, until none is ready.
+   *
+   * @throws TaskError DRAIN_ENDLESS if jobs are still ready after `rounds`; ARGUMENT_INVALID
+   * @example
+   * await stream.submit(invoice, { id: 7, customer: 'ann', total: 100 })
+   * expect(await stream.drain()).toMatchObject([{ job: 'invoice', state: 'succeeded' }, { job: 'email', state: 'succeeded' }])
+   */
+  async drain(options: DrainOptions = {}): Promise<DrainedJob[]> {
+    checkNames(drainNames, options)
+    const { advance = false, rounds = 1_000 } = options
+    checkInteger('rounds', rounds, 1, 1_000_000)
+    const all: DrainedJob[] = []
+    for (let round = 1; ; round++) {
+      if (round > rounds)
+        throw new TaskError(
+          'DRAIN_ENDLESS',
+          `Jobs are still ready after ${rounds} rounds: does a handler retry or push for ever?`,
+          {
+            rounds,
+          },
+        )
+      const handled = await this.#pass()
+      all.push(...handled)
+      if (handled.length > 0) continue
+      const nextMs = advance ? await this.#nextDueMs() : undefined
+      if (nextMs === undefined) return all
+      this.clock.advance(nextMs)
+    }
+  }
+
+  /** The inputs of all jobs of a definition that were ever pushed, in their order, as they were given. @throws TaskError TOPIC_UNKNOWN */
+  async pushed<Given>(job: Job<string, Given, unknown, string>): Promise<Given[]> {
+    await this.prepare(job)
+    const found = await this.transaction<TaskInfo[]>((database) => this.tasks.page(database, job.name, { size: 100_000 }))
+    return found.map(({ input }) => (input === undefined ? undefined : JSON.parse(input)) as Given)
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+    await this.#tasks[Symbol.asyncDispose]()
+  }
+
+  /** Handles what is ready in each topic once. */
+  async #pass(): Promise<DrainedJob[]> {
+    const all: DrainedJob[] = []
+    for (const { job, handler } of this.#ways.values()) {
+      const { handled } = await this.#tasks.drain(job.name, handler, { size: 1, retry: job.settings.retry })
+      for (const { task, decision, state } of handled)
+        all.push({ job: job.name, id: idOf(task), tries: task.tries, state, output: decision.toMessage() })
+    }
+    return all
+  }
+
+  async #nextDueMs(): Promise<number | undefined> {
+    const waits: number[] = []
+    for (const topic of this.#ways.keys()) {
+      const { nextDueMs } = await this.transaction<PromotedDue>((database) => this.tasks.promoteDue(database, topic))
+      if (nextDueMs !== undefined) waits.push(nextDueMs)
+    }
+    return waits.length > 0 ? Math.min(...waits) : undefined
+  }
+}
+
+/**
+ * Makes a stream for one test, in memory. It shares nothing with others.
+ *
+ * @throws TaskError ARGUMENT_INVALID, RUNTIME_UNSUPPORTED
+ * @example
+ * await using stream = await testStream()
+ * handleOrders(stream)
+ * await stream.submit(invoice, { id: 7, customer: 'ann', total: 100 })
+ * await stream.drain()
+ * assert.deepEqual(await stream.pushed(email), [{ to: 'ann', subject: 'Invoice 7' }])
+ */
+export async function testStream(options: TestStreamOptions = {}): Promise<TestStream> {
+  checkNames(names, options)
+  const { jobs = [], now } = options
+  const stream = new TestStream(await testTasks(now === undefined ? {} : { now }))
+  await stream.prepare(...jobs)
+  return stream
+}
