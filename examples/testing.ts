@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import { eachTask, exponential } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
+import { defineJob, json } from 'taskstream'
+import { testStream } from 'taskstream/testing'
 
 test('mail without an address is filtered', async () => {
   await using tasks = await testTasks({ topics: ['mail'] })
@@ -88,4 +90,26 @@ test('a mail that another worker took over is not completed twice', async () => 
 
   assert.deepEqual(handled, [])
   assert.equal(lost[0]?.identifier, 'inv-1')
+})
+
+test('an order has its invoice, and a mail that says so', async () => {
+  const email = defineJob('email', { input: json<{ to: string; subject: string }>() })
+  const invoice = defineJob('invoice', { input: json<{ id: number; customer: string }>() })
+  await using stream = await testStream({ jobs: [email] })
+  stream.database.exec('create table invoice (id integer)')
+  stream.handle(invoice, ({ input, commit }) =>
+    commit((tx) => {
+      tx.prepare('insert into invoice values (?)').run(input.id)
+      stream.push(tx, email, { to: input.customer, subject: `Invoice ${input.id}` })
+    }),
+  )
+
+  await stream.submit(invoice, { id: 7, customer: 'ann' })
+  const tries = await stream.drain()
+
+  assert.deepEqual(
+    tries.map(({ job, state }) => `${job} ${state}`),
+    ['invoice succeeded'],
+  )
+  assert.deepEqual(await stream.pushed(email), [{ to: 'ann', subject: 'Invoice 7' }])
 })

@@ -8,6 +8,7 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-cli': [['core'], ['commands'], ['.']],
+  'task-jobs': [['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],
   'task-sql': [
@@ -19,6 +20,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['.'],
   ],
   'task-testing': [['.'], ['suite']],
+  taskstream: [['.'], ['entries']],
   'task-timers': [['core', 'zones'], ['cron'], ['calendar-event'], ['.']],
 }
 

@@ -16,6 +16,13 @@ test('the first steps of the README are examples/first-steps.ts', async () => {
   expect(stdout).toBe("sending inv-1 to a@example.org\n[ 'inv-1 succeeded: sent' ]\n")
 })
 
+test('the README begins with examples/app.ts, in thirty lines, and so does its twin on PostgreSQL', () => {
+  const example = readFileSync(join(root, 'examples', 'app.ts'), 'utf8')
+  const onPostgres = readFileSync(join(root, 'examples', 'app-pg.ts'), 'utf8')
+  expect(/```ts\n(.*?)```/s.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1]).toBe(example)
+  for (const code of [example, onPostgres]) expect(code.split('\n').filter(Boolean).length).toBeLessThanOrEqual(30)
+})
+
 test('the code of the guide to testing is examples/testing.ts, in pieces, and its tests pass', async () => {
   const guide = readFileSync(join(root, 'docs', 'guides', 'testing.md'), 'utf8')
   const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
@@ -69,6 +76,7 @@ test.each([
   ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
   ['handlers', '{ succeeded: 4, failed: 1 }'],
   ['clock-jobs', 'counter: 3\n'],
+  ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {

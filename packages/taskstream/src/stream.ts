@@ -4,10 +4,10 @@ import { creationOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@t
 import type { AnyJob, Job, JobHandler, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
-import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { consoleListener } from './console-listener.ts'
 import { given } from './given.ts'
+import { JobTimers } from './job-timers.ts'
 import type { StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
 
 /** How the jobs of one definition are handled. */
@@ -51,10 +51,6 @@ const startNames = optionNames<StartOptions>('start', {
   leaveMs: true,
 })
 
-/** The scope of the timers of jobs. */
-const timerScope = 'jobs'
-const noApplication = 'taskstream'
-
 /**
  * Jobs in the database of a driver: pushed in your own transactions, and handled by this process or others. Each driver has an entry that makes a
  * stream, such as `taskstream/pg`.
@@ -74,8 +70,8 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   readonly #options: StreamOptions<Transaction>
   readonly #touched = new TouchedTopics()
   readonly #handled = new Map<string, AnyJob>()
+  readonly #timers: JobTimers<Transaction, E>
   #migrated: Promise<unknown> | undefined
-  #scheduler: PeriodicScheduler<Transaction, E> | undefined
   #state: 'new' | 'starting' | 'started' | 'stopped' = 'new'
   #closed: Promise<void> | undefined
 
@@ -95,6 +91,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       transactions: driver.transactions,
       ...given({ notifier: driver.notifier }),
     })
+    this.#timers = new JobTimers(driver, options, (topic) => this.node.wake(topic))
   }
 
   /**
@@ -282,14 +279,14 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   async #start(): Promise<void> {
     try {
       await this.prepare(...this.#handled.values())
-      // The scheduler is started first, as a node that has run cannot be started again after a failure.
-      if (await this.#reconcile()) await this.#startScheduler()
+      // Timers come first, as a node that has run cannot be started again after a failure.
+      await this.#timers.start(this.#handled.values())
       this.#checkGoOn()
       if (this.#handled.size > 0) await this.node.start()
       this.#checkGoOn()
       this.#state = 'started'
     } catch (error) {
-      await this.#scheduler?.stop()
+      await this.#timers.stop()
       if (!this.#isStopped) this.#state = 'new'
       throw error
     }
@@ -303,36 +300,6 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     if (this.#isStopped) throw new TaskError('LIFECYCLE', 'The stream was stopped while it was being started')
   }
 
-  /** Stores the timers of the handled jobs. @returns whether there are any */
-  async #reconcile(): Promise<boolean> {
-    const timed = [...this.#handled.values()].filter(({ settings }) => settings.timer)
-    const { application } = this.#options
-    if (timed.length === 0 && application === undefined) return false
-    const timers = periodicTasks(this.#driver.repository, { scope: timerScope })
-    const tasks = timed.map((job) => {
-      const { identifier, priority, maxTries, headers } = creationOf(job, undefined)
-      const { name, settings } = job
-      return { id: name, name, topic: name, timer: settings.timer!, identifier, ...given({ priority, maxTries, headers }) }
-    })
-    const undeclared = application === undefined ? 'report' : 'remove'
-    await this.#driver.transactions(async (transaction) => {
-      await timers.reconcile(transaction, application ?? noApplication, tasks, { undeclared })
-    })
-    return timed.length > 0
-  }
-
-  async #startScheduler(): Promise<void> {
-    const { repository, transactions, notifier } = this.#driver
-    const { clock, statementTimeoutMs } = this.#options
-    this.#scheduler = new PeriodicScheduler<Transaction, E>({
-      repository,
-      transactions,
-      ...given({ notifier, clock, statementTimeoutMs }),
-      listener: { onFired: ({ timer }) => this.node.wake(timer.id) },
-    })
-    await this.#scheduler.start()
-  }
-
   /**
    * Stops in phases: no new jobs are taken, handlers get `graceMs` to end, then their signals abort. A second call gets the same report. The pool or
    * database that you gave stays open.
@@ -342,7 +309,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   async stop(options: StopOptions = {}): Promise<StopReport> {
     const stopping = this.node.stop(options)
     this.#state = 'stopped'
-    await this.#scheduler?.stop()
+    await this.#timers.stop()
     const report = await stopping
     this.#closed ??= (async () => this.#driver.close?.())()
     await this.#closed

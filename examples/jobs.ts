@@ -1,0 +1,61 @@
+import { DatabaseSync } from 'node:sqlite'
+import { defineJob, exponential, json, TaskDecision, taskstream } from 'taskstream/node-sqlite'
+import { z } from 'zod'
+
+const letter = defineJob('letter', {
+  input: z.object({ to: z.string(), text: z.string() }),
+  retry: exponential({ tries: 5, firstMs: 1_000 }),
+  timeoutMs: 10_000,
+})
+const account = defineJob('account', {
+  input: json<{ id: number; owner: string }>(),
+  id: ({ id }) => `account ${id}`,
+  key: ({ owner }) => owner,
+  ordered: true,
+  next: [letter],
+})
+
+const stream = taskstream(new DatabaseSync(':memory:'))
+await stream.transaction((tx) => tx.exec('create table account (id integer, owner text)'))
+
+/** Stands for a printer, which is busy at first. */
+let busy = 2
+let printed = 0
+const allPrinted = Promise.withResolvers<void>()
+async function print(text: string, { signal }: { signal: AbortSignal }): Promise<'busy' | 'printed'> {
+  signal.throwIfAborted()
+  if (busy-- > 0) return 'busy'
+  console.log(text)
+  if (++printed === 2) allPrinted.resolve()
+  return 'printed'
+}
+
+stream.handle(letter, async ({ input, signal }) => {
+  const outcome = await print(`${input.to}: ${input.text}`, { signal })
+  return outcome === 'busy' ? TaskDecision.snooze({ afterMs: 10 }, 'the printer is busy') : undefined
+})
+
+stream.handle(account, ({ input, commit, next }) => {
+  if (input.id < 0) return next(letter, { to: input.owner, text: 'No such account' })
+  return commit((tx) => {
+    tx.prepare('insert into account values (?, ?)').run(input.id, input.owner)
+    return next(letter, { to: input.owner, text: 'Welcome' })
+  })
+})
+
+await stream.start()
+
+const first = await stream.submit(account, { id: 7, owner: 'ann' })
+const second = await stream.submit(account, { id: 7, owner: 'ann' })
+console.log(first.id, first.outcome, second.outcome)
+await stream.submit(account, { id: -1, owner: 'bob' }, { id: 'wrong', tags: { tenant: 'acme' } })
+
+await stream.transaction((tx) => {
+  const ref = stream.push(tx, letter, { to: 'cid', text: 'Hello' }, { delayMs: 86_400_000 })
+  stream.reschedule(tx, letter, ref, { delayMs: 3_600_000 })
+  stream.cancel(tx, letter, ref)
+  console.log(stream.get(tx, letter, ref)?.reason)
+})
+
+await allPrinted.promise
+await stream.stop()

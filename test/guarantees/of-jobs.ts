@@ -1,0 +1,33 @@
+/** Promises about jobs, with the tests that try to break them. */
+import type { Guarantee } from './guarantee.ts'
+
+export const guaranteesOfJobs: readonly Guarantee[] = [
+  {
+    promise: 'A job exists if, and only if, the transaction that pushes it commits',
+    tests: ['e2e/jobs-pushed#exists if, and only if'],
+  },
+  {
+    promise: 'What a handler commits takes effect once, together with its job, though others share the transaction or fail',
+    tests: [
+      'e2e/jobs-handled#commits its work with its job',
+      'e2e/jobs-handled#commits each of many jobs once',
+      'e2e/jobs-handled#commits nothing for a job that was cancelled',
+    ],
+  },
+  {
+    promise: 'A job that goes on is followed by another one, pushed in the transaction that completes it',
+    tests: ['e2e/jobs-handled#goes on with another job'],
+  },
+  {
+    promise: 'An input that does not fit is refused when it is pushed, and never reaches a handler',
+    tests: ['e2e/jobs-pushed#is refused by name', 'e2e/jobs-handled#is not called with an input'],
+  },
+  {
+    promise: 'The jobs of a key run one after the other, in the order of their pushes, and those of other keys meanwhile',
+    tests: ['e2e/jobs-handled#runs the jobs of a key'],
+  },
+  {
+    promise: 'A try ends when its time is up, and its handler can commit nothing any more',
+    tests: ['e2e/jobs-time#is up after', 'e2e/jobs-time#ends a job whose handler', 'e2e/jobs-time#begins anew'],
+  },
+]
