@@ -177,7 +177,7 @@ test('an entry refuses what would fail at its first statement', async () => {
   type Make = (db: unknown, options: object) => unknown
   const db = {}
   const sqlTag = (): void => {}
-  const wrong = /^database must be one of 'postgres', 'mariadb', 'mysql', 'sqlite': "oracle"$/
+  const wrong = /^database must be one of postgres, mariadb, mysql, sqlite: "oracle"$/
   for (const make of [ofKnex, ofTypeorm, ofPrisma] as Make[]) expect(() => make(db, { database: 'oracle' })).toThrow(wrong)
   for (const make of [ofKysely, ofDrizzle] as Make[]) {
     expect(() => make(db, { database: 'oracle', sql: sqlTag })).toThrow(wrong)
@@ -188,6 +188,8 @@ test('an entry refuses what would fail at its first statement', async () => {
     database: () => (ofKnex as Make)(db, { database: 'toString' }),
     schema: () => (ofKnex as Make)(db, { database: 'sqlite', schema: 'jobs' }),
     connections: () => (ofTypeorm as Make)(db, { database: 'sqlite', connections: 5 }),
+    notify: () => (ofKnex as Make)(db, { database: 'mariadb', notify: false }),
+    partitioned: () => (ofKnex as Make)(db, { database: 'mysql', partitioned: true }),
     'connections, of none': () => (ofPrisma as Make)(db, { database: 'postgres', connections: 0 }),
     migrate: () => (ofKnex as Make)(db, { database: 'mysql', migrat: false }),
   }

@@ -5,6 +5,7 @@ import type { Dialect, SqlAdapter } from '@taskstream/task-sql'
 import { mariadb, mysql } from '@taskstream/task-sql/mysql2'
 import { sqlite } from '@taskstream/task-sql/node-sqlite'
 import { postgres } from '@taskstream/task-sql/pg'
+import type { PostgresOptions } from '@taskstream/task-sql/pg'
 import { given } from './given.ts'
 import { Stream } from './stream.ts'
 import type { StreamOptions } from './stream-options.ts'
@@ -13,11 +14,9 @@ export type MysqlDatabase = 'mariadb' | 'mysql'
 export type ServerDatabase = 'postgres' | MysqlDatabase
 export type LibraryDatabase = ServerDatabase | 'sqlite'
 
-/** Options of a stream over a library that runs on several databases. */
-export interface LibraryStreamOptions<
-  Transaction,
-  Database extends LibraryDatabase = LibraryDatabase,
-> extends StreamOptions<Transaction> {
+/** Options of a stream over a library that runs on several databases. `partitioned` and `notify` are for PostgreSQL alone. */
+export interface LibraryStreamOptions<Transaction, Database extends LibraryDatabase = LibraryDatabase>
+  extends StreamOptions<Transaction>, PostgresOptions {
   /** Which database is below the library, as their SQL differs. */
   readonly database: Database
   /**
@@ -47,16 +46,21 @@ interface LibraryFamilies<Transaction, E extends Execution> {
   readonly sqlite: () => LibraryParts<Transaction, E>
 }
 
+type Settings = PostgresOptions & Pool
+
 interface Kind {
   readonly family: keyof LibraryFamilies<never, Execution>
-  readonly dialect: (schema: string | undefined) => Dialect
+  readonly dialect: (options: PostgresOptions) => Dialect
+  /** The options that mean nothing there. */
+  readonly refused: readonly (keyof Settings)[]
 }
 
+const onlyPostgres = ['partitioned', 'notify'] as const
 const kinds: Readonly<Record<LibraryDatabase, Kind>> = {
-  postgres: { family: 'postgres', dialect: (schema) => postgres(given({ schema })) },
-  mariadb: { family: 'mysql', dialect: (schema) => mariadb(given({ database: schema })) },
-  mysql: { family: 'mysql', dialect: (schema) => mysql(given({ database: schema })) },
-  sqlite: { family: 'sqlite', dialect: () => sqlite() },
+  postgres: { family: 'postgres', dialect: postgres, refused: [] },
+  mariadb: { family: 'mysql', dialect: ({ schema }) => mariadb(given({ database: schema })), refused: onlyPostgres },
+  mysql: { family: 'mysql', dialect: ({ schema }) => mysql(given({ database: schema })), refused: onlyPostgres },
+  sqlite: { family: 'sqlite', dialect: () => sqlite(), refused: ['schema', 'connections', ...onlyPostgres] },
 }
 
 /**
@@ -65,26 +69,19 @@ const kinds: Readonly<Record<LibraryDatabase, Kind>> = {
  * @throws TaskError ARGUMENT_INVALID
  */
 export function libraryStream<Transaction, E extends Execution>(
-  { database, schema, connections, ...options }: LibraryStreamOptions<Transaction>,
+  { database, schema, partitioned, notify, connections, ...options }: LibraryStreamOptions<Transaction>,
   families: LibraryFamilies<Transaction, E>,
 ): Stream<Transaction, E> {
-  if (!Object.hasOwn(kinds, database))
-    throw invalid(
-      'database',
-      database,
-      `must be one of ${Object.keys(kinds)
-        .map((name) => `'${name}'`)
-        .join(', ')}`,
-    )
-  const { family, dialect } = kinds[database]
-  if (family === 'sqlite')
-    for (const [name, value] of Object.entries({ schema, connections }))
-      if (value !== undefined) throw invalid(name, value, 'must not be given for SQLite')
-  const { adapter, transactions } = families[family](given({ connections }))
-  return new Stream<Transaction, E>(
-    { repository: sqlTaskRepository({ dialect: dialect(schema), adapter }), transactions },
-    options,
-  )
+  if (!Object.hasOwn(kinds, database)) throw invalid('database', database, `must be one of ${Object.keys(kinds).join(', ')}`)
+  const { family, dialect, refused } = kinds[database]
+  const dialectOptions = given({ schema, partitioned, notify })
+  const pool = given({ connections })
+  const settings: Settings = { ...dialectOptions, ...pool }
+  for (const name of refused)
+    if (settings[name] !== undefined) throw invalid(name, settings[name], `must not be given for ${database}`)
+  const { adapter, transactions } = families[family](pool)
+  const repository = sqlTaskRepository({ dialect: dialect(dialectOptions), adapter })
+  return new Stream<Transaction, E>({ repository, transactions }, options)
 }
 
 /** Refuses what is not the tag of a library. Without it the first statement would fail, in words that name no option. */
