@@ -26,6 +26,17 @@ const silent: { listener: TaskListener } = { listener: {} }
 const mail = defineJob('mail', { input: json<string>(), retry: fixed({ tries: 3, afterMs: 10 }) })
 const letter = defineJob('letter', { input: json<string>() })
 
+/** A listener that tells whether a poll has found nothing since the start and the end of the last job. Until then the stream polls by itself. */
+function sleeping(): { readonly listener: TaskListener; readonly isAsleep: () => boolean } {
+  let state: 'awake' | 'busy' | 'asleep' = 'awake'
+  const listener: TaskListener = {
+    onStart: () => void (state = 'busy'),
+    onComplete: () => void (state = 'awake'),
+    onEmpty: () => void (state = state === 'busy' ? 'busy' : 'asleep'),
+  }
+  return { listener, isAsleep: () => state === 'asleep' }
+}
+
 /** How many jobs of a definition are in each state. */
 async function statesOf<Transaction>(stream: Stream<Transaction, 'sync' | 'async'>, { name }: AnyJob): Promise<unknown> {
   const counts = await stream.transaction<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
@@ -99,11 +110,13 @@ describe.skipIf(!canRun).each(entries)('the entry of $name', (entry) => {
     await using pusher = elsewhere.streamOf(silent)
     await pusher.prepare(letter)
     const push = (input: string): Promise<unknown> => pusher.transaction((transaction) => pusher.push(transaction, letter, input))
-    const stream = opened.streamOf(silent)
+    const { listener, isAsleep } = sleeping()
+    const stream = opened.streamOf({ listener })
     const handled: string[] = []
     stream.handle(letter, ({ input }) => void handled.push(input), { idleMs: entry.tells ? aDay : 20 })
     await stream.start()
     for (const input of ['a', 'b', 'c']) {
+      await expect.poll(isAsleep).toBe(true)
       await push(input)
       await expect.poll(() => handled.at(-1)).toBe(input)
     }
@@ -158,12 +171,14 @@ onPostgres('an entry of pg', () => {
     const pool = openPool(subject.location.at, { application_name: 'deaf' })
     const listening = 'listening'
     for (const listen of [false, () => new pg.Client({ connectionString: subject.location.at, application_name: listening })]) {
-      await using stream = ofPg(pool, { schema, listen, ...silent })
+      const { listener, isAsleep } = sleeping()
+      await using stream = ofPg(pool, { schema, listen, listener })
       const handled: string[] = []
       const isTold = listen !== false
       stream.handle(letter, ({ input }) => void handled.push(input), { idleMs: isTold ? aDay : 20 })
       await stream.start()
       await using pusher = ofPg(pool, { schema, listen: false, ...silent })
+      await expect.poll(isAsleep).toBe(true)
       await pusher.transaction((client) => pusher.push(client, letter, 'a'))
       await expect.poll(() => handled).toEqual(['a'])
       expect(await ask('query', 'deaf')).not.toContainEqual(expect.stringMatching(/^listen/))
