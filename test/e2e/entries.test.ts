@@ -1,10 +1,11 @@
 /** The front door's entries over real connections: an empty database, jobs with the caller's own rows, other connections, a stop. */
 import type { FilterState, TaskCount, TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
+import { testClock } from '@taskstream/task-testing'
 import { codeOf } from '@taskstream/task-testing/suite'
 import pg from 'pg'
 import { defineJob, fixed, json } from 'taskstream'
-import type { AnyJob, Stream, TaskListener } from 'taskstream'
+import type { AnyJob, Stream, StreamOptions, TaskListener } from 'taskstream'
 import { taskstream as ofDrizzle } from 'taskstream/drizzle'
 import { taskstream as ofKnex } from 'taskstream/knex'
 import { taskstream as ofKysely } from 'taskstream/kysely'
@@ -26,15 +27,28 @@ const silent: { listener: TaskListener } = { listener: {} }
 const mail = defineJob('mail', { input: json<string>(), retry: fixed({ tries: 3, afterMs: 10 }) })
 const letter = defineJob('letter', { input: json<string>() })
 
-/** A listener that tells whether a poll has found nothing since the start and the end of the last job. Until then the stream polls by itself. */
-function sleeping(): { readonly listener: TaskListener; readonly isAsleep: () => boolean } {
+interface Sleeper {
+  /** For a stream whose pauses never end: once it is asleep, it finds no job unless it is woken. */
+  readonly options: StreamOptions<AnyTransaction>
+  /** Whether a poll has found nothing since the start and the end of the last job. Each of them has the stream poll. */
+  isAsleep(): boolean
+  /** Lets the longest pause pass. */
+  pass(): void
+}
+
+function sleeper(): Sleeper {
   let state: 'awake' | 'busy' | 'asleep' = 'awake'
   const listener: TaskListener = {
     onStart: () => void (state = 'busy'),
     onComplete: () => void (state = 'awake'),
     onEmpty: () => void (state = state === 'busy' ? 'busy' : 'asleep'),
   }
-  return { listener, isAsleep: () => state === 'asleep' }
+  const clock = testClock(new Date())
+  return {
+    options: { clock, listener, heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay },
+    isAsleep: () => state === 'asleep',
+    pass: () => void clock.advance(1_000),
+  }
 }
 
 /** How many jobs of a definition are in each state. */
@@ -84,8 +98,7 @@ describe.skipIf(!canRun).each(entries)('the entry of $name', (entry) => {
         await opened.insert(transaction, `handled ${input}`)
         if (++tries === 1) throw new Error('the first try is in vain')
       })
-    // Nothing but the push itself wakes the stream.
-    stream.handle(mail, handler, { idleMs: aDay })
+    stream.handle(mail, handler)
     await stream.start()
     const inVain = stream.transaction(async (transaction) => {
       await opened.insert(transaction, 'never')
@@ -105,27 +118,30 @@ describe.skipIf(!canRun).each(entries)('the entry of $name', (entry) => {
     await expect.poll(() => statesOf(stream, mail)).toEqual({ succeeded: 2 })
   })
 
-  test('finds what another connection pushed, until it is stopped', async () => {
+  test('finds at once what its transaction pushed, then what another connection pushed, until it is stopped', async () => {
     const elsewhere = opened.observer ? opened : await entry.open(at)
     await using pusher = elsewhere.streamOf(silent)
     await pusher.prepare(letter)
-    const push = (input: string): Promise<unknown> => pusher.transaction((transaction) => pusher.push(transaction, letter, input))
-    const { listener, isAsleep } = sleeping()
-    const stream = opened.streamOf({ listener })
+    const { options, isAsleep, pass } = sleeper()
+    const stream = opened.streamOf(options)
     const handled: string[] = []
-    stream.handle(letter, ({ input }) => void handled.push(input), { idleMs: entry.tells ? aDay : 20 })
+    stream.handle(letter, ({ input }) => void handled.push(input))
     await stream.start()
-    for (const input of ['a', 'b', 'c']) {
+    await expect.poll(isAsleep).toBe(true)
+    await stream.transaction((transaction) => stream.push(transaction, letter, 'own'))
+    await expect.poll(() => handled).toEqual(['own'])
+    for (const input of ['a', 'b']) {
       await expect.poll(isAsleep).toBe(true)
-      await push(input)
-      await expect.poll(() => handled.at(-1)).toBe(input)
+      await pusher.transaction((transaction) => pusher.push(transaction, letter, input))
+      await expect.poll(() => (entry.tells || pass(), handled.at(-1))).toBe(input)
     }
     await expect.poll(() => statesOf(pusher, letter)).toEqual({ succeeded: 3 })
     expect(await stream.stop()).toEqual({ finished: [], returned: [], abandoned: [] })
-    await push('d')
-    expect(await codeOf(() => stream.submit(letter, 'e'))).toBe('LIFECYCLE')
+    await pusher.transaction((transaction) => pusher.push(transaction, letter, 'late'))
+    expect(await codeOf(() => stream.submit(letter, 'refused'))).toBe('LIFECYCLE')
+    pass()
     expect(await statesOf(pusher, letter)).toEqual({ ready: 1, succeeded: 3 })
-    expect(handled).toEqual(['a', 'b', 'c'])
+    expect(handled).toEqual(['own', 'a', 'b'])
     await pusher.stop()
     if (elsewhere !== opened) await elsewhere.close()
   })
@@ -152,7 +168,7 @@ onPostgres('an entry of pg', () => {
     await using stream = ofPg(pool, { schema, listener })
     await using pusher = ofPg(pushers, { schema, ...silent })
     const handled: string[] = []
-    stream.handle(mail, ({ input }) => void handled.push(input), { idleMs: aDay })
+    stream.handle(mail, ({ input }) => void handled.push(input))
     await stream.start()
     await stream.submit(mail, 'before')
     await expect.poll(() => handled).toEqual(['before'])
@@ -171,16 +187,16 @@ onPostgres('an entry of pg', () => {
     const pool = openPool(subject.location.at, { application_name: 'deaf' })
     const listening = 'listening'
     for (const listen of [false, () => new pg.Client({ connectionString: subject.location.at, application_name: listening })]) {
-      const { listener, isAsleep } = sleeping()
-      await using stream = ofPg(pool, { schema, listen, listener })
+      const { options, isAsleep, pass } = sleeper()
+      await using stream = ofPg(pool, { schema, listen, ...options })
       const handled: string[] = []
       const isTold = listen !== false
-      stream.handle(letter, ({ input }) => void handled.push(input), { idleMs: isTold ? aDay : 20 })
+      stream.handle(letter, ({ input }) => void handled.push(input))
       await stream.start()
       await using pusher = ofPg(pool, { schema, listen: false, ...silent })
       await expect.poll(isAsleep).toBe(true)
       await pusher.transaction((client) => pusher.push(client, letter, 'a'))
-      await expect.poll(() => handled).toEqual(['a'])
+      await expect.poll(() => (isTold || pass(), handled)).toEqual(['a'])
       expect(await ask('query', 'deaf')).not.toContainEqual(expect.stringMatching(/^listen/))
       expect((await ask('pid', listening)).length > 0).toBe(isTold)
     }
