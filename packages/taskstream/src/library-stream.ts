@@ -17,7 +17,10 @@ export type LibraryDatabase = ServerDatabase | 'sqlite'
 /** Options of a stream over a library that runs on several databases. `partitioned` and `notify` are for PostgreSQL alone. */
 export interface LibraryStreamOptions<Transaction, Database extends LibraryDatabase = LibraryDatabase>
   extends StreamOptions<Transaction>, PostgresOptions {
-  /** Which database is below the library, as their SQL differs. */
+  /**
+   * Which database is below the library, as their SQL differs. Open a SQLite file with a write-ahead log and with a timeout of 0: the stream waits by
+   * itself while another connection writes, and the driver's own wait would block the event loop.
+   */
   readonly database: Database
   /**
    * The schema of the tables on PostgreSQL, 1 to 40 letters, digits and underscores, default `taskstream`. On MariaDB and MySQL it is the database of
