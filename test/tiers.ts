@@ -125,7 +125,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-options|thread|wake|without-notifier).test.ts',
+        'test/e2e/!(cli|cli-options|entries|thread|wake|without-notifier).test.ts',
       ],
     },
     'postgres-18': {

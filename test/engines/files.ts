@@ -81,6 +81,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/pooled': ({ pooled }) => pooled === true,
   // A notification needs a connection of its own, and MariaDB has no notifications.
   'e2e/wake': all(direct, ({ family, connections }) => connections > 1 && (family === 'postgres' || family === 'sqlite')),
+  // Its table has the entries of one engine of each family.
+  'e2e/entries': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
   // Processes take their time to start, so one engine of each family is enough.
   'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-options': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),

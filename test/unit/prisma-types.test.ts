@@ -36,6 +36,7 @@ import { TaskNode } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { ${adapter}, ${transactions} } from '@taskstream/task-sql/prisma'
 import { ${dialect} } from '@taskstream/task-sql/${dialectFrom}'
+import { defineJob, taskstream } from 'taskstream/prisma'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { TransactionClient } from './generated/prisma/internal/prismaNamespace.ts'
 
@@ -58,6 +59,17 @@ new TaskNode({ repository, transactions }).process('invoices', {
     })
   },
 })
+const cleanup = defineJob('cleanup')
+const stream = taskstream(prisma, { database: '${dialect}' })
+stream.handle(cleanup, ({ commit }) =>
+  commit(async (tx) => {
+    const rows: { id: string }[] = await tx.invoice.findMany()
+    await store(tx)
+    await stream.push(tx, cleanup, undefined, { delayMs: rows.length })
+  }),
+)
+// @ts-expect-error There is no such table.
+await stream.transaction((tx) => tx.invoices.findMany())
 `,
   )
   for (const compiler of compilers) {
