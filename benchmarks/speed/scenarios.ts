@@ -6,6 +6,7 @@ import { drain } from './drains.ts'
 import { failures } from './failures.ts'
 import { historyGrowth } from './history.ts'
 import { blocked, identifiers } from './identifiers.ts'
+import { jobs } from './jobs.ts'
 import { latency } from './latency.ts'
 import { memory, memoryByDefault } from './memory.ts'
 import { payloads } from './payloads.ts'
@@ -31,6 +32,7 @@ export const groups: Groups = {
     { ...throughput('drain-2', drain(2), 5), beside: 'drain-1' },
     throughput('drain-transactional', drain(1, 'transactional')),
   ],
+  jobs: [throughput('jobs', jobs)],
   // Even an idle machine varies from second to second, so there are many short rounds in turn.
   latency: [{ name: 'latency', unit: 'ms', better: 'lower', engine: 'PostgreSQL 18', rounds: 10, subjects: latency }],
   growth: [

@@ -22,7 +22,7 @@ export const mariadbEntries: readonly Entry[] = [
     open: (uri) => {
       const pool = createPool({ uri, connectionLimit: 4 })
       return {
-        streamOf: (options) => ofMysql2(pool, { server: 'mariadb', ...options }),
+        streamOf: (options) => ofMysql2(pool, { database: 'mariadb', ...options }),
         insert: (connection: PoolConnection, id) => connection.execute(insertion(id)),
         close: () => pool.end(),
       }

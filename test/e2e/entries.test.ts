@@ -215,7 +215,8 @@ test('an entry refuses what would fail at its first statement', async () => {
     expect(() => make(db, { database: 'postgres' })).toThrow(/^sql must be the tag that is imported from '/)
   }
   const cases: Record<string, () => unknown> = {
-    server: () => (ofMysql2 as Make)(db, { server: 'oracle' }),
+    'database, of mysql2': () => (ofMysql2 as Make)(db, { database: 'oracle' }),
+    'options, of mysql2': () => (ofMysql2 as Make)(db, undefined as never),
     database: () => (ofKnex as Make)(db, { database: 'toString' }),
     schema: () => (ofKnex as Make)(db, { database: 'sqlite', schema: 'jobs' }),
     connections: () => (ofTypeorm as Make)(db, { database: 'sqlite', connections: 5 }),

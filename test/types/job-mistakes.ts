@@ -68,7 +68,7 @@ await stream.submit('letter', { to: 'a', subject: 'b' })
 // @ts-expect-error
 await stream.push(pool, cleanup)
 // @ts-expect-error
-await mysqlStream(mysqlPool, { server: 'mysql' }).push(mysqlPool, cleanup)
+await mysqlStream(mysqlPool, { database: 'mysql' }).push(mysqlPool, cleanup)
 // @ts-expect-error
 await postgresJsStream(sql).push(sql, cleanup)
 // The server is not said.

@@ -171,7 +171,7 @@ await stream.transaction(async (client) => {
   await stream.push(client, note, 'a')
 })
 
-const onMysql = mysqlStream(mysqlPool, { server: 'mariadb' })
+const onMysql = mysqlStream(mysqlPool, { database: 'mariadb' })
 onMysql.handle(note, ({ commit }) => commit((connection) => expectType<Equal<typeof connection, PoolConnection>>()))
 expectType<Equal<JobRef<'note'>, Awaited<ReturnType<typeof pushOnMysql>>>>()
 const pushOnMysql = (connection: PoolConnection) => onMysql.push(connection, note, 'a')

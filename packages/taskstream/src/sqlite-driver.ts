@@ -1,3 +1,4 @@
+import type { TaskNotifier } from '@taskstream/task-api'
 import { configureSqlite, sqlite, sqliteListener, sqliteTransactions } from '@taskstream/task-sql/node-sqlite'
 import type { OpenSqliteOptions } from '@taskstream/task-sql/node-sqlite'
 import { sqlTaskRepository } from '@taskstream/task-sql'
@@ -8,7 +9,7 @@ import type { StreamDriver, StreamOptions } from './stream-options.ts'
 export interface SqliteConnection {
   exec(text: string): unknown
   prepare(text: string): { get(): unknown }
-  close(): unknown
+  close(): void
 }
 
 export interface SqliteStreamOptions<Database> extends StreamOptions<Database>, OpenSqliteOptions {
@@ -28,13 +29,26 @@ export function sqliteDriver<Database extends SqliteConnection>(
 ): StreamDriver<Database, 'sync'> {
   configureSqlite(database, opening)
   const { file } = database.prepare("select file from pragma_database_list where name = 'main'").get() as { file: string }
-  // Commits on the given connection do not change the data version that it sees itself, so another connection looks.
   const Connection = database.constructor as new (path: string) => Database
-  const looking = listen && file !== '' ? new Connection(file) : undefined
   return {
     repository: sqlTaskRepository({ dialect: sqlite(), adapter }),
     transactions: sqliteTransactions(database),
-    notifier: looking && sqliteListener({ prepare: (text) => looking.prepare(text) }),
-    close: () => void looking?.close(),
+    notifier: listen && file !== '' ? listener(() => new Connection(file)) : undefined,
+  }
+}
+
+/** Listens on a connection of its own, as a connection does not see its own commits as changes. */
+function listener(connect: () => SqliteConnection): TaskNotifier {
+  return {
+    listen: async (callbacks) => {
+      const connection = connect()
+      const listening = await sqliteListener(connection).listen(callbacks)
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await listening[Symbol.asyncDispose]()
+          connection.close()
+        },
+      }
+    },
   }
 }

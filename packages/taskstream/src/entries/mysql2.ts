@@ -1,31 +1,31 @@
 import { invalid } from '@taskstream/task-api'
-import { sqlTaskRepository } from '@taskstream/task-sql'
-import { fromMysql2, mariadb, mysql, mysql2Transactions } from '@taskstream/task-sql/mysql2'
-import type { Mysql2Pool, Mysql2PoolConnection, MysqlOptions } from '@taskstream/task-sql/mysql2'
-import { given } from '../given.ts'
-import { Stream } from '../stream.ts'
-import type { StreamOptions } from '../stream-options.ts'
+import { fromMysql2, mysql2Transactions } from '@taskstream/task-sql/mysql2'
+import type { Mysql2Pool, Mysql2PoolConnection } from '@taskstream/task-sql/mysql2'
+import { libraryStream } from '../library-stream.ts'
+import type { LibraryStreamOptions, MysqlDatabase } from '../library-stream.ts'
+import type { Stream } from '../stream.ts'
 
 export * from '../index.ts'
+export type { MysqlDatabase } from '../library-stream.ts'
 
-export interface Mysql2StreamOptions<Connection> extends StreamOptions<Connection>, MysqlOptions {
-  /** Which of the two servers it is, as their SQL differs. */
-  readonly server: 'mariadb' | 'mysql'
-}
+export type Mysql2StreamOptions<Connection> = Omit<
+  LibraryStreamOptions<Connection, MysqlDatabase>,
+  'connections' | 'notify' | 'partitioned'
+>
 
 /**
  * Makes a stream of a pool of `mysql2/promise`. Transactions are connections of the pool. New jobs of other processes are found by polling.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example
- * const stream = taskstream(createPool({ uri: 'mysql://…' }), { server: 'mariadb' })
+ * const stream = taskstream(createPool({ uri: 'mysql://…' }), { database: 'mariadb' })
  */
 export function taskstream<Connection extends Mysql2PoolConnection>(
   pool: Mysql2Pool<Connection>,
-  { server, database, ...options }: Mysql2StreamOptions<Connection>,
+  options: Mysql2StreamOptions<Connection>,
 ): Stream<Connection> {
-  if (server !== 'mariadb' && server !== 'mysql') throw invalid('server', server, "must be 'mariadb' or 'mysql'")
-  const dialect = (server === 'mariadb' ? mariadb : mysql)(given({ database }))
-  const repository = sqlTaskRepository({ dialect, adapter: fromMysql2 })
-  return new Stream<Connection, 'async'>({ repository, transactions: mysql2Transactions(pool) }, options)
+  const { database } = Object(options) as Partial<typeof options>
+  if (database !== 'mariadb' && database !== 'mysql') throw invalid('database', database, "must be 'mariadb' or 'mysql'")
+  const parts = () => ({ adapter: fromMysql2, transactions: mysql2Transactions(pool) })
+  return libraryStream<Connection, 'async'>(options, { postgres: parts, mysql: parts, sqlite: parts })
 }
