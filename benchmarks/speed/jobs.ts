@@ -16,8 +16,8 @@ const concurrency = 24
 export const jobs: Measures = {
   taskstream: async (connection, scale) => ({
     'jobs-push': await push(connection, scale.singles),
-    'jobs-drain': await drainJobs(connection, 'jobs', scale.drained / 2, false),
-    'jobs-drain, each with a write': await drainJobs(connection, 'commits', scale.drained / 2, true),
+    'jobs-drain': await drainJobs(connection, 'jobs', scale.drained, false),
+    'jobs-drain, each with a write': await drainJobs(connection, 'commits', scale.drained, true),
   }),
   'pg-boss': (connection, scale) => peer('pg-boss', connection, scale),
   'graphile-worker': (connection, scale) => peer('graphile-worker', connection, scale),
@@ -26,7 +26,7 @@ export const jobs: Measures = {
 /** The peers' handlers do nothing: with a write of their own they would not write it exactly once. */
 async function peer(name: string, connection: Connection, scale: Scale): Promise<Figures> {
   return {
-    'jobs-drain': (await drain(1)[name]!(connection, { ...scale, batched: scale.drained / 2 })) as number,
+    'jobs-drain': (await drain(1)[name]!(connection, { ...scale, batched: scale.drained })) as number,
     'jobs-push': (await pushSingle[name]!(connection, scale)) as number,
   }
 }

@@ -250,6 +250,32 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     expect(errors).toEqual(Array.from({ length: 5 }, () => 'LIFECYCLE'))
   })
 
+  test('handles no more jobs at a time than it may, though it has more at hand', async () => {
+    const job = defineJob('limited', { input: json<number>() })
+    let open = 0
+    let most = 0
+    await using stream = fixture.streamOf()
+    stream.handle(
+      job,
+      async () => {
+        most = Math.max(most, ++open)
+        await new Promise(setImmediate)
+        open--
+      },
+      { concurrency: 3 },
+    )
+    await stream.start()
+    await stream.transaction((transaction) =>
+      stream.pushMany(
+        transaction,
+        job,
+        Array.from({ length: 300 }, (_, n) => [n]),
+      ),
+    )
+    await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 300 })
+    expect(most).toBe(3)
+  })
+
   test('runs the jobs of a key one after the other, and those of other keys meanwhile', async () => {
     const job = defineJob('ordered', { input: json<{ n: number; key: string }>(), key: ({ key }) => key, ordered: true })
     const order: string[] = []

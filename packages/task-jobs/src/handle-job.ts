@@ -1,9 +1,10 @@
 import { isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskSink } from '@taskstream/task-api'
-import type { BatchHandler, HandlerContext } from '@taskstream/task-processor'
+import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { Job } from './define-job.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
 import type { HeldJob, JobHandler } from './held-job.ts'
+import { JobSlots } from './job-slots.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { PushArguments } from './push-job.ts'
 import type { TouchedTopics } from './touched-topics.ts'
@@ -14,22 +15,57 @@ export interface JobEnvironment<Transaction> {
   readonly touched: TouchedTopics
 }
 
+export interface JobHandling {
+  /** How many jobs are handled at a time. */
+  readonly concurrency: number
+  /** Whether the next jobs are polled while these are handled, as many as take some 50 ms. */
+  readonly ahead: boolean
+}
+
 /**
  * Makes the handler of a topic from the handler of a job. The topic must be polled with the size 1, so that each job ends as it ends.
  *
  * @example
- * node.process(email.name, { handler: jobHandler({ repository, touched }, email, handle), size: 1, concurrency: 10, retry: email.settings.retry })
+ * const handler = jobHandler({ repository, touched }, email, handle, { concurrency: 10, ahead: true })
+ * node.process(email.name, { handler, size: 1, retry: email.settings.retry })
  */
 export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string>(
   environment: JobEnvironment<Transaction>,
   job: Job<Name, Given, Input, Next>,
   handle: JobHandler<Transaction, Name, Input, Next>,
-): BatchHandler<Transaction> {
-  return async ([task], context) => {
-    if (!task) return undefined
-    const running = new RunningJob(environment, job, task, context)
-    const outcome = await running.run(handle)
-    return running.end(outcome)
+  { concurrency, ahead }: JobHandling,
+): TaskHandlerFactory<Transaction> {
+  return {
+    open: () => {
+      const slots = new JobSlots(concurrency, ahead)
+      return {
+        get capacity() {
+          return slots.capacity
+        },
+        handle: async ([task], context) => {
+          // Its try is refunded, and whoever has room takes it.
+          if (!(await slots.take(context.clock))) return new Map([[task!, TaskDecision.snooze({ afterMs: 0 })]])
+          let isFree = false
+          const free = (): void => {
+            if (!isFree) slots.free()
+            isFree = true
+          }
+          try {
+            // The job may have been cancelled, or the stream stopped, while it waited.
+            if (!task || context.aborted) return undefined
+            const running = new RunningJob(environment, job, task, context)
+            return await slots.measured(context.clock, async () => {
+              const outcome = await running.run(handle)
+              // Commits wait for each other, and share transactions: others are handled meanwhile.
+              free()
+              return running.end(outcome)
+            })
+          } finally {
+            free()
+          }
+        },
+      }
+    },
   }
 }
 

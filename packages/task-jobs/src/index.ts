@@ -1,7 +1,7 @@
 export { defineJob } from './define-job.ts'
 export type { AnyJob, Job, JobOptions, JobSettings, JobTags } from './define-job.ts'
 export { jobHandler } from './handle-job.ts'
-export type { JobEnvironment } from './handle-job.ts'
+export type { JobEnvironment, JobHandling } from './handle-job.ts'
 export type { HeldJob, JobCommit, JobContinuation, JobHandler, JobOutcome } from './held-job.ts'
 export { taskSelectorOf } from './job-selector.ts'
 export type { JobSelector } from './job-selector.ts'

@@ -1,4 +1,4 @@
-import { checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
 import type { Cancellation, Execution, Outcome, PushedTask, PushOptions, Rescheduling, TaskInfo } from '@taskstream/task-api'
 import { creationOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@taskstream/task-jobs'
 import type { AnyJob, Job, JobHandler, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
@@ -177,12 +177,17 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     if (this.#state !== 'new')
       throw new TaskError('LIFECYCLE', `The job "${job.name}" must be handled before the stream starts`, { job: job.name })
     const { repository } = this.#driver
+    const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, ...others } = options
+    checkInteger('concurrency', concurrency, 1, 10_000)
+    // A slot of a limiter, or a transaction, is for a job that is being handled.
+    const ahead = mode === 'leased' && this.#options.limiter === undefined
     this.node.process(job.name, {
-      concurrency: options.mode === 'transactional' ? 2 : 10,
       share: 20,
-      ...options,
+      ...others,
+      mode,
+      ...(mode === 'transactional' && { concurrency }),
       size: 1,
-      handler: jobHandler({ repository, touched: this.#touched }, job, handler),
+      handler: jobHandler({ repository, touched: this.#touched }, job, handler, { concurrency, ahead }),
       retry: job.settings.retry,
       ...job.settings.topic,
     })

@@ -4,7 +4,7 @@ import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/ta
 import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
 import { idOf, jobHandler, TouchedTopics } from '@taskstream/task-jobs'
 import type { AnyJob, Job, JobHandler } from '@taskstream/task-jobs'
-import type { BatchHandler } from '@taskstream/task-processor'
+import type { TaskHandler } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
 import type { TestClock, TestTasks } from '@taskstream/task-testing'
 import { reachable, Stream } from './stream.ts'
@@ -43,7 +43,7 @@ export interface DrainedJob {
 }
 
 interface Handled {
-  readonly handler: BatchHandler<DatabaseSync>
+  readonly handler: TaskHandler<DatabaseSync>
   readonly job: AnyJob
 }
 
@@ -75,7 +75,10 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     super.handle(job, handler, options)
     // The driver is synchronous, so jobs can be pushed at once.
     for (const { name, settings } of reachable([job]).values()) this.tasks.initialize(this.database, name, settings.topic)
-    this.#ways.set(job.name, { job, handler: jobHandler({ repository: this.tasks, touched: this.#pushed }, job, handler) })
+    this.#ways.set(job.name, {
+      job,
+      handler: jobHandler({ repository: this.tasks, touched: this.#pushed }, job, handler, { concurrency: 1, ahead: false }),
+    })
     return this
   }
 

@@ -64,7 +64,10 @@ export interface TaskHandlerFactory<Transaction> {
 /** A handler that is open for one topic. */
 export interface OpenHandler<Transaction> {
   readonly handle: BatchHandler<Transaction>
-  /** How many batches the handler takes at a time, waiting ones included. No more are polled. Default: the topic's `concurrency`. */
+  /**
+   * How many batches the handler takes at a time, waiting ones included. No more are polled. Default: the topic's `concurrency`. It is read before each
+   * poll, so it may change.
+   */
   readonly capacity?: number
   /** Called when no more batches come. The handler must still settle the batches that it has. */
   close?(): void | Promise<void>

@@ -219,6 +219,7 @@ export class TaskManager<Transaction> {
     const { size, mode, share, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
     const { limiter, leftovers, lease, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
+    const { processing } = this
     const completions = new SharedCompletions(environment)
     const commits = new SharedCommits(environment, share)
     return new PollLoop(
@@ -227,7 +228,9 @@ export class TaskManager<Transaction> {
         // A poll with order and condition fails if the topic was destroyed and made again with others.
         poll: { size, ...(order && { order }), ...(condition && { condition }) },
         mode,
-        concurrency: concurrencyOf(this.processing, handler),
+        get concurrency() {
+          return concurrencyOf(processing, handler)
+        },
         idleMs: () => idleMs ?? defaultIdleMs(),
         limiter,
         leftovers,
