@@ -40,9 +40,12 @@ describe.skipIf(!canRun)('a job', () => {
     expect(again).toMatchObject({ id: 'order 7', identifier: 'ann', sequence: ref.sequence, outcome: 'duplicate' })
     for (const selector of ['order 7', ref, `@${ref.sequence}`])
       expect(await fixture.commit((transaction) => stream.get(transaction, job, selector))).toMatchObject({
-        sequence: ref.sequence,
-        externalId: 'order 7',
-        input: '{"id":7,"customer":"ann"}',
+        job: 'submitted',
+        id: 'order 7',
+        key: 'ann',
+        input: { id: 7, customer: 'ann' },
+        state: 'ready',
+        task: { sequence: ref.sequence },
       })
     expect(await fixture.commit((transaction) => stream.get(transaction, job, 'order 8'))).toBeUndefined()
   })

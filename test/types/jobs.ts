@@ -135,7 +135,7 @@ await stream.cancel(tx, letter, ref.id)
 await stream.cancel(tx, letter, { key: 'a@example.org' })
 await stream.reschedule(tx, letter, submitted, { delayMs: 1_000 })
 const info = await stream.get(tx, letter, ref)
-expectType<Equal<NonNullable<typeof info>['input'], string | undefined>>()
+expectType<Equal<NonNullable<typeof info>['input'], Letter>>()
 
 // A job with `next` goes on, or decides otherwise. Types know the names of the next jobs.
 const order = defineJob('order', { input: json<number>(), next: [letter, cleanup] })

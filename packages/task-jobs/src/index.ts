@@ -3,6 +3,8 @@ export type { AnyJob, Job, JobOptions, JobSettings, JobTags } from './define-job
 export { jobHandler } from './handle-job.ts'
 export type { JobEnvironment, JobHandling } from './handle-job.ts'
 export type { HeldJob, JobCommit, JobContinuation, JobHandler, JobOutcome } from './held-job.ts'
+export { infoOf } from './job-info.ts'
+export type { JobInfo, JobState } from './job-info.ts'
 export { taskSelectorOf } from './job-selector.ts'
 export type { JobSelector } from './job-selector.ts'
 export { json } from './json.ts'

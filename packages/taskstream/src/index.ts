@@ -6,10 +6,12 @@ export type {
   JobCommit,
   JobContinuation,
   JobHandler,
+  JobInfo,
   JobOptions,
   JobPushOptions,
   JobRef,
   JobSelector,
+  JobState,
   JobTags,
   PushArguments,
 } from '@taskstream/task-jobs'

@@ -1,7 +1,16 @@
 import { checkInteger, checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
-import type { Cancellation, Execution, Outcome, PushedTask, PushOptions, Rescheduling, TaskInfo } from '@taskstream/task-api'
-import { creationOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@taskstream/task-jobs'
-import type { AnyJob, Job, JobHandler, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
+import type {
+  Cancellation,
+  Execution,
+  Outcome,
+  PageOptions,
+  PushedTask,
+  PushOptions,
+  Rescheduling,
+  TaskInfo,
+} from '@taskstream/task-api'
+import { creationOf, infoOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@taskstream/task-jobs'
+import type { AnyJob, Job, JobHandler, JobInfo, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -229,11 +238,56 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   }
 
   /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
-  get<Name extends string>(
+  get<Name extends string, Given>(
+    transaction: Transaction,
+    job: Job<Name, Given, unknown, string>,
+    selector: string | JobRef<NoInfer<Name>>,
+  ): Outcome<E, JobInfo<Name, Given> | undefined> {
+    return after(this.#find(transaction, job, selector), (task) => task && infoOf<Name, Given>(job, task))
+  }
+
+  /**
+   * Lists jobs of a definition in the order of their pushes: a hundred, or as many as `size` says. Go on with `after: last.task.sequence`.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const failed = await stream.list(tx, invoice, { states: ['failed'] })
+   */
+  list<Name extends string, Given>(
+    transaction: Transaction,
+    job: Job<Name, Given, unknown, string>,
+    options: PageOptions = {},
+  ): Outcome<E, JobInfo<Name, Given>[]> {
+    return after(this.tasks.page(transaction, checked(job).name, options), (page) =>
+      page.map((task) => infoOf<Name, Given>(job, task)),
+    )
+  }
+
+  /**
+   * Has a job that has ended, or waits, tried at once, in its old place: with all its tries, and with a new deadline if its definition has one.
+   *
+   * @throws TaskError TASK_STATE if there is no such job, or if it is ready or being handled; ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * await stream.retry(tx, invoice, 'order 7')
+   */
+  retry<Name extends string>(
     transaction: Transaction,
     job: Job<Name, never, unknown, string>,
     selector: string | JobRef<NoInfer<Name>>,
-  ): Outcome<E, TaskInfo | undefined> {
+  ): Outcome<E, void> {
+    const { name, settings } = checked(job)
+    const { deadlineMs } = settings
+    this.#touched.note(transaction, name)
+    return after(this.#find(transaction, job, selector), (task) => {
+      if (!task) throw new TaskError('TASK_STATE', `There is no job "${name}" that is called so`, { job: name, selector })
+      return after(this.tasks.recreate(transaction, name, 'reset', [task]), () => {
+        if (deadlineMs === undefined) return undefined
+        return after(this.tasks.reschedule(transaction, name, task.sequence, { deadlineMs }), () => undefined)
+      })
+    }) as Outcome<E, void>
+  }
+
+  #find(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {
     const which = taskSelectorOf(checked(job), selector) as number | { readonly externalId: string }
     return this.tasks.task(transaction, job.name, which)
   }

@@ -1,0 +1,64 @@
+import type { TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
+import type { AnyJob, JobTags } from './define-job.ts'
+import { idOf, tagsOf } from './push-job.ts'
+
+/** The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before. */
+export type JobState = TaskState | 'delayed' | 'retrying'
+
+/** Everything that is known of a job. Instants are by the database's clock. */
+export interface JobInfo<Name extends string = string, Given = unknown> {
+  readonly job: Name
+  /** The caller's own name for the job, or `@` and its sequence. */
+  readonly id: string
+  /** What the job is about; undefined if it is defined without a key. */
+  readonly key: string | undefined
+  /** The input as it was given. It is not checked, so that a job can be looked at whose input fits no more. Undefined if it is no JSON. */
+  readonly input: Given
+  readonly state: JobState
+  /** Why it has its state, where that does not say so: `cancelled`, `deadline`, `tries`, `timeout`, `terminated`, `lease`. */
+  readonly reason: TaskReason | undefined
+  readonly tries: number
+  readonly tags: JobTags
+  readonly created: Date
+  /** The instant before which it is not handled. */
+  readonly due: Date | undefined
+  /** The error of the last try that failed, or the message of a decision. */
+  readonly output: string | undefined
+  /** The task of the job, with all its columns. */
+  readonly task: TaskInfo
+}
+
+export function infoOf<Name extends string, Given>(
+  { name, settings }: AnyJob & { readonly name: Name },
+  task: TaskInfo,
+): JobInfo<Name, Given> {
+  const { identifier, input, reason, tries, created, due, output } = task
+  return {
+    job: name,
+    id: idOf(task),
+    key: settings.key && identifier,
+    input: parsed(input) as Given,
+    state: stateOf(task),
+    reason,
+    tries,
+    tags: tagsOf(task),
+    created,
+    due,
+    output,
+    task,
+  }
+}
+
+function stateOf({ state, due, tries }: TaskInfo): JobState {
+  if (state !== 'suspended' || due === undefined) return state
+  return tries === 0 ? 'delayed' : 'retrying'
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
