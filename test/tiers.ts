@@ -23,6 +23,8 @@ export interface Amounts {
   readonly kills: number
   /** Invoices that are handled while processes are killed. */
   readonly jobs: number
+  /** Jobs that each of several processes submits. */
+  readonly submits: number
   /** Connections that are cut. */
   readonly losses: number
   /** Seconds under stress. PostgreSQL uses the greater number. */
@@ -45,6 +47,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     manyInterleavings: 5,
     kills: 10,
     jobs: 200,
+    submits: 100,
     losses: 10,
     stress: 5,
     longStress: 5,
@@ -61,6 +64,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     manyInterleavings: 10,
     kills: 10,
     jobs: 200,
+    submits: 100,
     losses: 20,
     stress: 5,
     longStress: 8,
@@ -77,6 +81,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     manyInterleavings: 300,
     kills: 200,
     jobs: 1_800,
+    submits: 400,
     losses: 120,
     stress: 20,
     longStress: 60,
