@@ -21,6 +21,10 @@ export interface Amounts {
   readonly manyInterleavings: number
   /** Processes that are killed. */
   readonly kills: number
+  /** Invoices that are handled while processes are killed. */
+  readonly jobs: number
+  /** Jobs that each of several processes submits. */
+  readonly submits: number
   /** Connections that are cut. */
   readonly losses: number
   /** Seconds under stress. PostgreSQL uses the greater number. */
@@ -42,6 +46,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     interleavings: 5,
     manyInterleavings: 5,
     kills: 10,
+    jobs: 200,
+    submits: 100,
     losses: 10,
     stress: 5,
     longStress: 5,
@@ -57,6 +63,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     interleavings: 10,
     manyInterleavings: 10,
     kills: 10,
+    jobs: 200,
+    submits: 100,
     losses: 20,
     stress: 5,
     longStress: 8,
@@ -72,6 +80,8 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     interleavings: 100,
     manyInterleavings: 300,
     kills: 200,
+    jobs: 1_800,
+    submits: 400,
     losses: 120,
     stress: 20,
     longStress: 60,

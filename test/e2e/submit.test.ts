@@ -66,6 +66,23 @@ describe.skipIf(!canRun)('a submitter', () => {
     expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual(['a', 'f', 'g'])
   })
 
+  test('tries each alone when another transaction is in the way of all together, and rejects what it is in the way of', async () => {
+    const push: typeof fixture.tasks.push = (transaction, topic, creations, options) => {
+      const names = [creations].flat().map((creation) => (creation as TaskCreation).identifier)
+      if (names.length > 1 || names[0] === 'b') throw new TaskError('TRANSACTION_CONFLICT', 'a deadlock')
+      return fixture.tasks.push(transaction, topic, creations, options)
+    }
+    await using submitter = new Submitter({ repository: { push }, transactions })
+    const submit = (identifier: string): Promise<PushedTask[]> => submitter.submit(fixture.topic, [{ identifier }])
+    const results = await Promise.allSettled(['a', 'b', 'c'].map(submit))
+    expect(results.map((result) => (result.status === 'fulfilled' ? 'pushed' : (result.reason as TaskError).code))).toEqual([
+      'pushed',
+      'TRANSACTION_CONFLICT',
+      'pushed',
+    ])
+    expect((await fixture.page()).map(({ identifier }) => identifier)).toEqual(['a', 'c'])
+  })
+
   test('rejects all that went together when the database fails, and does not try again by itself', async () => {
     await using submitter = open()
     refuse = new TaskError('DATABASE_UNAVAILABLE', 'the commit was not answered')

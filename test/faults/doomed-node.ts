@@ -6,6 +6,7 @@ import type { BatchHandler } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { reopenSubject } from '../subject.ts'
 import type { AnyTransaction, Tasks } from '../subject.ts'
+import { die } from './die.ts'
 import type { Death, DoomedOrders } from './deaths.ts'
 
 const { location, leaseMs, death } = JSON.parse(process.argv[2] ?? '{}') as DoomedOrders
@@ -18,9 +19,7 @@ let inTransaction = false
 
 function moment(now: Death): void {
   if (death?.moment !== now || (now.startsWith('transactional') && !inTransaction) || passes-- > 0) return
-  process.kill(process.pid, 'SIGKILL')
-  // The process must run no further statement before it dies.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  die()
 }
 
 const tasks = subject.tasks()

@@ -17,6 +17,6 @@ export type Moment = (typeof moments)[number]
 
 export interface Orders {
   readonly location: Subject['location']
-  /** The moment and the round in which the worker dies. Absent: the worker lives. */
-  readonly death?: { readonly moment: Moment; readonly round: number }
+  /** Where the worker dies, and how many rounds it makes before. Absent: the worker lives. */
+  readonly death?: { readonly moment: Moment; readonly passes: number }
 }

@@ -5,6 +5,7 @@ import type { HeldTask, Holding } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { reopenSubject } from '../subject.ts'
 import type { Session } from '../subject.ts'
+import { die } from './die.ts'
 import type { Moment, Orders } from './orders.ts'
 
 const { location, death } = JSON.parse(process.argv[2] ?? '{}') as Orders
@@ -18,10 +19,7 @@ const session = await subject.session()
 
 for (let round = 0; ; round++) {
   const moment = (now: Moment): void => {
-    if (!death || death.moment !== now || round < death.round) return
-    process.kill(process.pid, 'SIGKILL')
-    // The worker must run no further statement before it dies.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    if (death?.moment === now && round >= death.passes) die()
   }
   moment('before the poll begins')
   await begin(session)

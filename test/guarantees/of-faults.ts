@@ -9,6 +9,16 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   },
   {
     promise:
+      'A job takes effect once and goes on once, through `kill -9` between any two statements of its commit, and after a commit that is not answered',
+    tests: ['faults/jobs-killed', 'faults/jobs-submitted'],
+  },
+  {
+    promise:
+      'A job that several processes submit by one id, again if they do not know the outcome, exists once and is tried as often as it is to be',
+    tests: ['faults/jobs-submitted'],
+  },
+  {
+    promise:
       'Nodes that are killed, put to sleep, stopped, paused and cut off do everything once and in order, and leave nothing open',
     tests: ['faults/stress'],
   },

@@ -152,9 +152,11 @@ export class Submitter<Transaction> implements AsyncDisposable {
         return pushed
       })
     } catch (error) {
-      // Certainly nothing was written, because of one submission. Each is tried alone, so that only that one fails.
+      // Certainly nothing was written, because of one submission, or because together they lock what others lock in another order. Each is tried
+      // alone, so that only that one fails.
       const unwritten = single ? refusals.some((code) => isTaskError(error, code)) : !written && isTaskError(error)
-      if (unwritten && submissions.length > 1 && !isPassing(error)) {
+      const isOver = isPassing(error) && !isTaskError(error, 'TRANSACTION_CONFLICT')
+      if (unwritten && submissions.length > 1 && !isOver) {
         for (const submission of submissions) await this.#push([submission])
       } else {
         for (const submission of submissions) submission.reject(isUnknown(error) ? unknownOutcome(error) : error)
@@ -200,8 +202,8 @@ function unknownOutcome(error: TaskError): TaskError {
   return new TaskError('DATABASE_UNAVAILABLE', error.message, error.data, { cause: error })
 }
 
-/** The errors by which a push is refused before it writes anything. */
-const refusals = ['ARGUMENT_INVALID', 'TOPIC_UNKNOWN'] as const
+/** The errors after which a push has certainly written nothing. */
+const refusals = ['ARGUMENT_INVALID', 'TOPIC_UNKNOWN', 'TRANSACTION_CONFLICT'] as const
 
 /** Joins submissions into as few pushes as possible, with the same outcomes as one push for each submission. */
 function together(submissions: readonly Submission[]): Push[] {
