@@ -152,6 +152,40 @@ describe('commits that come while two are under way', () => {
     expect(bench.effects().join('')).toBe('abd')
   })
 
+  test('are undone together if one of them takes the task of another: alone, the first wins', async () => {
+    await using bench = await open('abcd', 20)
+    const [, , third, fourth] = await Promise.all(
+      bench.held.map((task) =>
+        bench.bring([task], (name) => {
+          if (name === 'c') bench.tasks.repository.cancel(bench.tasks.database, 'mail', bench.held[3]!.sequence)
+        }),
+      ),
+    )
+    expect(bench.transactions).toEqual(['a', 'b', 'cd', 'c', ''])
+    expect([third, fourth]).toMatchObject([
+      { completed: [{ identifier: 'c' }], lost: [] },
+      { completed: [], lost: [{ identifier: 'd' }] },
+    ])
+    expect([bench.effects().join(''), bench.states()]).toEqual(['abc', 'sssf'])
+  })
+
+  test('that share a transaction for long, and fail, still run alone', async () => {
+    await using bench = await open('abcd', 20)
+    let fails = true
+    const all = bench.held.map((task) =>
+      bench.bring([task], (name) => {
+        if (name !== 'd' || !fails) return
+        fails = false
+        // Their turn is over, and nobody else is there to begin the next.
+        bench.tasks.clock.advance(25)
+        throw new Error('d fails once')
+      }),
+    )
+    await Promise.all(all)
+    expect(bench.transactions).toEqual(['a', 'b', 'cd', 'c', 'd'])
+    expect(bench.states()).toBe('ssss')
+  })
+
   test('take effect once if the answer to their commit is lost: each finds its task no longer held', async () => {
     let lose = true
     await using bench = await open('abcd', 20, (source) => async (work, options) => {
@@ -185,8 +219,20 @@ test('a commit that takes longer than 25 ms gives way to the next', async () => 
   expect(begun).toEqual(['a', 'b'])
   bench.tasks.clock.advance(1)
   await expect.poll(() => begun).toEqual(['a', 'b', 'c', 'd'])
+  // Those that gave way count no more, whenever they end: two are under way, and others wait.
   waits.resolve()
   await Promise.all(ways)
+  const gate = Promise.withResolvers<void>()
+  const later = ['e', 'f', 'g'].map((name) =>
+    bench.shared.complete({ tasks: [bench.held[0]!], decide: async () => new Map() }, async () => {
+      begun.push(name)
+      await gate.promise
+    }),
+  )
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+  gate.resolve()
+  await Promise.all(later)
 })
 
 test.each([

@@ -118,13 +118,13 @@ export class SharedCommits<Transaction> {
 
   #take(): Waiting<Transaction>[] {
     const most = Math.min(this.#share, Math.floor(mostMs / (this.#workMs ?? mostMs)))
-    const failed = this.#waiting.findIndex(({ alone }) => alone)
-    return this.#waiting.splice(0, failed === 0 ? 1 : Math.max(1, failed < 0 ? most : Math.min(most, failed)))
+    // Those that run alone stand before all others.
+    return this.#waiting.splice(0, this.#waiting[0]?.alone ? 1 : Math.max(1, most))
   }
 
   /** Never rejects. */
   async #completeAll(together: readonly Waiting<Transaction>[]): Promise<void> {
-    // Commits run in the order of their tasks, so that transactions lock rows in one order.
+    // The functions of earlier tasks run first, as they would alone.
     const inOrder = together.toSorted((left, right) => firstOf(left) - firstOf(right))
     const committed = await this.#environment.dispatcher
       .once((transaction, lift) => this.#attempt(inOrder, transaction, lift), { foreign: true })
@@ -138,7 +138,7 @@ export class SharedCommits<Transaction> {
 
   async #attempt(together: readonly Waiting<Transaction>[], transaction: Transaction, lift: Lift): Promise<Committed[]> {
     const { topic, repository } = this.#environment
-    const tasks = together.flatMap(({ commit }) => commit.tasks).toSorted((left, right) => left.sequence - right.sequence)
+    const tasks = together.flatMap(({ commit }) => commit.tasks)
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
     const isHeld = new Set(held)
     const all: Decisions[] = []
@@ -146,7 +146,7 @@ export class SharedCommits<Transaction> {
       const own = commit.tasks.filter((task) => isHeld.has(task))
       all.push(await lift(() => this.measured(() => inContext(() => commit.decide(transaction, own)))))
     }
-    const decisions = new Map(all.flatMap((each) => [...each]).toSorted(([left], [right]) => left.sequence - right.sequence))
+    const decisions = new Map(all.flatMap((each) => [...each]))
     await repository.complete(transaction, topic, decisions, { strict: true })
     const isLost = new Set(lost)
     return together.map(({ commit }, index) => ({
@@ -157,5 +157,5 @@ export class SharedCommits<Transaction> {
 }
 
 function firstOf<Transaction>({ commit }: Waiting<Transaction>): number {
-  return commit.tasks[0]?.sequence ?? 0
+  return commit.tasks[0]!.sequence
 }
