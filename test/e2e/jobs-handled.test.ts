@@ -228,6 +228,8 @@ describe.skipIf(!canRun)('the handler of a job', () => {
         },
         nested: ({ commit }) => commit(() => commit(() => {})),
         elsewhere: ({ next }) => next(elsewhere as never),
+        unreturned: ({ next }) => void next(elsewhere as never),
+        'unreturned in commit': ({ commit, next }) => commit(() => void next(elsewhere as never)),
         other: ({ commit }) => {
           commit(() => {})
           return TaskDecision.success()
@@ -238,16 +240,18 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     stream.handle(job, ({ input, commit, next }) => misuses[input.how]!({ commit, next: next as never }))
     await stream.start()
     for (const how of Object.keys(misuses)) await stream.submit(job, { how }, { id: how })
-    await expect.poll(() => fixture.states(job)).toEqual({ failed: 5 })
+    await expect.poll(() => fixture.states(job)).toEqual({ failed: 7 })
     const messages = Object.fromEntries((await fixture.page(job)).map(({ externalId, output }) => [externalId, output]))
     expect(messages).toMatchObject({
       dropped: expect.stringContaining('did not return what it returns: write `return commit(…)`'),
       twice: expect.stringContaining('called commit twice'),
       nested: expect.stringContaining('called commit twice'),
       elsewhere: expect.stringContaining('goes on with "misuse-elsewhere", which its definition does not name'),
+      unreturned: expect.stringContaining('called next and did not return what it returns: write `return next(…)`'),
+      'unreturned in commit': expect.stringContaining('called next and did not return what it returns'),
       other: expect.stringContaining('did not return what it returns'),
     })
-    expect(errors).toEqual(Array.from({ length: 5 }, () => 'LIFECYCLE'))
+    expect(errors).toEqual(Array.from({ length: 7 }, () => 'LIFECYCLE'))
   })
 
   test('handles no more jobs at a time than it may, though it has more at hand', async () => {

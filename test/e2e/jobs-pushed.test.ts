@@ -2,7 +2,7 @@
 import type { TaskInfo } from '@taskstream/task-api'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { defineJob, json } from 'taskstream'
-import type { JobRef } from 'taskstream'
+import type { Job, JobRef } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { canRun } from '../subject.ts'
@@ -171,13 +171,21 @@ describe.skipIf(!canRun)('a job', () => {
       [() => stream.submit(bare, undefined, { delay: 5 } as never), 'ARGUMENT_INVALID', /did you mean delayMs/],
       [() => stream.submit(bare, undefined, { tags: 'x' as never }), 'ARGUMENT_INVALID', /tags/],
       [() => stream.submit({ name: 'wrong' } as unknown as typeof bare), 'ARGUMENT_INVALID', /job.*must be made by defineJob/],
-      [() => stream.submit(defineJob('never-prepared')), 'TOPIC_UNKNOWN', /never-prepared/],
+      [() => stream.submit(defineJob('never-prepared')), 'TOPIC_UNKNOWN', /job "never-prepared" is not known .* stream\.prepare/],
+      [() => push(defineJob('never-pushed')), 'TOPIC_UNKNOWN', /job "never-pushed" is not known/],
+      [
+        () => stream.submit(defineJob('wrong-key', { input: json<number>(), key: (n) => n as unknown as string }), 1),
+        'ARGUMENT_INVALID',
+        /key of the job "wrong-key" must be a string: 1/,
+      ],
+      [() => cancel({ keys: 'a' } as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],
       [() => cancel('@x'), 'ARGUMENT_INVALID', /@ and a sequence/],
       [() => cancel({ key: 'a' }), 'ARGUMENT_INVALID', /"wrong-bare" is defined without a key/],
       [() => cancel(5 as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],
       [() => cancel({ ...(ref as never as object), topic: 'other', sequence: 1 } as never), 'ARGUMENT_INVALID', /"wrong-bare"/],
     ]
     const ref = { job: 'wrong-bare', id: '@1' }
+    const push = (job: Job<string>): Promise<unknown> => fixture.commit((transaction) => stream.push(transaction, job))
     const cancel = (selector: never | string | { key: string }): Promise<unknown> =>
       fixture.commit((transaction) => stream.cancel(transaction, bare, selector))
     for (const [push, code, message] of pushes) {

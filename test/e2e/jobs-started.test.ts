@@ -40,6 +40,7 @@ describe.skipIf(!canRun)('a stream', () => {
     await stream.prepare(before)
     stream.handle(now, nothing)
     expect(await codeOf(() => stream.prepare(now))).toBe('TOPIC_NOT_KEYED')
+    await expect(stream.prepare(now)).rejects.toThrow(/^The job "redefined" is known in this database without a key/)
     expect(await codeOf(() => stream.start())).toBe('TOPIC_NOT_KEYED')
     await fixture.commit((transaction) => fixture.subject.tasks().destroy(transaction, 'redefined'))
     await stream.start()
@@ -107,7 +108,7 @@ describe.skipIf(!canRun)('a stream', () => {
     const other = defineJob('lifecycle-other')
     const stream = fixture.streamOf()
     stream.handle(job, nothing)
-    expect(await codeOf(() => stream.handle(job, nothing))).toBe('LIFECYCLE')
+    expect(() => stream.handle(job, nothing)).toThrow('The job "lifecycle" is handled already')
     const starting = stream.start()
     expect(await codeOf(() => stream.start())).toBe('LIFECYCLE')
     await starting

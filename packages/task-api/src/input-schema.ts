@@ -68,6 +68,6 @@ export function jsonOf(name: string, input: unknown): string {
     throw new TaskError('ARGUMENT_INVALID', `The input of a task "${name}" must be JSON: ${why}`, { name }, { cause })
   }
   // Of undefined or a function JSON makes nothing, which would be stored as no input.
-  if (text === undefined) throw invalid('input', input, 'must be JSON')
+  if (text === undefined) throw invalid('input', input, `of a task "${name}" must be JSON`)
   return text
 }

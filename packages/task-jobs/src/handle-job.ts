@@ -76,6 +76,8 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   readonly #task: HeldTask
   readonly #context: HandlerContext<Transaction>
   #commit: JobCommit<Transaction> | undefined
+  /** What `next` has returned last. */
+  #continuation: JobContinuation | undefined
 
   constructor(
     environment: JobEnvironment<Transaction>,
@@ -100,6 +102,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   async end(outcome: unknown): Promise<Map<HeldTask, TaskDecision> | undefined> {
     if (this.#commit && outcome !== this.#commit)
       throw this.#misuse('called commit and did not return what it returns: write `return commit(…)`')
+    if (!this.#commit) this.#checkContinued(outcome)
     if (!(outcome instanceof JobCommit) && !(outcome instanceof JobContinuation))
       return new Map([[this.#task, outcome instanceof TaskDecision ? outcome : TaskDecision.success()]])
     const { touched } = this.#environment
@@ -108,7 +111,9 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       if (held.length === 0) return new Map()
       // Each run has a transaction of its own, and what an earlier one pushed was rolled back.
       topics = touched.begin(transaction)
+      this.#continuation = undefined
       const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome
+      this.#checkContinued(decided)
       if (decided instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
       if (decided instanceof JobContinuation) await this.#goOn(transaction, decided)
       return new Map([[this.#task, decided instanceof TaskDecision ? decided : TaskDecision.success()]])
@@ -150,9 +155,14 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
         if (this.#commit) throw this.#misuse('called commit twice: one transaction completes it')
         return (this.#commit = new JobCommit(work))
       },
-      next: (job, ...given) => new JobContinuation(job, given as PushArguments<unknown>),
+      next: (job, ...given) => (this.#continuation = new JobContinuation(job, given as PushArguments<unknown>)),
       extend: time.extend,
     }
+  }
+
+  #checkContinued(outcome: unknown): void {
+    if (this.#continuation && outcome !== this.#continuation)
+      throw this.#misuse('called next and did not return what it returns: write `return next(…)`')
   }
 
   async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<void> {

@@ -22,6 +22,9 @@ export function taskSelectorOf({ name, settings }: AnyJob, selector: JobSelector
       throw invalid('selector', selector.id, `must be of the job "${name}", and is of "${selector.topic}"`)
     return selector.sequence
   }
+  const unknown = Object.keys(selector).find((field) => field !== 'key')
+  if (unknown !== undefined || typeof selector.key !== 'string')
+    throw invalid('selector', selector, 'must be the id of a job, its reference, or { key }')
   if (settings.key === undefined)
     throw invalid('key', selector.key, `cannot be looked for: the job "${name}" is defined without a key`)
   return { identifier: selector.key }

@@ -59,11 +59,11 @@ export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions 
   const input = inputText(job, given)
   if (key !== undefined && settings.key === undefined)
     throw invalid('key', key, `must not be given: the job "${name}" is defined without a key`)
-  const externalId = id ?? settings.id?.(given as never)
+  const externalId = textOf('id', name, id ?? settings.id?.(given as never))
   // Such an id stands for a sequence.
-  if (typeof externalId === 'string' && externalId.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
+  if (externalId?.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
   const creation: { [Field in keyof TaskCreation]: TaskCreation[Field] | undefined } & Pick<TaskCreation, 'identifier'> = {
-    identifier: key ?? settings.key?.(given as never) ?? name,
+    identifier: textOf('key', name, key ?? settings.key?.(given as never)) ?? name,
     input,
     externalId,
     due,
@@ -76,6 +76,12 @@ export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions 
     headers: tags && headersOf(tags),
   }
   return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation
+}
+
+/** Checks what a function of the definition, or the push, has given. Its length is checked where it is stored. */
+function textOf(what: string, name: string, value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw invalid(what, value, `of the job "${name}" must be a string`)
 }
 
 function inputText({ name, settings }: AnyJob, given: unknown): string | undefined {

@@ -69,8 +69,9 @@ export class TryTime implements Disposable {
   #wait(): void {
     const { timeoutMs = Infinity, maxRunMs = Infinity } = this.#limits
     const left = maxRunMs - (this.#clock.monotonicMs() - this.#begunMs)
-    this.#cancel = this.#clock.after(Math.max(0, Math.min(timeoutMs, left)), () => {
-      const heldMs = Math.round(this.#clock.monotonicMs() - this.#begunMs)
+    const forMs = Math.max(0, Math.min(timeoutMs, left))
+    const heldMs = Math.round(this.#clock.monotonicMs() - this.#begunMs + forMs)
+    this.#cancel = this.#clock.after(forMs, () => {
       const late = new TaskError('TASK_TIMEOUT', `${taskToString(this.#task)} took longer than ${heldMs} ms`, {
         timeoutMs: heldMs,
         task: this.#task,

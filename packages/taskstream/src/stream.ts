@@ -15,8 +15,11 @@ import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { consoleListener } from './console-listener.ts'
+import { checked, reachable } from './definitions.ts'
 import { given } from './given.ts'
 import { JobTimers } from './job-timers.ts'
+import { after } from './outcome.ts'
+import { inWords } from './words.ts'
 import type { StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
 
 /** How the jobs of one definition are handled. */
@@ -166,7 +169,10 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     ...[input, options]: PushArguments<Given>
   ): Promise<JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    const [pushed] = await this.node.submit(job.name, [creation])
+    if (this.#isStopped) throw new TaskError('LIFECYCLE', 'The stream was stopped: make a new one')
+    const [pushed] = await this.node.submit(job.name, [creation]).catch((error: unknown) => {
+      throw inWords(job.name, error)
+    })
     return refOf(job.name, pushed!, creation)
   }
 
@@ -185,6 +191,8 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
     if (this.#state !== 'new')
       throw new TaskError('LIFECYCLE', `The job "${job.name}" must be handled before the stream starts`, { job: job.name })
+    if (this.#handled.has(job.name))
+      throw new TaskError('LIFECYCLE', `The job "${job.name}" is handled already`, { job: job.name })
     const { repository } = this.#driver
     const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, ...others } = options
     checkInteger('concurrency', concurrency, 1, 10_000)
@@ -312,7 +320,13 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     const all = [...reachable(jobs).values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
     if (all.length === 0) return
     await transactions(async (transaction) => {
-      for (const { name, settings } of all) await repository.initialize(transaction, name, settings.topic)
+      for (const { name, settings } of all) {
+        try {
+          await repository.initialize(transaction, name, settings.topic)
+        } catch (error) {
+          throw inWords(name, error)
+        }
+      }
     })
   }
 
@@ -386,30 +400,14 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     options?: PushOptions,
   ): Outcome<E, PushedTask[]> {
     this.#touched.note(transaction, name)
-    return this.tasks.push(transaction, name, creations, options)
+    try {
+      const pushed = this.tasks.push(transaction, name, creations, options)
+      if (!(pushed instanceof Promise)) return pushed
+      return pushed.catch((error: unknown) => {
+        throw inWords(name, error)
+      }) as Outcome<E, PushedTask[]>
+    } catch (error) {
+      throw inWords(name, error)
+    }
   }
-}
-
-/** Refuses what `defineJob` has not made. */
-function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
-  if (typeof job?.settings?.next !== 'function') throw invalid('job', job, 'must be made by defineJob')
-  return job
-}
-
-/** The jobs, and all those with which they may go on. */
-export function reachable(jobs: readonly AnyJob[], found: Map<string, AnyJob> = new Map()): Map<string, AnyJob> {
-  for (const job of jobs) {
-    if (found.has(job.name)) continue
-    found.set(job.name, job)
-    reachable(job.settings.next(), found)
-  }
-  return found
-}
-
-/** Goes on with the outcome of a verb, whether it is a promise or a value. */
-function after<E extends Execution, Result, Changed>(
-  outcome: Outcome<E, Result>,
-  change: (result: Result) => Changed,
-): Outcome<E, Changed> {
-  return (outcome instanceof Promise ? outcome.then(change) : change(outcome as Result)) as Outcome<E, Changed>
 }
