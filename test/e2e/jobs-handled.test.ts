@@ -98,34 +98,6 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     expect((await fixture.effects()).toSorted()).toEqual(Array.from({ length: count }, (_, n) => `${n}`.padStart(3, '0')))
   })
 
-  test('commits nothing for a job that was cancelled meanwhile, and its signal is aborted', async () => {
-    const job = defineJob('cancelled-in-work')
-    const begun = Promise.withResolvers<AbortSignal>()
-    const go = Promise.withResolvers<void>()
-    const lost = Promise.withResolvers<void>()
-    await using stream = fixture.streamOf({ listener: { onLost: () => lost.resolve() } })
-    let ran = false
-    stream.handle(job, async ({ signal, commit }) => {
-      begun.resolve(signal)
-      await go.promise
-      return commit(async (transaction) => {
-        ran = true
-        await fixture.effect(transaction, 'never')
-      })
-    })
-    await stream.start()
-    const ref = await stream.submit(job)
-    const signal = await begun.promise
-    const { taken } = await stream.transaction((transaction) => stream.cancel(transaction, job, ref))
-    expect(taken).toMatchObject([{ sequence: ref.sequence }])
-    await expect.poll(() => (signal.reason as TaskError | undefined)?.code).toBe('TASK_LOST')
-    go.resolve()
-    await lost.promise
-    await stream.stop()
-    expect([ran, await fixture.effects()]).toEqual([false, []])
-    expect(await fixture.page(job)).toMatchObject([{ state: 'filtered', reason: 'cancelled' }])
-  })
-
   test('goes on with another job in the same transaction, which inherits its tags and priority', async () => {
     const last = defineJob('chain-last', { input: json<string>() })
     const job = defineJob('chain', {

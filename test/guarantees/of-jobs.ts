@@ -11,7 +11,7 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     tests: [
       'e2e/jobs-handled#commits its work with its job',
       'e2e/jobs-handled#commits each of many jobs once',
-      'e2e/jobs-handled#commits nothing for a job that was cancelled',
+      'e2e/jobs-cancelled#commits nothing for it',
     ],
   },
   {

@@ -4,7 +4,7 @@ import { testClock } from '@taskstream/task-testing'
 import { defineJob } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { jobHandler } from '../../packages/task-jobs/src/handle-job.ts'
-import { TouchedTopics } from '../../packages/task-jobs/src/touched-topics.ts'
+import { InProcess } from '../../packages/task-jobs/src/in-process.ts'
 import { taskOf } from './answering.ts'
 import { JobSlots } from '../../packages/task-jobs/src/job-slots.ts'
 
@@ -91,7 +91,7 @@ describe('the slots of a definition', () => {
 test('a job behind a handler that hangs is given back after a second, with its try', async () => {
   const clock = testClock(new Date())
   const job = defineJob('hangs')
-  const environment = { repository: { push: () => [] }, touched: new TouchedTopics() }
+  const environment = { repository: { push: () => [] }, process: new InProcess() }
   const { handle } = jobHandler<object, 'hangs', void, void, never>(environment, job, () => new Promise(() => {}), {
     concurrency: 1,
     ahead: true,

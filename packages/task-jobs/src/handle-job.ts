@@ -1,18 +1,18 @@
-import { isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
+import { isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError, taskToString } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskSink } from '@taskstream/task-api'
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { Job } from './define-job.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
 import type { HeldJob, JobHandler } from './held-job.ts'
+import type { Done, InProcess } from './in-process.ts'
 import { JobSlots } from './job-slots.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { PushArguments } from './push-job.ts'
-import type { TouchedTopics } from './touched-topics.ts'
 import { TryTime } from './try-time.ts'
 
 export interface JobEnvironment<Transaction> {
   readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
-  readonly touched: TouchedTopics
+  readonly process: InProcess
 }
 
 export interface JobHandling {
@@ -26,7 +26,7 @@ export interface JobHandling {
  * Makes the handler of a topic from the handler of a job. The topic must be polled with the size 1, so that each job ends as it ends.
  *
  * @example
- * const handler = jobHandler({ repository, touched }, email, handle, { concurrency: 10, ahead: true })
+ * const handler = jobHandler({ repository, process }, email, handle, { concurrency: 10, ahead: true })
  * node.process(email.name, { handler, size: 1, retry: email.settings.retry })
  */
 export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string>(
@@ -95,7 +95,20 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   async run(handle: JobHandler<Transaction, Name, Input, Next>): Promise<unknown> {
     using time = new TryTime(this.#task, this.#context as HandlerContext<never>, this.#job.settings)
     const held = this.#held(this.#input(), time)
-    return await time.of(async () => handle(held))
+    const handled = this.#environment.process.handling(this.#task, () => {
+      time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
+    })
+    try {
+      return await time.of(async () => handle(held))
+    } catch (error) {
+      // Whatever it is decided to be, it is refused, and reported as lost.
+      if (!time.isLost) throw error
+      this.#commit = undefined
+      this.#continuation = undefined
+      return undefined
+    } finally {
+      handled()
+    }
   }
 
   /** Completes the job, or returns its decision. */
@@ -105,12 +118,12 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     if (!this.#commit) this.#checkContinued(outcome)
     if (!(outcome instanceof JobCommit) && !(outcome instanceof JobContinuation))
       return new Map([[this.#task, outcome instanceof TaskDecision ? outcome : TaskDecision.success()]])
-    const { touched } = this.#environment
-    let topics: ReadonlySet<string> = new Set()
+    const { process } = this.#environment
+    let done: Done | undefined
     await this.#context.complete(async (transaction, held) => {
       if (held.length === 0) return new Map()
       // Each run has a transaction of its own, and what an earlier one pushed was rolled back.
-      topics = touched.begin(transaction)
+      done = process.begin(transaction)
       this.#continuation = undefined
       const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome
       this.#checkContinued(decided)
@@ -118,7 +131,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       if (decided instanceof JobContinuation) await this.#goOn(transaction, decided)
       return new Map([[this.#task, decided instanceof TaskDecision ? decided : TaskDecision.success()]])
     })
-    for (const topic of topics) this.#context.wake(topic)
+    if (done) process.committed(done, this.#context.wake)
     return undefined
   }
 
@@ -166,7 +179,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   }
 
   async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<void> {
-    const { repository, touched } = this.#environment
+    const { repository, process } = this.#environment
     const { name, settings } = this.#job
     if (job.name !== name && !settings.next().some((known) => known.name === job.name))
       throw this.#misuse(`goes on with "${job.name}", which its definition does not name: add it to next`)
@@ -176,7 +189,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       ...(headers?.['tags'] !== undefined && { tags: tagsOf(this.#task) }),
     }
     await repository.push(transaction, job.name, creationOf(job, input, { ...inherited, ...options }))
-    touched.note(transaction, job.name)
+    process.pushed(transaction, job.name)
   }
 
   #misuse(what: string): TaskError {

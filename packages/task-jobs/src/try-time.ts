@@ -22,6 +22,7 @@ export class TryTime implements Disposable {
   #signal: AbortSignal | undefined
   #cancel: (() => void) | undefined
   #ended = false
+  #isLost = false
 
   constructor(task: HeldTask, context: Pick<HandlerContext<never>, 'clock' | 'stuck' | 'signal'>, limits: Limits) {
     this.#task = task
@@ -35,12 +36,24 @@ export class TryTime implements Disposable {
 
   /** Made when it is first asked for, as most handlers never look at it. */
   get signal(): AbortSignal {
-    this.#signal ??= this.#isLimited ? AbortSignal.any([this.#context.signal, this.#own.signal]) : this.#context.signal
+    this.#signal ??= AbortSignal.any([this.#context.signal, this.#own.signal])
     return this.#signal
   }
 
   get #isLimited(): boolean {
     return this.#limits.timeoutMs !== undefined || this.#limits.maxRunMs !== undefined
+  }
+
+  /** Whether the job was taken from its handler. */
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  /** Asks the handler to let go, as its job was cancelled in this process. */
+  lose(reason: TaskError): void {
+    this.#isLost = true
+    this.#cancel?.()
+    this.#own.abort(reason)
   }
 
   /** Waits for a handler, unless it goes on long after its time is up. */

@@ -9,8 +9,8 @@ import type {
   Rescheduling,
   TaskInfo,
 } from '@taskstream/task-api'
-import { creationOf, infoOf, jobHandler, refOf, taskSelectorOf, TouchedTopics } from '@taskstream/task-jobs'
-import type { AnyJob, Job, JobHandler, JobInfo, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
+import { creationOf, infoOf, InProcess, jobHandler, refOf, taskSelectorOf } from '@taskstream/task-jobs'
+import type { AnyJob, Done, Job, JobHandler, JobInfo, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -80,7 +80,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   readonly node: TaskNode<Transaction>
   readonly #driver: StreamDriver<Transaction, E>
   readonly #options: StreamOptions<Transaction>
-  readonly #touched = new TouchedTopics()
+  readonly #process = new InProcess()
   readonly #handled = new Map<string, AnyJob>()
   readonly #timers: JobTimers<Transaction, E>
   #migrated: Promise<unknown> | undefined
@@ -113,12 +113,12 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
    * @throws the error of `work`
    */
   async transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
-    let topics: ReadonlySet<string> = new Set()
+    let done: Done | undefined
     const result = await this.#driver.transactions<Result>((transaction) => {
-      topics = this.#touched.begin(transaction)
+      done = this.#process.begin(transaction)
       return work(transaction)
     })
-    for (const topic of topics) this.node.wake(topic)
+    this.#process.committed(done!, (topic) => this.node.wake(topic))
     return result
   }
 
@@ -204,7 +204,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       mode,
       ...(mode === 'transactional' && { concurrency }),
       size: 1,
-      handler: jobHandler({ repository, touched: this.#touched }, job, handler, { concurrency, ahead }),
+      handler: jobHandler({ repository, process: this.#process }, job, handler, { concurrency, ahead }),
       retry: job.settings.retry,
       ...job.settings.topic,
     })
@@ -225,7 +225,10 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     job: Job<Name, never, unknown, string>,
     selector: JobSelector<NoInfer<Name>>,
   ): Outcome<E, Cancellation> {
-    return this.tasks.cancel(transaction, job.name, taskSelectorOf(checked(job), selector))
+    return after(this.tasks.cancel(transaction, job.name, taskSelectorOf(checked(job), selector)), (cancellation) => {
+      this.#process.cancelled(transaction, cancellation.taken)
+      return cancellation
+    })
   }
 
   /**
@@ -241,7 +244,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     selector: JobSelector<NoInfer<Name>>,
     to: Rescheduling,
   ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
-    this.#touched.note(transaction, job.name)
+    this.#process.pushed(transaction, job.name)
     return this.tasks.reschedule(transaction, job.name, taskSelectorOf(checked(job), selector), to)
   }
 
@@ -285,7 +288,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   ): Outcome<E, void> {
     const { name, settings } = checked(job)
     const { deadlineMs } = settings
-    this.#touched.note(transaction, name)
+    this.#process.pushed(transaction, name)
     return after(this.#find(transaction, job, selector), (task) => {
       if (!task) throw new TaskError('TASK_STATE', `There is no job "${name}" that is called so`, { job: name, selector })
       return after(this.tasks.recreate(transaction, name, 'reset', [task]), () => {
@@ -399,7 +402,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     creations: readonly ReturnType<typeof creationOf>[],
     options?: PushOptions,
   ): Outcome<E, PushedTask[]> {
-    this.#touched.note(transaction, name)
+    this.#process.pushed(transaction, name)
     try {
       const pushed = this.tasks.push(transaction, name, creations, options)
       if (!(pushed instanceof Promise)) return pushed

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
-import { idOf, jobHandler, TouchedTopics } from '@taskstream/task-jobs'
+import { idOf, InProcess, jobHandler } from '@taskstream/task-jobs'
 import type { AnyJob, Job, JobHandler } from '@taskstream/task-jobs'
 import type { TaskHandler } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
@@ -56,7 +56,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   readonly database: DatabaseSync
   readonly #tasks: TestTasks<DatabaseSync>
   readonly #ways = new Map<string, Handled>()
-  readonly #pushed = new TouchedTopics()
+  readonly #handling = new InProcess()
 
   constructor(tasks: TestTasks<DatabaseSync>) {
     super(
@@ -78,7 +78,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     for (const { name, settings } of reachable([job]).values()) this.tasks.initialize(this.database, name, settings.topic)
     this.#ways.set(job.name, {
       job,
-      handler: jobHandler({ repository: this.tasks, touched: this.#pushed }, job, handler, { concurrency: 1, ahead: false }),
+      handler: jobHandler({ repository: this.tasks, process: this.#handling }, job, handler, { concurrency: 1, ahead: false }),
     })
     return this
   }
