@@ -98,9 +98,12 @@ export function tagsOf({ headers }: Pick<TaskInfo, 'headers'>): JobTags {
   return (headers?.['tags'] ?? {}) as JobTags
 }
 
-/** The id of a job's task: the caller's own, or `@` and its sequence. */
+/**
+ * The id of a job's task: the caller's own, or `@` and its sequence. A task that was pushed in another way may have an external id with `@` in front,
+ * which would name another job.
+ */
 export function idOf({ externalId, sequence }: Pick<HeldTask, 'externalId' | 'sequence'>): string {
-  return externalId ?? `@${sequence}`
+  return externalId === undefined || externalId.startsWith('@') ? `@${sequence}` : externalId
 }
 
 /** Makes the reference to a job that was pushed. */
