@@ -120,6 +120,27 @@ describe.skipIf(!canRun)('a stream', () => {
       expect(await codeOf(late)).toBe('LIFECYCLE')
   })
 
+  test('that is stopped while it starts says so, whatever the step under way met', async () => {
+    const { subject } = fixture
+    let isClosed = false
+    const entered = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const transactions: typeof subject.transactions = Object.assign(async (...given: Parameters<typeof subject.transactions>) => {
+      entered.resolve()
+      await go.promise
+      if (isClosed) throw new Error('the pool was closed')
+      return subject.transactions(...given)
+    }, {}) as typeof subject.transactions
+    const stream = new Stream({ repository: subject.tasks(), transactions }, { migrate: false, listener: {} })
+    stream.handle(defineJob('stopped-in-prepare'), nothing)
+    const starting = codeOf(() => stream.start())
+    await entered.promise
+    await stream.stop()
+    isClosed = true
+    go.resolve()
+    expect(await starting).toBe('LIFECYCLE')
+  })
+
   test('that is stopped while it starts ends, and leaves no owner behind', async () => {
     const job = defineJob('stopped-at-once')
     const owners = (): Promise<number> =>

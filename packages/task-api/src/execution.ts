@@ -46,4 +46,9 @@ export interface TransactionSource<Transaction> {
    * every other error, such as the refused connection of another service. A source that cannot classify errors has no such function.
    */
   readonly classify?: (error: unknown) => TaskError | undefined
+  /**
+   * Whether the transaction under way on the only connection of this source is still open. The database may have rolled it back by itself, and the
+   * user's code may have ignored the error: then each further statement would be committed alone. A source that cannot tell has no such function.
+   */
+  readonly isOpen?: () => boolean
 }

@@ -147,9 +147,12 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
   if (maxRunMs !== undefined) checkInteger('maxRunMs', maxRunMs, timeoutMs ?? 1, 7 * dayMs)
   if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
   if (priority !== undefined) checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
-  if (tags !== undefined && (typeof tags !== 'object' || tags === null)) throw invalid('tags', tags, 'must be an object')
+  if (tags !== undefined) checkTags(tags)
   if (timer !== undefined && input !== undefined)
     throw invalid('timer', timer, `must not be given with an input: the clock pushes jobs "${name}" without any`)
+  for (const [argument, value] of Object.entries({ id, deadlineMs }))
+    if (timer !== undefined && value !== undefined)
+      throw invalid(argument, value, `must not be given with a timer: the clock pushes jobs "${name}" without it`)
   return {
     input: input as InputSchema<unknown> | undefined,
     key,
@@ -165,4 +168,16 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
     timer: typeof timer === 'string' ? parseTimer(timer) : timer,
     topic: { order, condition: ordered ? 'singular-by-identifier' : 'none', keyed: key !== undefined },
   }
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless tags are what their type says, so that a handler is given what was pushed */
+export function checkTags(tags: JobTags): void {
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) throw invalid('tags', tags, 'must be an object')
+  for (const [name, value] of Object.entries(tags))
+    if (value !== undefined && !isTag(value))
+      throw invalid(`tags.${name}`, value, 'must be a string, a finite number or a boolean')
+}
+
+export function isTag(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }

@@ -1,5 +1,6 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
+import { checkTags, isTag } from './define-job.ts'
 import type { AnyJob, JobTags } from './define-job.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
@@ -63,7 +64,8 @@ export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions 
   // Such an id stands for a sequence.
   if (externalId?.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
   const creation: { [Field in keyof TaskCreation]: TaskCreation[Field] | undefined } & Pick<TaskCreation, 'identifier'> = {
-    identifier: textOf('key', name, key ?? settings.key?.(given as never)) ?? name,
+    // A function that returns nothing is refused: otherwise all such jobs would have one key.
+    identifier: textOf('key', name, key ?? (settings.key ? (settings.key(given as never) ?? null) : name))!,
     input,
     externalId,
     due,
@@ -95,18 +97,23 @@ function inputText({ name, settings }: AnyJob, given: unknown): string | undefin
 }
 
 function headersOf(tags: JobTags): TaskHeaders {
-  if (typeof tags !== 'object' || tags === null) throw invalid('tags', tags, 'must be an object')
+  checkTags(tags)
   return { tags }
 }
 
-/** The tags that a job was pushed with. */
+/** The tags that a job was pushed with. A task that was pushed in another way may have anything in their place. */
 export function tagsOf({ headers }: Pick<TaskInfo, 'headers'>): JobTags {
-  return (headers?.['tags'] ?? {}) as JobTags
+  const tags = headers?.['tags']
+  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) return {}
+  return Object.fromEntries(Object.entries(tags).filter((tag): tag is [string, string | number | boolean] => isTag(tag[1])))
 }
 
-/** The id of a job's task: the caller's own, or `@` and its sequence. */
+/**
+ * The id of a job's task: the caller's own, or `@` and its sequence. A task that was pushed in another way may have an external id with `@` in front,
+ * which would name another job.
+ */
 export function idOf({ externalId, sequence }: Pick<HeldTask, 'externalId' | 'sequence'>): string {
-  return externalId ?? `@${sequence}`
+  return externalId === undefined || externalId.startsWith('@') ? `@${sequence}` : externalId
 }
 
 /** Makes the reference to a job that was pushed. */

@@ -1,4 +1,4 @@
-import { TaskError, taskToString } from '@taskstream/task-api'
+import { carriedDecision, TaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Clock, HandlerContext } from '@taskstream/task-processor'
 
@@ -62,7 +62,7 @@ export class TryTime implements Disposable {
       return await (this.#isLimited ? Promise.race([handle(), this.#givenUp.promise]) : handle())
     } catch (error) {
       // An aborted call may throw an error of its own.
-      throw this.#own.signal.aborted ? this.#own.signal.reason : error
+      throw this.#own.signal.aborted && !carriedDecision(error) ? this.#own.signal.reason : error
     }
   }
 

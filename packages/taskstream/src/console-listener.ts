@@ -12,7 +12,7 @@ export const consoleListener: TaskListener = {
   onRecovered: ({ activity, topic }) => console.error(`taskstream: ${[topic, activity].filter(Boolean).join(', ')}: works again`),
   onLost: ({ tasks }) =>
     console.error(
-      `taskstream: ${tasks.map(named).join(', ')}: cancelled, or taken by another process; nothing was written for it`,
+      `taskstream: ${tasks.map(named).join(', ')}: no longer held: cancelled, taken by another process, or completed by a commit that was not answered`,
     ),
   onStuck: ({ tasks, at, heldMs }) =>
     console.error(`taskstream: ${at ? named(at) : tasks.map(named).join(', ')}: its handler has not let go after ${heldMs} ms`),

@@ -42,12 +42,18 @@ function listener(connect: () => SqliteConnection): TaskNotifier {
   return {
     listen: async (callbacks) => {
       const connection = connect()
-      const listening = await sqliteListener(connection).listen(callbacks)
-      return {
-        [Symbol.asyncDispose]: async () => {
-          await listening[Symbol.asyncDispose]()
-          connection.close()
-        },
+      try {
+        const listening = await sqliteListener(connection).listen(callbacks)
+        return {
+          [Symbol.asyncDispose]: async () => {
+            await listening[Symbol.asyncDispose]()
+            connection.close()
+          },
+        }
+      } catch (error) {
+        // A start that fails can be repeated, and each would leave a connection.
+        connection.close()
+        throw error
       }
     },
   }

@@ -1,4 +1,4 @@
-import { checkInteger, checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, isTaskError, optionNames, TaskError } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
@@ -362,8 +362,10 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       this.#checkGoOn()
       this.#state = 'started'
     } catch (error) {
-      await this.#timers.stop()
-      if (!this.#isStopped) this.#state = 'new'
+      await this.#timers.stop().catch(() => {})
+      // Whatever the step under way met, such as a pool that was closed after the stop.
+      if (this.#isStopped) throw stoppedMeanwhile(error)
+      this.#state = 'new'
       throw error
     }
   }
@@ -373,7 +375,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   }
 
   #checkGoOn(): void {
-    if (this.#isStopped) throw new TaskError('LIFECYCLE', 'The stream was stopped while it was being started')
+    if (this.#isStopped) throw stoppedMeanwhile()
   }
 
   /**
@@ -413,4 +415,9 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       throw inWords(name, error)
     }
   }
+}
+
+function stoppedMeanwhile(cause?: unknown): TaskError {
+  if (isTaskError(cause, 'LIFECYCLE')) return cause
+  return new TaskError('LIFECYCLE', 'The stream was stopped while it was being started', {}, cause === undefined ? {} : { cause })
 }

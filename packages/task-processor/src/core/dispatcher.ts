@@ -1,12 +1,5 @@
-import { abortedBy, abortOf, isPassing, isTaskError } from '@taskstream/task-api'
-import type {
-  Execution,
-  TaskError,
-  TaskErrorCode,
-  TaskRepository,
-  TransactionOptions,
-  TransactionSource,
-} from '@taskstream/task-api'
+import { abortedBy, abortOf, isPassing, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Execution, TaskErrorCode, TaskRepository, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import type { Condition } from './listener.ts'
 import type { Patience } from './patience.ts'
 import { TimeLimit, TimeLimits } from './time-limit.ts'
@@ -40,7 +33,7 @@ const refusals: ReadonlySet<TaskErrorCode> = new Set(['AUTHENTICATION_FAILED', '
 /** For how long after a timeout the server is asked to limit statements itself. */
 const carefulMs = 60_000
 
-/** Runs code of the user without the time limit. */
+/** Runs code of the user without the time limit. @throws TaskError TRANSACTION_CLOSED if the database has ended the transaction meanwhile */
 export type Lift = TimeLimit['lift']
 
 /** Opens all transactions of the processor, each with a time limit. */
@@ -71,7 +64,13 @@ export class Dispatcher<Transaction> {
     const isCareful = !foreign && performance.now() < this.#carefulUntilMs
     const alone = single && !isCareful ? transactions.autocommit : undefined
     const limit = new TimeLimit(statementTimeoutMs, alone !== undefined)
-    const lift: Lift = (foreignWork) => limit.lift(foreignWork)
+    const lift: Lift = async (foreignWork) => {
+      const result = await limit.lift(foreignWork)
+      // Otherwise what follows would be committed, without what others did in the transaction before.
+      if (transactions.isOpen?.() === false)
+        throw new TaskError('TRANSACTION_CLOSED', 'An error was ignored inside the transaction: it was rolled back')
+      return result
+    }
     const carefully = async (transaction: Transaction): Promise<Result> => {
       await repository.limitStatements(transaction, statementTimeoutMs)
       return work(transaction, lift)

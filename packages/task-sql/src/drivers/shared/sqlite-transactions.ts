@@ -22,6 +22,10 @@ type Run = (text: string) => unknown
 export interface SqliteDatabase {
   exec(text: string): unknown
   prepare(text: string): unknown
+  /** Whether a transaction is open, as node:sqlite calls it. */
+  readonly isTransaction?: boolean
+  /** The same, as better-sqlite3 calls it. */
+  readonly inTransaction?: boolean
 }
 
 /**
@@ -40,7 +44,13 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
 ): TransactionSource<Database> {
   const begin = beginAtOnce(database)
   const run: Run = (text) => (text === beginning ? begin() : database.exec(text))
-  return immediateTransactions((use) => use(database, run), options)
+  const source = immediateTransactions<Database>((use) => use(database, run), options)
+  return Object.defineProperty(source, 'isOpen', { value: () => isOpen(database) })
+}
+
+/** SQLite ends a transaction by itself for `or rollback` and when the disk is full, say. */
+function isOpen({ isTransaction, inTransaction }: SqliteDatabase): boolean {
+  return isTransaction ?? inTransaction ?? true
 }
 
 /** Begins without waiting, as the driver's wait would block the event loop. Afterwards the connection has its own timeout again. */
