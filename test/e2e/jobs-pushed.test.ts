@@ -179,6 +179,7 @@ describe.skipIf(!canRun)('a job', () => {
         /key of the job "wrong-key" must be a string: 1/,
       ],
       [() => cancel({ keys: 'a' } as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],
+      [() => stream.pushMany({}, keyed, [], { insertion: 'delete' as never }), 'ARGUMENT_INVALID', /insertion must be append/],
       [() => cancel('@x'), 'ARGUMENT_INVALID', /@ and a sequence/],
       [() => cancel({ key: 'a' }), 'ARGUMENT_INVALID', /"wrong-bare" is defined without a key/],
       [() => cancel(5 as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],

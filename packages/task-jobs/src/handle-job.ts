@@ -43,8 +43,9 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
           return slots.capacity
         },
         handle: async ([task], context) => {
-          // Its try is refunded, and whoever has room takes it.
-          if (!(await slots.take(context.clock))) return new Map([[task!, TaskDecision.snooze({ afterMs: 0 })]])
+          // A stop hands the job back. Otherwise its try is refunded, and whoever has room takes it.
+          if (!(await slots.take(context.clock)))
+            return context.aborted ? undefined : new Map([[task!, TaskDecision.snooze({ afterMs: 0 })]])
           let isFree = false
           const free = (): void => {
             if (!isFree) slots.free()
@@ -101,11 +102,11 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     try {
       return await time.of(async () => handle(held))
     } catch (error) {
-      // Whatever it is decided to be, it is refused, and reported as lost.
       if (!time.isLost) throw error
       this.#commit = undefined
       this.#continuation = undefined
-      return undefined
+      // Whatever is decided is refused, and reported as lost. If it were not, the job would be tried again.
+      return TaskDecision.snooze({ afterMs: 0 })
     } finally {
       handled()
     }
@@ -121,8 +122,9 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     const { process } = this.#environment
     let done: Done | undefined
     await this.#context.complete(async (transaction, held) => {
+      // Each run has a transaction of its own, and what an earlier one did was rolled back.
+      done = undefined
       if (held.length === 0) return new Map()
-      // Each run has a transaction of its own, and what an earlier one pushed was rolled back.
       done = process.begin(transaction)
       this.#continuation = undefined
       const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome

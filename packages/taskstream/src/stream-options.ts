@@ -21,8 +21,6 @@ export interface StreamDriver<Transaction, E extends Execution> {
   readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   readonly notifier?: TaskNotifier | undefined
-  /** Closes what the entry itself has opened. */
-  readonly close?: () => void | Promise<void>
 }
 
 export interface StartOptions extends StopOptions {

@@ -2,6 +2,7 @@ import { checkInteger, checkNames, checkText, invalid, isTaskError, optionNames,
 import type {
   Cancellation,
   Execution,
+  Insertion,
   Outcome,
   PageOptions,
   PushedTask,
@@ -34,6 +35,11 @@ export interface HandleOptions<Transaction> extends Pick<
    * times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
    */
   readonly share?: number
+}
+
+/** Options of a push of several jobs. */
+export interface PushManyOptions {
+  readonly insertion?: Exclude<Insertion, 'delete'>
 }
 
 const optionNamesOfStream = optionNames<StreamOptions<never>>('taskstream', {
@@ -85,7 +91,6 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   readonly #timers: JobTimers<Transaction, E>
   #migrated: Promise<unknown> | undefined
   #state: 'new' | 'starting' | 'started' | 'stopped' = 'new'
-  #closed: Promise<void> | undefined
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
@@ -142,7 +147,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   /**
    * Pushes several jobs of one definition, each given as its input and options.
    *
-   * @param options `insertion` says what becomes of older jobs of the same keys
+   * @param options `insertion` says what becomes of older jobs of the same keys: `append` (default), `supersede`, `replace`
    * @throws TaskError as `push`; TOPIC_NOT_KEYED for an insertion without a key
    * @example
    * await stream.pushMany(tx, page, urls.map((url) => [{ url }]))
@@ -151,8 +156,11 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     transaction: Transaction,
     job: Job<Name, Given, unknown, string>,
     items: readonly PushArguments<Given>[],
-    options: PushOptions = {},
+    options: PushManyOptions = {},
   ): Outcome<E, JobRef<Name>[]> {
+    // Under `delete` some jobs would have no reference.
+    if ((options.insertion as string | undefined) === 'delete')
+      throw invalid('insertion', 'delete', 'must be append, supersede or replace')
     const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
     return after(this.#push(transaction, job, creations, options), (pushed) =>
       pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
@@ -389,8 +397,6 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
     this.#state = 'stopped'
     await this.#timers.stop()
     const report = await stopping
-    this.#closed ??= (async () => this.#driver.close?.())()
-    await this.#closed
     return report
   }
 
