@@ -47,6 +47,11 @@ export interface TransactionSource<Transaction> {
    */
   readonly classify?: (error: unknown) => TaskError | undefined
   /**
+   * Whether the source closes the connection of a transaction whose work throws TRANSACTION_ABANDONED, so that nothing of that work runs outside of it.
+   * Libraries that keep their connections to themselves cannot.
+   */
+  readonly closesAbandoned?: boolean
+  /**
    * Whether the transaction under way on the only connection of this source is still open. The database may have rolled it back by itself, and the
    * user's code may have ignored the error: then each further statement would be committed alone. A source that cannot tell has no such function.
    */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
 import type { Lift } from '../core/dispatcher.ts'
@@ -35,11 +36,13 @@ const largeBatch = 100
 const ownWay = 2
 /** How long a transaction keeps others waiting, and how long the functions that share one may take together, in milliseconds. */
 const mostMs = 25
+/** How long the function of one commit may keep its company waiting, in milliseconds. Then the shared transaction is given up. */
+const longestMs = 2_000
 
 /**
  * Completes a topic's small batches with their handlers' own writes, several in one transaction. Commits that come while others are under way share the
  * next transaction, in the order of their tasks, and none waits for company. If anything fails in a shared transaction, it is rolled back, and each of
- * its commits is run alone. Commits that take long are not shared, and others do not wait for them.
+ * its commits is run alone. Commits that take long are not shared, and others do not wait for them; one that hangs all the same is left to itself.
  */
 export class SharedCommits<Transaction> {
   readonly #environment: Environment<Transaction>
@@ -136,6 +139,21 @@ export class SharedCommits<Transaction> {
     }
   }
 
+  /** Gives up the shared transaction if a function takes too long, where its connection can be closed under it. */
+  async #inTime(deciding: Promise<Decisions>): Promise<Decisions> {
+    const { clock, dispatcher, topic } = this.#environment
+    if (!dispatcher.mayAbandon) return deciding
+    const late = Promise.withResolvers<never>()
+    const cancel = clock.after(longestMs, () => late.reject(abandoned(topic)))
+    try {
+      return await Promise.race([deciding, late.promise])
+    } finally {
+      cancel()
+      // Its connection is closed under it, and it runs again alone.
+      deciding.catch(() => {})
+    }
+  }
+
   async #attempt(together: readonly Waiting<Transaction>[], transaction: Transaction, lift: Lift): Promise<Committed[]> {
     const { topic, repository } = this.#environment
     const tasks = together.flatMap(({ commit }) => commit.tasks)
@@ -144,7 +162,8 @@ export class SharedCommits<Transaction> {
     const all: Decisions[] = []
     for (const { commit, inContext } of together) {
       const own = commit.tasks.filter((task) => isHeld.has(task))
-      all.push(await lift(() => this.measured(() => inContext(() => commit.decide(transaction, own)))))
+      const decide = (): Promise<Decisions> => this.measured(() => inContext(() => commit.decide(transaction, own)))
+      all.push(await this.#inTime(lift(decide)))
     }
     const decisions = new Map(all.flatMap((each) => [...each]))
     await repository.complete(transaction, topic, decisions, { strict: true })
@@ -154,6 +173,17 @@ export class SharedCommits<Transaction> {
       completion: { completed: [...all[index]!.keys()], lost: commit.tasks.filter((task) => isLost.has(task)) },
     }))
   }
+}
+
+/** Makes the error by which a connection is closed, as a function may still use it. */
+function abandoned(topic: string): TaskError {
+  return new TaskError(
+    'TRANSACTION_ABANDONED',
+    `A commit of topic "${topic}" took longer than ${longestMs} ms, and others waited for it`,
+    {
+      topic,
+    },
+  )
 }
 
 function firstOf<Transaction>({ commit }: Waiting<Transaction>): number {

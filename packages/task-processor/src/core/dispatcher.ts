@@ -92,6 +92,11 @@ export class Dispatcher<Transaction> {
     }
   }
 
+  /** Whether a transaction can be given up while the user's code still uses it. */
+  get mayAbandon(): boolean {
+    return this.#options.transactions.closesAbandoned === true
+  }
+
   /** The dispatcher as a transaction source. */
   get source(): TransactionSource<Transaction> {
     const { transactions } = this.#options

@@ -79,7 +79,11 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
     )
   }
   const connections = pool.pool?.config?.connectionLimit
-  return Object.assign(transact, { classify: origin.classify }, connections !== undefined && { connections })
+  return Object.assign(
+    transact,
+    { classify: origin.classify, closesAbandoned: true },
+    connections !== undefined && { connections },
+  )
 }
 
 async function openSession<Connection extends Mysql2PoolConnection>(

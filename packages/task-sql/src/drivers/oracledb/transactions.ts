@@ -58,7 +58,11 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
     )
   }
   const connections = pool.poolMax
-  return Object.assign(transact, { classify: origin.classify }, connections !== undefined && { connections })
+  return Object.assign(
+    transact,
+    { classify: origin.classify, closesAbandoned: true },
+    connections !== undefined && { connections },
+  )
 }
 
 async function openSession<Connection extends OracledbPoolConnection>(

@@ -103,7 +103,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
   return Object.assign(
     transact,
-    { autocommit: alone, classify: origin.classify },
+    { autocommit: alone, classify: origin.classify, closesAbandoned: true },
     sizes.length > 0 && { connections: Math.min(...sizes) },
   )
 }
