@@ -169,6 +169,32 @@ describe('commits that come while two are under way', () => {
     expect([bench.effects().join(''), bench.states()]).toEqual(['abc', 'sssf'])
   })
 
+  test.each([
+    [true, ['a', 'b', 'c', 'c', 'd']],
+    [false, ['a', 'b', 'c']],
+  ])('are freed from one that hangs for two seconds, if its connection can be closed (%s)', async (closesAbandoned, ran) => {
+    await using bench = await open('abcd', 20, (source) => Object.assign(source, { closesAbandoned }))
+    const hangs = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let isFirst = true
+    const all = bench.held.map((task) =>
+      bench.bring([task], async (name) => {
+        if (name !== 'c' || !isFirst) return
+        isFirst = false
+        begun.resolve()
+        await hangs.promise
+        throw new Error('its connection is closed')
+      }),
+    )
+    await begun.promise
+    bench.tasks.clock.advance(2_000)
+    if (closesAbandoned) await Promise.all(all)
+    expect(bench.transactions.filter(Boolean)).toEqual(ran)
+    hangs.resolve()
+    await Promise.all(all)
+    expect([bench.effects().join(''), bench.states()]).toEqual(['abcd', 'ssss'])
+  })
+
   test('that share a transaction for long, and fail, still run alone', async () => {
     await using bench = await open('abcd', 20)
     let fails = true
