@@ -31,8 +31,8 @@ export interface HandleOptions<Transaction> extends Pick<
   /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
   /**
-   * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is several
-   * times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
+   * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is about
+   * three times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
    */
   readonly share?: number
 }
