@@ -1,5 +1,6 @@
-import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
-import type { StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
+import { optionNames } from '@taskstream/task-api'
+import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 
 /** Options of a stream, for every driver. */
@@ -29,3 +30,49 @@ export interface StartOptions extends StopOptions {
   /** Called when the stream has stopped because of a signal. Close your pool here, so that the process ends. */
   readonly onStopped?: (report: StopReport) => void
 }
+
+/** How the jobs of one definition are handled. */
+export interface HandleOptions<Transaction> extends Pick<
+  ProcessOptions<Transaction>,
+  'mode' | 'idleMs' | 'retainMs' | 'activation'
+> {
+  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
+  readonly concurrency?: number
+  /**
+   * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is about
+   * three times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
+   */
+  readonly share?: number
+}
+
+/** Options of a push of several jobs. */
+export interface PushManyOptions {
+  readonly insertion?: Exclude<Insertion, 'delete'>
+}
+
+export const streamNames: OptionNames = optionNames<StreamOptions<never>>('taskstream', {
+  heartbeatIntervalMs: true,
+  leaseMs: true,
+  maintenanceIntervalMs: true,
+  statementTimeoutMs: true,
+  limiter: true,
+  listener: true,
+  clock: true,
+  migrate: true,
+  application: true,
+})
+export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handle', {
+  concurrency: true,
+  share: true,
+  mode: true,
+  idleMs: true,
+  retainMs: true,
+  activation: true,
+})
+export const startNames: OptionNames = optionNames<StartOptions>('start', {
+  stopOn: true,
+  onStopped: true,
+  graceMs: true,
+  abortMs: true,
+  leaveMs: true,
+})

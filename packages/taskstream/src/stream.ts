@@ -1,8 +1,7 @@
-import { checkInteger, checkNames, checkText, invalid, isTaskError, optionNames, TaskError } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
-  Insertion,
   Outcome,
   PageOptions,
   PushedTask,
@@ -13,7 +12,7 @@ import type {
 import { creationOf, infoOf, InProcess, jobHandler, refOf, taskSelectorOf } from '@taskstream/task-jobs'
 import type { AnyJob, Done, Job, JobHandler, JobInfo, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
-import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
+import type { StopOptions, StopReport } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { consoleListener } from './console-listener.ts'
 import { checked, reachable } from './definitions.ts'
@@ -21,53 +20,8 @@ import { given } from './given.ts'
 import { JobTimers } from './job-timers.ts'
 import { after } from './outcome.ts'
 import { inWords } from './words.ts'
-import type { StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
-
-/** How the jobs of one definition are handled. */
-export interface HandleOptions<Transaction> extends Pick<
-  ProcessOptions<Transaction>,
-  'concurrency' | 'mode' | 'idleMs' | 'retainMs' | 'activation'
-> {
-  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
-  readonly concurrency?: number
-  /**
-   * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is about
-   * three times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
-   */
-  readonly share?: number
-}
-
-/** Options of a push of several jobs. */
-export interface PushManyOptions {
-  readonly insertion?: Exclude<Insertion, 'delete'>
-}
-
-const optionNamesOfStream = optionNames<StreamOptions<never>>('taskstream', {
-  heartbeatIntervalMs: true,
-  leaseMs: true,
-  maintenanceIntervalMs: true,
-  statementTimeoutMs: true,
-  limiter: true,
-  listener: true,
-  clock: true,
-  migrate: true,
-  application: true,
-})
-const handleNames = optionNames<HandleOptions<never>>('handle', {
-  concurrency: true,
-  share: true,
-  mode: true,
-  idleMs: true,
-  retainMs: true,
-  activation: true,
-})
-const startNames = optionNames<StartOptions>('start', {
-  stopOn: true,
-  onStopped: true,
-  graceMs: true,
-  abortMs: true,
-  leaveMs: true,
-})
+import { handleNames, startNames, streamNames } from './stream-options.ts'
+import type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
 
 /**
  * Jobs in the database of a driver: pushed in your own transactions, and handled by this process or others. Each driver has an entry that makes a
@@ -94,7 +48,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
-    checkNames(optionNamesOfStream, options)
+    checkNames(streamNames, options)
     const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
     if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
     if (application !== undefined) checkText('application', application, 200)

@@ -9,7 +9,7 @@ import { testTasks } from '@taskstream/task-testing'
 import type { TestClock, TestTasks } from '@taskstream/task-testing'
 import { reachable } from './definitions.ts'
 import { Stream } from './stream.ts'
-import type { HandleOptions } from './stream.ts'
+import type { HandleOptions } from './stream-options.ts'
 
 export type { TestClock } from '@taskstream/task-testing'
 
