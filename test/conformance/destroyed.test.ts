@@ -1,6 +1,6 @@
 /** Destroying or emptying a topic leaves no row of the topic in any table, and every row of other topics. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Activation } from '@taskstream/task-api'
+import type { Activation, FilterState } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement } from '@taskstream/task-sql'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -56,7 +56,7 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     await commit((transaction) => tasks.deactivate(transaction, topic))
     await fixture.push('a', 'b', 'c', 'd', { identifier: 'aside', suspended: true }, { identifier: 'delayed', delayMs: 60_000 })
     const [a, b] = await fixture.poll(3)
-    await fixture.complete([a!])
+    await fixture.complete([a!], TaskDecision.success().withValue('1'))
     await fixture.complete([b!], TaskDecision.failure())
     await commit((transaction) => tasks.recreate(transaction, topic, 'append', [a!]))
     await commit((transaction) => tasks.push(transaction, topic, 'd', { insertion: 'supersede' }))
@@ -88,11 +88,30 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     expect(names(await fixture.poll())).toEqual(['y', 'x'])
   })
 
+  test('keeps nothing of the tasks that are purged, and all of the others', async () => {
+    const others = await rowsOf(other)
+    const { tasks, topic, commit } = fixture
+    const purge = (states: readonly FilterState[]): Promise<number> =>
+      commit<number>((transaction) => tasks.purge(transaction, topic, { states }))
+    await purge(['recreated'])
+    expect(await rowsOf(topic)).toMatchObject({ task_result: 0, task_attempt: 1 })
+    await purge(['failed'])
+    expect(await rowsOf(topic)).toMatchObject({ task_result: 0, task_attempt: 0 })
+    expect(await rowsOf(other)).toEqual(others)
+  })
+
   test('has no task and no note of one once it is emptied, and stays what it is', async () => {
     const others = await rowsOf(other)
     const count = (await fixture.page()).length
     expect(await fixture.commit((transaction) => fixture.tasks.purgeAll(transaction, fixture.topic))).toBe(count)
-    expect(await rowsOf(fixture.topic)).toMatchObject({ task: 0, task_turn: 0, task_topic: 1, task_activation: 1 })
+    expect(await rowsOf(fixture.topic)).toMatchObject({
+      task: 0,
+      task_attempt: 0,
+      task_result: 0,
+      task_turn: 0,
+      task_topic: 1,
+      task_activation: 1,
+    })
     expect(await rowsOf(other)).toEqual(others)
     await fixture.push('a', 'a')
     expect(names(await fixture.poll())).toEqual(['a'])

@@ -27,7 +27,7 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await subject.tasks().migrate(subject.transactions)).toEqual({ from: latest, to: latest })
   })
 
-  test('refuses tables of a later release, and so do register and initialize, with nothing written', async () => {
+  test('refuses tables of a later release, and so do register, initialize and repair, with nothing written', async () => {
     await using subject = await openSubject()
     const tasks = subject.tasks()
     const table = raw(subject.engine === 'postgres' ? 'taskstream.task_migration' : 'task_migration')
@@ -38,16 +38,18 @@ describe.skipIf(!canRun)('migrate', () => {
     expect(await thrownBy(() => tasks.migrate(subject.transactions))).toMatchObject(newer)
     expect(await thrownBy(() => subject.transactions((transaction) => tasks.register(transaction)))).toMatchObject(newer)
     expect(await thrownBy(() => subject.transactions((transaction) => tasks.initialize(transaction, 'a')))).toMatchObject(newer)
+    expect(await thrownBy(() => subject.transactions((transaction) => tasks.repair(transaction)))).toMatchObject(newer)
     await expect(tasks.migrate(subject.transactions)).rejects.toThrow(/version 99.*upgrade/)
     expect(await subject.transactions((transaction) => tasks.topics(transaction))).toEqual([])
-    const older =
-      latest > 1
-        ? { code: 'SCHEMA_OLDER', data: { found: 1, known: latest } }
-        : { code: 'SCHEMA_MISSING', data: { known: latest } }
-    await subject.transactions((transaction) =>
-      subject.execute(transaction, sql`delete from ${table} where version > ${latest > 1 ? 1 : 0}`),
-    )
-    expect(await thrownBy(() => subject.transactions((transaction) => tasks.register(transaction)))).toMatchObject(older)
+    const older = { code: 'SCHEMA_OLDER', data: { found: 1, known: latest } }
+    const missing = { code: 'SCHEMA_MISSING', data: { known: latest } }
+    for (const [version, refused] of [...(latest > 1 ? ([[1, older]] as const) : []), [0, missing]] as const) {
+      await subject.transactions((transaction) =>
+        subject.execute(transaction, sql`delete from ${table} where version > ${version}`),
+      )
+      const registering = subject.transactions((transaction) => thrownBy(() => tasks.register(transaction)))
+      expect(await registering).toMatchObject(refused)
+    }
   })
 
   test('notes for each step from which release on its tables can be worked with', async () => {
@@ -259,12 +261,18 @@ describe.skipIf(!canRun)('migrate', () => {
             .slice(0, 16)}`,
       )
     // Never change these hashes: a wrong step is mended by a further step.
-    expect(hash(sqlite())).toEqual(['1 ec6ffe61a6a1e579', '2 acdbf5ed0f56e51b', '3 a461ee2cd3c35c67', '4 9af092fb4571b38e'])
-    const later = ['2 0fed6a89831c02e9', '3 f837fc9b6eaaa290', '4 af5411cb2812d251', '5 c0dad2baa6604d7c']
+    expect(hash(sqlite())).toEqual([
+      '1 ec6ffe61a6a1e579',
+      '2 acdbf5ed0f56e51b',
+      '3 a461ee2cd3c35c67',
+      '4 9af092fb4571b38e',
+      '5 58bcd732da4557b1',
+    ])
+    const later = ['2 0fed6a89831c02e9', '3 f837fc9b6eaaa290', '4 af5411cb2812d251', '5 c0dad2baa6604d7c', '6 3026e85b8bfb19ec']
     expect(hash(postgres())).toEqual(['1 db40af47c92be473', ...later])
     expect(hash(postgres({ partitioned: true }))).toEqual(['1 9e378b3322dede03', ...later])
-    expect(hash(mariadb())).toEqual(['1 4ceaf4f22d6ba0b5', '2 2d3c40bb3cbdcedd'])
-    expect(hash(mysql())).toEqual(['1 18630787a9cf68ab', '2 ce9c368c64a91a33'])
-    expect(hash(oracle())).toEqual(['1 2472539229165cbf'])
+    expect(hash(mariadb())).toEqual(['1 4ceaf4f22d6ba0b5', '2 2d3c40bb3cbdcedd', '3 901a56acfec7d9a0'])
+    expect(hash(mysql())).toEqual(['1 18630787a9cf68ab', '2 ce9c368c64a91a33', '3 b92d1483ee7e52ff'])
+    expect(hash(oracle())).toEqual(['1 2472539229165cbf', '2 3f0d4db41b5bdd3f'])
   })
 })

@@ -39,8 +39,18 @@ describe.skipIf(!canRun)('repair', () => {
 
   const run = (statement: Statement): Promise<unknown> =>
     fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
+  /** Repairs the topic. A repair that waits for a lock fails, and does not wait for ever. */
   const repair = (transactions = fixture.subject.transactions): Promise<Repair> =>
-    transactions<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+    transactions<Repair>(async (transaction) => {
+      await fixture.tasks.limitStatements(transaction, 20_000)
+      return fixture.tasks.repair(transaction, fixture.topic)
+    })
+  /** How many rows of the topic another table has. */
+  const countOf = async (name: string): Promise<number> => {
+    const counting = sql`select count(*) as count from ${table(name)} where topic = ${fixture.topic}`
+    const [row] = await fixture.commit((transaction) => fixture.subject.execute(transaction, counting))
+    return Number(row!['count'])
+  }
   const pushAll = (): Promise<unknown> => fixture.push('a', 'b', 'a', { identifier: 'c', priority: 5 }, 'b')
   /** Polls and completes one task after the other, until nothing is found. */
   const workOff = async (tasks = fixture.tasks): Promise<string> => {
@@ -192,6 +202,18 @@ describe.skipIf(!canRun)('repair', () => {
     },
   )
 
+  testOn(['postgres', 'pglite', 'mariadb', 'mysql'])(
+    'makes lock stripes for topics that need them, and for no others',
+    async () => {
+      for (const keyed of [true, false]) {
+        await fixture.nextTopic({ keyed })
+        await run(sql`delete from ${table('task_lane')} where topic = ${fixture.topic}`)
+        await repair()
+        expect((await countOf('task_lane')) > 0).toBe(keyed)
+      }
+    },
+  )
+
   test('finds what was made ready far below what every process has passed', async () => {
     await fixture.nextTopic()
     const other = await fixture.owner()
@@ -233,11 +255,13 @@ describe.skipIf(!canRun)('repair', () => {
     await fixture.push(...many)
     await run(sql`update ${task} set stage = 4, listed = ${listedOf(false)} where topic = ${fixture.topic}`)
     expect(await repair()).toEqual({ topics: 1, ...nothing, corrected: 10_002, noted: 5_001 })
+    expect(await countOf('task_turn')).toBe(5_001)
     expect(await fixture.poll(10_000)).toHaveLength(5_001)
     await fixture.nextTopic({ condition: 'singular-by-identifier' })
     await fixture.push(...many.map((_, index) => `own ${index}`))
     await run(sql`update ${task} set listed = ${listedOf(false)} where topic = ${fixture.topic}`)
     expect(await repair()).toEqual({ topics: 1, ...nothing, noted: 10_002 })
+    expect(await countOf('task_turn')).toBe(10_002)
     expect(await repair()).toEqual({ topics: 1, ...nothing })
     expect(await fixture.poll(10_000)).toHaveLength(10_000)
     expect(await fixture.poll()).toHaveLength(2)

@@ -165,9 +165,19 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
   testOn(['postgres-18', 'postgres-given', 'postgres-15', 'postgres-partitioned'])(
     'takes no temporary table for one of ours, or of the server',
     async () => {
-      const ours = ['', '_topic', '_owner', '_migration', '_turn', '_lane', '_holding', '_activation', '_periodic'].map(
-        (name) => `task${name}`,
-      )
+      const ours = [
+        '',
+        '_topic',
+        '_owner',
+        '_migration',
+        '_turn',
+        '_lane',
+        '_holding',
+        '_activation',
+        '_periodic',
+        '_result',
+        '_attempt',
+      ].map((name) => `task${name}`)
       const made = await run(`select tablename from pg_tables where schemaname = 'taskstream' and tablename !~ '^task_p_'`)
       expect(made.map(({ tablename }) => tablename).toSorted()).toEqual(ours.toSorted())
       const tables = [...ours, ...catalogs]

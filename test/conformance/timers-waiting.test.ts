@@ -59,6 +59,18 @@ describe.skipIf(!canRun)('a transaction that waits for another at a timer', () =
     expect(await info()).toMatchObject({ status: 'paused', input: 'mine' })
   })
 
+  test('that changes it pauses it, alone or with all others', async () => {
+    for (const pause of [() => timers.pause(second.transaction, id), () => timers.pauseAll(second.transaction)]) {
+      await fixture.commit((transaction) => timers.schedule(transaction, task()))
+      await fixture.commit((transaction) => timers.resume(transaction, id))
+      await first.rollback()
+      await first.begin()
+      await timers.schedule(first.transaction, task({ input: 'theirs' }))
+      await waited(pause, 'commit')
+      expect(await info()).toMatchObject({ status: 'paused', input: 'theirs' })
+    }
+  })
+
   test('that removes it makes it anew', async () => {
     await fixture.commit((transaction) => timers.add(transaction, task({ input: 'old' })))
     await timers.remove(first.transaction, id)

@@ -131,6 +131,47 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     expect(await fixture.page()).toMatchObject([{ state: 'active', attempt: 2 }])
   })
 
+  test.each([
+    ['is done to it, once that is committed', 'commit', { ready: 1 }],
+    ['reassigns it, if that is rolled back', 'rollback', { succeeded: 1 }],
+  ] as const)('to reset a failed task reassigns what is left when all %s', async (_, end, states) => {
+    await fixture.complete(await held('a'), TaskDecision.failure(), holder)
+    await first.begin()
+    await fixture.tasks.redrive(first.transaction, fixture.topic)
+    const reassigning = (): unknown =>
+      fixture.tasks.reassignAll(second.transaction, fixture.topic, { from: 'failed', to: 'success' })
+    expect(await waited(reassigning, end)).toBe(end === 'commit' ? 0 : 1)
+    expect(await fixture.states()).toEqual(states)
+  })
+
+  test.each([
+    ['is refused the task, once that is committed', 'commit', 'TASK_STATE'],
+    ['recreates the task, if that is rolled back', 'rollback', undefined],
+  ] as const)('to reset a failed task %s', async (_, end, code) => {
+    const batch = await held('a')
+    await fixture.complete(batch, TaskDecision.failure(), holder)
+    await first.begin()
+    await fixture.tasks.redrive(first.transaction, fixture.topic)
+    const recreating = async (): Promise<unknown> =>
+      codeOf(async () => void (await fixture.tasks.recreate(second.transaction, fixture.topic, 'append', batch)))
+    expect(await waited(recreating, end)).toBe(code)
+    expect(await fixture.states()).toEqual(end === 'commit' ? { ready: 1 } : { recreated: 1, ready: 1 })
+  })
+
+  test.each([
+    ['does not start it, once that is committed', 'commit', []],
+    ['starts it, if that is rolled back', 'rollback', ['a']],
+  ] as const)('to cancel what has arrived at a junction %s', async (_, end, started) => {
+    await fixture.nextTopic({ keyed: true })
+    const [a] = await fixture.push({ identifier: 'a', suspended: true })
+    await first.begin()
+    await fixture.tasks.cancel(first.transaction, fixture.topic, a!.sequence)
+    const joining = async (): Promise<string[]> => [
+      ...(await fixture.tasks.junction(second.transaction, fixture.topic, 'singular', [['a']])),
+    ]
+    expect(await waited(joining, end)).toEqual(started)
+  })
+
   test('to initialise the same topic finds it known, or is the one that makes it known', async () => {
     for (const [end, isNew] of [
       ['commit', false],

@@ -1,7 +1,7 @@
 /** A database whose encoding is not that of the world: what it cannot keep as it is, it keeps as well as it can, and no neighbour pays for it. */
 import { randomBytes } from 'node:crypto'
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TaskInfo } from '@taskstream/task-api'
+import type { HeldTask, TaskAttempt, TaskInfo } from '@taskstream/task-api'
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
@@ -18,6 +18,9 @@ async function openLatin(): Promise<Subject> {
     on.transactions((transaction) => on.execute(transaction, statement))
   if (!isPostgres) {
     await run(raw('alter table task modify output text character set latin1'))
+    await run(
+      raw('alter table task_attempt modify error varchar(200) character set latin1, modify message text character set latin1'),
+    )
     await run(raw('alter table task modify identifier varchar(500) character set latin1 not null'))
     return subject
   }
@@ -103,6 +106,37 @@ describe.skipIf(!canRun)('a message that the database cannot keep as it is', () 
     node.process(topic, { idleMs: 20, ...options })
     await node.start()
     await expect.poll(outcomes).toEqual(kept)
+    expect(errors).toEqual([])
+  })
+
+  test('is escaped in the history of attempts as well, whatever an error is called that began in ASCII', async () => {
+    const renamed = new Error('plain')
+    renamed.stack = 'Error: plain'
+    renamed.message = '日本'
+    const long = new Error(`${'x'.repeat(4_000)}完`)
+    const failing = ({ identifier }: HeldTask): TaskDecision => {
+      if (identifier === 'a') return TaskDecision.failure(new Error('完了'))
+      if (identifier === 'b') return TaskDecision.failure(renamed)
+      return identifier === 'c' ? TaskDecision.failure(long) : TaskDecision.failure('déjà vu')
+    }
+    await using node = nodeOf()
+    node.process(topic, { idleMs: 20, handler: eachTask(failing) })
+    await node.start()
+    await expect.poll(async () => (await outcomes()).filter((one) => one.includes(' failed '))).toHaveLength(5)
+    const page = await subject.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, topic))
+    const all: TaskAttempt[] = []
+    for (const { sequence } of page)
+      all.push(
+        ...(await subject.transactions<readonly TaskAttempt[]>((transaction) => tasks.attempts(transaction, topic, sequence))),
+      )
+    expect(all.map(({ error }) => error)).toEqual([
+      String.raw`Error: \u{5b8c}\u{4e86}`,
+      'Error: plain',
+      `Error: ${'x'.repeat(190)}...`,
+      'déjà vu',
+      'déjà vu',
+    ])
+    expect(all.map(({ message }) => message!.length <= 4_000)).toEqual([true, true, true, true, true])
     expect(errors).toEqual([])
   })
 

@@ -42,6 +42,8 @@ const tables = [
   'task_turn',
   'task_activation',
   'task_periodic',
+  'task_result',
+  'task_attempt',
 ]
 const empty = `truncate ${tables.map((table) => `taskstream.${table}`).join(', ')}`
 

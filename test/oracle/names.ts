@@ -125,7 +125,7 @@ class Names {
         scope.set(hasAlias ? alias.text : name, named.get(name) ?? this.#columnsOf(name))
         at = hasAlias ? next + 1 : next
       }
-      if (is(this.#tokens, at, 'left', 'join')) at += 2
+      if (is(this.#tokens, at, 'left', 'join') || is(this.#tokens, at, 'cross', 'join')) at += 2
       else if (is(this.#tokens, at, 'join') || is(this.#tokens, at, ',')) at += 1
       else if (is(this.#tokens, at, 'on')) {
         const depth = this.#tokens[from]!.depth

@@ -152,8 +152,13 @@ function* completions(): Generator<Scenario> {
     yield { verb: 'lost', run: (repository, tx) => repository.lost(tx, topic, tasks) }
     yield { verb: 'handBack', run: (repository, tx) => repository.handBack(tx, topic, tasks) }
   }
+  const often = held(2).map((task) => ({ ...task, lease: toLease(21, 'active'), attempt: 21 }))
+  yield { verb: 'complete', run: (tasks, tx) => tasks.complete(tx, topic, decided(often, TaskDecision.failure('again'))) }
   const none: Scene = { rows: [[/for update/, 0]] }
   yield { verb: 'complete', scene: none, run: (tasks, tx) => tasks.complete(tx, topic, decided(held(2))) }
+  const returning = TaskDecision.success().withValue('1').withSuccessor({ topic, sequence: 9 })
+  yield { verb: 'complete', run: (tasks, tx) => tasks.complete(tx, topic, decided(held(2), returning)) }
+  yield { verb: 'endings', run: (tasks, tx) => tasks.endings(tx, held(2)) }
   yield { verb: 'hold', scene: none, run: (tasks, tx) => tasks.hold(tx, topic, held(2)) }
   yield {
     verb: 'complete',
@@ -202,6 +207,7 @@ const { states: _states, ...rest } = filter
 function* looks(): Generator<Scenario> {
   yield { verb: 'task', run: (tasks, tx) => tasks.task(tx, topic, 7) }
   yield { verb: 'task', run: (tasks, tx) => tasks.task(tx, topic, { externalId: 'x' }) }
+  for (const which of [7, { externalId: 'x' }]) yield { verb: 'attempts', run: (tasks, tx) => tasks.attempts(tx, topic, which) }
   for (const which of some) {
     yield { verb: 'page', run: (tasks, tx) => tasks.page(tx, topic, which) }
     yield { verb: 'page', run: (tasks, tx) => tasks.page(tx, topic, { ...which, before: 9 }) }
@@ -212,6 +218,7 @@ function* looks(): Generator<Scenario> {
     yield { verb: 'purge', run: (tasks, tx) => tasks.purge(tx, topic, { ...which, olderThanMs: 1_000 }) }
   }
   yield { verb: 'purge', run: (tasks, tx) => tasks.purge(tx, topic, { states: ['ready', 'active'] satisfies TaskState[] }) }
+  yield { verb: 'purgeAttempts', run: (tasks, tx) => tasks.purgeAttempts(tx, { olderThanMs: 5 }) }
   yield { verb: 'purgeAll', run: (tasks, tx) => tasks.purgeAll(tx, topic) }
   yield { verb: 'overview', run: (tasks, tx) => tasks.overview(tx) }
   yield { verb: 'results', run: (tasks, tx) => tasks.results(tx) }
@@ -257,11 +264,12 @@ function* keeping(): Generator<Scenario> {
   yield { verb: 'owners', run: (tasks, tx) => tasks.owners(tx, 5) }
   yield { verb: 'purgeOwners', run: (tasks, tx) => tasks.purgeOwners(tx, 5) }
   for (const then of ['expired', 'ready'] as const)
-    yield { verb: 'expire', run: (tasks, tx) => tasks.expire(tx, { olderThanMs: 5, then }) }
+    for (const attempt of [1, 21])
+      yield { verb: 'expire', scene: { row: { attempt } }, run: (tasks, tx) => tasks.expire(tx, { olderThanMs: 5, then }) }
   // There are no tables yet.
   for (const verb of ['migrate', 'plan', 'schemaStatus'] as const)
     yield { verb, scene: { row: { found: 0 } }, run: (tasks, _tx, transactions) => tasks[verb](transactions) }
-  yield { verb: 'verb', run: (tasks, tx) => tasks.verb(({ push }) => push(topic, 'a'))(tx) }
+  yield { verb: 'verb', run: (tasks, tx) => tasks.verb(({ verbs }) => verbs.push(topic, 'a'))(tx) }
   yield { verb: 'schemaStatus', run: (tasks, _tx, transactions) => tasks.schemaStatus(transactions) }
 }
 

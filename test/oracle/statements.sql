@@ -29,6 +29,20 @@ select topic, case when active = 1 then 1 else 0 end as active, changed as chang
 from task_activation
 order by topic
 
+-- attempts
+--   text, number
+select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message
+from task_attempt t
+where t.topic = :1 and t.sequence = :2
+order by t.attempt
+
+-- attempts
+--   text, text, text
+select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message
+from task_attempt t
+where t.topic = :1 and t.sequence = (select k.sequence from task k where k.topic = :2 and k.external_id = :3)
+order by t.attempt
+
 -- cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
 --   JSON, text
 insert into task_turn (topic, identifier)
@@ -124,6 +138,18 @@ reason = null
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
+--   JSON in a CLOB, text, JSON
+--   JSON in a CLOB, text, JSON in a CLOB
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+select t.topic, t.sequence, t.attempt, t.started, t.completed,
+case when t.reason = 5 then 3
+when t.state = 3 then 0
+when t.due is null then 2
+else 1 end, t.reason, t.owner, r.ended_error, r.ended_message
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error)) r cross join task t
+where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- complete
 --   JSON in a CLOB, text, text
 --   JSON, text, text
 merge /*+ leading(w) use_nl(t) index(t) */ into task t
@@ -138,6 +164,18 @@ state = case when w.given_delay is not null and (t.max_tries is not null and t.t
 reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, text, JSON in a CLOB
+--   JSON, text, JSON
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+select t.topic, t.sequence, t.attempt, t.started, t.completed,
+case when t.reason = 5 then 3
+when t.state = 3 then 0
+when t.due is null then 2
+else 1 end, t.reason, t.owner, r.ended_error, r.ended_message
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message varchar2(4000 byte) path '$[2]' error on error)) r cross join task t
+where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete
 --   JSON, text, text
@@ -181,6 +219,17 @@ state = case when w.given_delay is not null and (t.max_tries is not null and t.t
 reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
 due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- complete, expire
+--   text, JSON, text
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.attempt > 5 and t.attempt <= (select k.attempt from task k where k.topic = :3 and k.sequence = t.sequence) - 15
+
+-- complete
+--   JSON, text
+insert into task_result (topic, sequence, value, next_topic, next_sequence)
+select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence
+from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, completed number path '$[0]' error on error, returned varchar2(4000 byte) path '$[1]' error on error, next_topic varchar2(4000 byte) path '$[2]' error on error, next_sequence number path '$[3]' error on error)) r
+where p.topic = :2
 
 -- complete
 --   JSON in a CLOB, text, number, text
@@ -438,6 +487,14 @@ delete from task_turn where topic = :1
 --   text
 delete from task where topic = :1
 
+-- destroy, purgeAll
+--   text
+delete from task_result where topic = :1
+
+-- destroy, purgeAll
+--   text
+delete from task_attempt where topic = :1
+
 -- destroy
 --   text
 delete from task_topic where topic = :1
@@ -450,6 +507,14 @@ delete from task_activation where topic = :1
 --   text
 delete from task_lane where topic = :1
 
+-- endings
+--   JSON
+select r.place, t.topic, t.sequence, t.state, t.reason, e.value, e.next_topic, e.next_sequence,
+case when t.state in (3, 5) then t.output end as output
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, place number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
+join task t on t.topic = r.wanted_topic and t.sequence = r.wanted
+left join task_result e on e.topic = t.topic and e.sequence = t.sequence and t.state = 6
+
 -- expire
 --   number
 select owner from task_owner where heartbeat > ((select k.ms from task_clock k) + :1) fetch first 1 rows only
@@ -460,7 +525,7 @@ update task_owner set heartbeat = (select k.ms from task_clock k) where heartbea
 
 -- expire
 --   text, number, number
-select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
 from task_topic p
 join task t on t.topic = p.topic and t.state = 0
 where
@@ -494,11 +559,18 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 2, listed 
 
 -- expire
 --   JSON, text
-select topic, state, identifier, stage from
+select topic, sequence, attempt, state, identifier, stage from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
 where 1 = 1
+
+-- expire
+--   JSON, text, JSON
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+select t.topic, t.sequence, t.attempt, t.started, (select k.ms from task_clock k), 4, 6, r.lost_owner, null, null
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
+where t.topic = :2 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- expire
 --   text, JSON
@@ -520,7 +592,7 @@ update task_owner set heartbeat = :1 where heartbeat > (:2 + :3)
 
 -- expire
 --   text, number, number, number
-select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
 from task_topic p
 join task t on t.topic = p.topic and t.state = 0
 where
@@ -547,6 +619,13 @@ select t.sequence from
 where 1 = 1 and t.state = 0 and
 t.owner <> :3
 and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:4 + :5)) order by t.sequence
+
+-- expire
+--   number, JSON, text, JSON
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+select t.topic, t.sequence, t.attempt, t.started, :1, 4, 6, r.lost_owner, null, null
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
+where t.topic = :3 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- expire
 --   number, text, JSON
@@ -1006,6 +1085,61 @@ values (:1, :2, current_timestamp)
 
 -- migrate
 begin
+execute immediate 'create table task_result (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  value clob,
+  next_topic varchar2(250 char),
+  next_sequence number(16),
+  constraint task_result_key primary key (topic, sequence) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_attempt (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  attempt number(10) not null,
+  started number(16),
+  ended number(16) not null,
+  outcome number(1) not null,
+  reason number(5),
+  owner varchar2(250 char),
+  error varchar2(200 char),
+  message clob,
+  constraint task_attempt_key primary key (topic, sequence, attempt) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_attempt_ended on task_attempt (topic, ended)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+--   number, text, number
+insert /*+ ignore_row_on_dupkey_index(task_migration (version)) */
+into task_migration (version, name, applied, works_from)
+values (:1, :2, current_timestamp, :3)
+
+-- migrate
+begin
 execute immediate 'create table tasks.task_migration (
   version number(10) not null,
   name varchar2(250 char) not null,
@@ -1282,6 +1416,61 @@ from tasks.task
 insert /*+ ignore_row_on_dupkey_index(task_migration (version)) */
 into tasks.task_migration (version, name, applied)
 values (:1, :2, current_timestamp)
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_result (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  value clob,
+  next_topic varchar2(250 char),
+  next_sequence number(16),
+  constraint task_result_key primary key (topic, sequence) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_attempt (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  attempt number(10) not null,
+  started number(16),
+  ended number(16) not null,
+  outcome number(1) not null,
+  reason number(5),
+  owner varchar2(250 char),
+  error varchar2(200 char),
+  message clob,
+  constraint task_attempt_key primary key (topic, sequence, attempt) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_attempt_ended on tasks.task_attempt (topic, ended)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+--   number, text, number
+insert /*+ ignore_row_on_dupkey_index(task_migration (version)) */
+into tasks.task_migration (version, name, applied, works_from)
+values (:1, :2, current_timestamp, :3)
 
 -- migrate
 begin
@@ -1571,7 +1760,7 @@ select r.identifier,
 (select t.sequence
   from task t
   where t.topic = :1 and t.identifier = r.identifier and t.stage = 1
-  order by t.sequence asc
+  order by t.sequence
   fetch first 1 rows only) as sequence
 from json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
 where (select 1 from task b where b.topic = :3 and b.identifier = r.identifier and b.stage = 0 fetch first 1 rows only) is null
@@ -2074,13 +2263,35 @@ where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 o
 --   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
--- purge, push, reassign, reassignAll, recreate
+-- purge, push, recreate
 --   JSON, text
 select identifier, stage from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
 where 1 = 1
+
+-- purge, push, reassign, recreate, redrive
+--   text, number, number
+select t.sequence
+from task_result t
+where t.topic = :1 and t.sequence between :2 and :3
+fetch first 1 rows only
+
+-- purge, push, reassign, recreate, redrive
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_result t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge, push
+--   text, number, number
+select t.sequence
+from task_attempt t
+where t.topic = :1 and t.sequence between :2 and :3
+fetch first 1 rows only
+
+-- purge, push
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge, push
 --   text, JSON
@@ -2263,6 +2474,28 @@ select t.sequence from
 where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
 
 -- purge
+--   text, number, number
+select t.sequence
+from tasks.task_result t
+where t.topic = :1 and t.sequence between :2 and :3
+fetch first 1 rows only
+
+-- purge
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_result t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge
+--   text, number, number
+select t.sequence
+from tasks.task_attempt t
+where t.topic = :1 and t.sequence between :2 and :3
+fetch first 1 rows only
+
+-- purge
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge
 --   JSON, text
 select identifier, stage from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
@@ -2380,6 +2613,46 @@ where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end
 -- purgeAll
 --   text
 select count(*) as count from task where topic = :1
+
+-- purgeAttempts
+--   number
+select p.topic from task_topic p where
+(select t.ended
+  from task_attempt t
+  where t.topic = p.topic
+  order by t.ended
+  fetch first 1 rows only) <= ((select k.ms from task_clock k) + :1) order by p.topic
+
+-- purgeAttempts
+--   text, number, text, number
+select t.sequence, t.ended as ended
+from task_attempt t
+where t.topic = :1 and t.ended <= ((select k.ms from task_clock k) + :2)
+and coalesce((select k.state from task k where k.topic = :3 and k.sequence = t.sequence), 6) not in (2, 3, 4)
+order by t.ended
+fetch first :4 rows only
+
+-- purgeAttempts
+--   text, JSON, number
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.ended < :3
+
+-- purgeAttempts
+--   number, number
+select p.topic from task_topic p where
+(select t.ended
+  from task_attempt t
+  where t.topic = p.topic
+  order by t.ended
+  fetch first 1 rows only) <= (:1 + :2) order by p.topic
+
+-- purgeAttempts
+--   text, number, number, text, number
+select t.sequence, t.ended as ended
+from task_attempt t
+where t.topic = :1 and t.ended <= (:2 + :3)
+and coalesce((select k.state from task k where k.topic = :4 and k.sequence = t.sequence), 6) not in (2, 3, 4)
+order by t.ended
+fetch first :5 rows only
 
 -- purgeOwners
 --   text, number
@@ -2607,6 +2880,14 @@ case when p.stage = 1 then r.stage else p.stage end
 from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
 where p.topic = :6 and n.nth = r.nth
 
+-- reassign, reassignAll, reclaim, repair
+--   JSON, text
+select sequence, identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
 -- reassign, recreate
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
@@ -2650,7 +2931,7 @@ where 1 = 1 and t.state = 3 and t.sequence between :3 and :4 order by t.sequence
 
 -- reclaim
 --   text, number
-select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
 from task_topic p
 join task t on t.topic = p.topic and t.state = 0
 where t.owner = :1
@@ -2675,14 +2956,6 @@ where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
 -- reclaim
 --   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- reclaim, repair
---   JSON, text
-select sequence, identifier, stage from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1
 
 -- recreate, redrive
 --   text, JSON

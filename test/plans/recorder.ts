@@ -60,7 +60,8 @@ export class Recorder {
     walk(rows[0]['QUERY PLAN'][0].Plan)
     const reads = nodes.filter(
       (node) =>
-        (node['Relation Name'] === 'task' && !['ModifyTable', 'Bitmap Heap Scan'].includes(node['Node Type'])) ||
+        (/^task(_attempt)?$/.test(node['Relation Name'] ?? '') &&
+          !['ModifyTable', 'Bitmap Heap Scan'].includes(node['Node Type'])) ||
         node['Node Type'] === 'Bitmap Index Scan',
     )
     const own = reads.filter((node) => !/^task_(topic|owner|lane|turn|holding|migration)/.test(node['Index Name'] ?? ''))

@@ -1,7 +1,7 @@
 /** Plays one history: the repository and the model both run each step, and then their rows are compared column by column. */
 import { isDeepStrictEqual } from 'node:util'
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, Repair, TaskInfo, TopicOptions } from '@taskstream/task-api'
+import type { HeldTask, Repair, TaskAttempt, TaskEnding, TaskInfo, TopicOptions } from '@taskstream/task-api'
 import { expect } from 'vitest'
 import { codeOf } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
@@ -9,7 +9,8 @@ import { Model } from '../model.ts'
 import type { Session, Subject, Tasks } from '../subject.ts'
 import { claim } from './claims.ts'
 import type { ModelTopic } from './claims.ts'
-import { become, filterStateOf } from './rows.ts'
+import { become, filterStateOf, withoutHistory } from './rows.ts'
+import type { ModelRow } from './rows.ts'
 import type { Step } from './step.ts'
 import { acts } from './verbs/acts.ts'
 import { nothingWrong } from './verbs/maintain.ts'
@@ -116,13 +117,19 @@ export class World {
     this.#compare(page, session)
   }
 
-  page({ transaction }: Session): Promise<TaskInfo[]> {
+  /** The rows that a session sees, with what their tasks return. */
+  async page({ transaction }: Session): Promise<ModelRow[]> {
     const { tasks, topic } = this.fixture
-    return Promise.resolve(tasks.page(transaction, topic, { size: 1000 }))
+    const rows: readonly TaskInfo[] = await tasks.page(transaction, topic, { size: 1000 })
+    const endings: readonly (TaskEnding | undefined)[] = await tasks.endings(transaction, rows)
+    return rows.map((row, index) => {
+      const value = endings[index]?.value
+      return value === undefined ? row : { ...row, value }
+    })
   }
 
-  #compare(page: readonly TaskInfo[], session?: number): void {
-    const rows = this.model.rows(session)
+  #compare(page: readonly ModelRow[], session?: number): void {
+    const rows = this.model.rows(session).map(withoutHistory)
     // This comparison is many times as fast as `toEqual`, which describes the difference.
     if (!isDeepStrictEqual(page, rows)) expect(page).toEqual(rows)
   }
@@ -218,6 +225,19 @@ export class World {
       this.#compare(await this.page(this.#observer))
       left = batch.length > 0
     }
+    await this.#compareAttempts()
+  }
+
+  /** Expects that every task has the history of attempts that the model says. */
+  async #compareAttempts(): Promise<void> {
+    const { model, fixture } = this
+    const found = await fixture.commit(async (transaction) => {
+      const all: [number, readonly TaskAttempt[]][] = []
+      for (const { sequence } of model.rows())
+        all.push([sequence, await fixture.tasks.attempts(transaction, fixture.topic, sequence)])
+      return all
+    })
+    expect(found).toEqual(model.rows().map(({ sequence, history = [] }) => [sequence, history]))
   }
 
   /** Leaves no transaction open, and no task that an `expire` of the next history would find. */

@@ -78,10 +78,16 @@ test('any number of tasks is the same statement', async () => {
       held.map(({ identifier }) => identifier),
     )
     await tasks.complete(recording, 'mail', new Map(held.map((task) => [task, TaskDecision.success('done')])))
+    await tasks.complete(
+      recording,
+      'mail',
+      new Map(held.map((task) => [task, TaskDecision.success().withValue('1').withSuccessor({ topic: 'mail', sequence: 9 })])),
+    )
+    await tasks.endings(recording, [{ topic: 'mail', sequence: 9 }])
     return recording.statements.map(({ text }) => text)
   }
   const one = await textsFor(1)
-  expect(one).toHaveLength(4)
+  expect(one).toHaveLength(8)
   expect(await textsFor(7)).toEqual(one)
   expect(await textsFor(5_000)).toEqual(one)
 })

@@ -153,11 +153,11 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    * const failed = await tasks.page(tx, 'invoices', { states: ['failed'], size: 10 })
    */
   page(transaction: Transaction, topic: string, options?: PageOptions): Outcome<E, TaskInfo[]>
-  /** Every topic at a glance, for dashboards. Reads at most `limit` rows for each count, and no task that has ended. */
+  /** Every topic at a glance, in alphabetical order, for dashboards. Reads at most `limit` rows for each count, and no task that has ended. */
   overview(transaction: Transaction, options?: OverviewOptions): Outcome<E, TopicOverview[]>
   /**
-   * Exact counts by topic and state; delayed tasks are counted apart from suspended ones. Every known topic is in the map. Reads every task of
-   * the topic, or of all topics, from `from` to `to`: for people, not for loops. On SQLite the call blocks the event loop.
+   * Exact counts by topic and state; delayed tasks are counted apart from suspended ones. Every known topic is in the map, in alphabetical order.
+   * Reads every task of the topic, or of all topics, from `from` to `to`: for people, not for loops. On SQLite the call blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID; TOPIC_UNKNOWN if `topic` is given and was never initialised
    * @example
@@ -165,10 +165,10 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    */
   count(transaction: Transaction, options?: CountOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>
   /**
-   * How many tasks ended with which result, by topic. Every known topic is in the map. A task that waits for a retry has not ended, and neither has
-   * a suspended one that was never completed. With an instant, only tasks that have a completion time are counted: a task that `reassign` gave a
-   * result before it was completed has none. Reads every task of every topic, whatever the instants: for people, not for loops. On SQLite the call
-   * blocks the event loop.
+   * How many tasks ended with which result, by topic. Every known topic is in the map, in alphabetical order. A task that waits for a retry has not
+   * ended, and neither has a suspended one that was never completed. With an instant, only tasks that have a completion time are counted: a task that
+   * `reassign` gave a result before it was completed has none. Reads every task of every topic, whatever the instants: for people, not for loops. On
+   * SQLite the call blocks the event loop.
    *
    * @throws TaskError ARGUMENT_INVALID
    */

@@ -1,17 +1,25 @@
 import { TaskError } from './task-error.ts'
-import { checkDuration, cutText, invalid, taskLimits } from './task-limits.ts'
+import { checkDuration, checkInteger, checkStorable, checkTopic, cutText, invalid, taskLimits } from './task-limits.ts'
 import { taskToString } from './task.ts'
-import type { Task } from './task.ts'
+import type { Task, TaskKey } from './task.ts'
 import { mergeResults, stateOf, taskReasons } from './task-state.ts'
 import type { TaskReason, TaskResult, TaskState } from './task-state.ts'
 
 const notAscii = /[^\0-\x7F]/
 const notAsciiCharacters = /[^\0-\x7F]/gu
+const notAsciiUnits = /[^\0-\x7F]/g
 /** The end of a message that was cut. */
 const cut = '...'
 
 /** Text or an error that explains a decision. */
 export type TaskExplanation = string | Error
+
+/** What most decisions leave out. */
+type More = {
+  readonly [Field in 'continued' | 'retryAfterMs' | 'reason' | 'refunded' | 'value' | 'successor']?:
+    | TaskDecision[Field]
+    | undefined
+}
 
 /**
  * What a handler decides about a task: a result, and perhaps a message, a retry or a reason. Decisions are immutable.
@@ -33,21 +41,20 @@ export class TaskDecision {
   readonly reason: TaskReason | undefined
   /** Whether the task gets its try back, so that it does not count towards `maxTries`. True for a snooze only. */
   readonly refunded: boolean
+  /** What the task returns, as JSON text. It is kept apart from the output, for those who wait for the task. */
+  readonly value: string | undefined
+  /** The task that goes on with the work of this one. Whoever waits for this task waits for that one. */
+  readonly successor: TaskKey | undefined
 
-  private constructor(
-    result: TaskResult,
-    explanations: readonly TaskExplanation[] = [],
-    continued: boolean = result === 'success',
-    retryAfterMs?: number,
-    reason?: TaskReason,
-    refunded = false,
-  ) {
+  private constructor(result: TaskResult, explanations: readonly TaskExplanation[] = [], more: More = {}) {
     this.result = result
     this.explanations = explanations
-    this.continued = continued
-    this.retryAfterMs = retryAfterMs
-    this.reason = reason
-    this.refunded = refunded
+    this.continued = more.continued ?? result === 'success'
+    this.retryAfterMs = more.retryAfterMs
+    this.reason = more.reason
+    this.refunded = more.refunded ?? false
+    this.value = more.value
+    this.successor = more.successor
   }
 
   /** The task is done. The message becomes its output. */
@@ -81,7 +88,7 @@ export class TaskDecision {
    */
   static retry({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
     checkDuration('afterMs', afterMs)
-    return new TaskDecision('suspension', explain(explanation), false, afterMs)
+    return new TaskDecision('suspension', explain(explanation), { retryAfterMs: afterMs })
   }
 
   /**
@@ -96,7 +103,7 @@ export class TaskDecision {
    */
   static snooze({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
     checkDuration('afterMs', afterMs)
-    return new TaskDecision('suspension', explain(explanation), false, afterMs, undefined, true)
+    return new TaskDecision('suspension', explain(explanation), { retryAfterMs: afterMs, refunded: true })
   }
 
   /** Joins two maps of decisions that have no task in common. @throws TaskError TASK_DUPLICATE if a task is in both */
@@ -124,6 +131,19 @@ export class TaskDecision {
     return stateOf(this.result)
   }
 
+  /**
+   * Whether something is kept of the decision outside the task's own row: a value, a successor, or an attempt that did not succeed. The completion is
+   * then more than one statement, and needs a transaction.
+   */
+  get keepsMore(): boolean {
+    return this.value !== undefined || this.successor !== undefined || this.isRecorded
+  }
+
+  /** Whether the attempt stands in the history of its task, as it did not succeed: a failure, a retry or a suspension. In a snooze nobody has failed. */
+  get isRecorded(): boolean {
+    return (this.result === 'failure' || this.result === 'suspension') && !this.refunded
+  }
+
   /** The same decision, with or without the continuation of later steps. */
   withContinuation(continued: boolean): TaskDecision {
     return continued === this.continued ? this : this.#with({ continued })
@@ -142,6 +162,41 @@ export class TaskDecision {
     return reason === this.reason ? this : this.#with({ reason })
   }
 
+  /**
+   * The same success, with a value that the task returns.
+   *
+   * @param value JSON text, of at most 16 777 216 characters
+   * @throws TaskError ARGUMENT_INVALID if the value is no JSON, or is too long; LIFECYCLE unless the decision is a success
+   * @example
+   * TaskDecision.success().withValue(JSON.stringify({ invoice: 7 }))
+   */
+  withValue(value: string): TaskDecision {
+    this.#checkSuccess('a value')
+    checkStorable('value', value, taskLimits.inputLength)
+    if (!isJson(value)) throw invalid('value', value, 'must be JSON')
+    return this.#with({ value })
+  }
+
+  /**
+   * The same success, with the task that goes on with the work of this one. Push that task in the transaction that completes this one.
+   *
+   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE unless the decision is a success
+   * @example
+   * const [shipment] = await tasks.push(tx, 'shipments', 'order-7')
+   * return TaskDecision.success().withSuccessor(shipment)
+   */
+  withSuccessor({ topic, sequence }: TaskKey): TaskDecision {
+    this.#checkSuccess('a successor')
+    checkTopic(topic)
+    checkInteger('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+    return this.#with({ successor: { topic, sequence } })
+  }
+
+  #checkSuccess(what: string): void {
+    if (this.result !== 'success')
+      throw new TaskError('LIFECYCLE', `A decision of ${this.result} cannot have ${what}: only a success can`)
+  }
+
   /** The same decision with one more explanation. An empty explanation, or one that was given before, changes nothing. */
   include(explanation?: unknown): TaskDecision {
     const added = explain(explanation).filter((one) => !this.explanations.includes(one))
@@ -150,7 +205,7 @@ export class TaskDecision {
 
   /**
    * Merges two decisions into one. The weightier result wins: failure, then suspension, filter, success. The explanations of both are kept. Later
-   * steps go on only if both decisions continue. Of two suspensions the longer wait wins, and a suspension without a retry is the longest; the try
+   * steps go on only if both decisions continue. The value and the successor of a success are those of the second, if it has any. Of two suspensions the longer wait wins, and a suspension without a retry is the longest; the try
    * counts unless both are snoozes. The reason is that of the weightier result.
    */
   merge(other: TaskDecision): TaskDecision {
@@ -163,20 +218,27 @@ export class TaskDecision {
     const [first, second] = result === this.result ? [this, other] : [other, this]
     const reason = first.reason ?? (second.result === result ? second.reason : undefined)
     const refunded = retryAfterMs !== undefined && suspensions.every((decision) => decision.refunded)
-    return new TaskDecision(result, explanations, this.continued && other.continued, retryAfterMs, reason, refunded)
+    return new TaskDecision(result, explanations, {
+      continued: this.continued && other.continued,
+      retryAfterMs,
+      reason,
+      refunded,
+      ...(result === 'success' && { value: other.value ?? this.value, successor: other.successor ?? this.successor }),
+    })
   }
 
   /**
    * The same decision, with a message that a database of any encoding can keep: each character that is not ASCII is written as its code point,
-   * `日` as `\u{65e5}`. A decision in ASCII is returned as it is.
+   * `日` as `\u{65e5}`. The value stays the same JSON. A decision in ASCII is returned as it is.
    */
   inAscii(): TaskDecision {
+    const value = this.value?.replaceAll(notAsciiUnits, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     const message = this.toMessage()
-    if (message === undefined || !notAscii.test(message)) return this
+    if (message === undefined || !notAscii.test(message)) return value === this.value ? this : this.#with({ value })
     const escaped = message.replaceAll(notAsciiCharacters, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
     const explanation =
       escaped.length > taskLimits.outputLength ? `${escaped.slice(0, taskLimits.outputLength - cut.length)}${cut}` : escaped
-    return this.#with({ explanations: [explanation] })
+    return this.#with({ explanations: [explanation], value })
   }
 
   /** The text that is kept as the task's output: each explanation on a line of its own, an error with its stack. Undefined without explanations. */
@@ -186,9 +248,9 @@ export class TaskDecision {
     return cutText(text, taskLimits.outputLength)
   }
 
-  #with(changes: Partial<Pick<TaskDecision, 'explanations' | 'continued' | 'reason'>>): TaskDecision {
-    const { result, explanations, continued, retryAfterMs, reason, refunded } = { ...this, ...changes }
-    return new TaskDecision(result, explanations, continued, retryAfterMs, reason, refunded)
+  #with(changes: More & { readonly explanations?: readonly TaskExplanation[] }): TaskDecision {
+    const { result, explanations, ...more } = { ...this, ...changes }
+    return new TaskDecision(result, explanations, more)
   }
 
   /** Whether two decisions would be stored alike. */
@@ -199,6 +261,9 @@ export class TaskDecision {
         this.retryAfterMs === other.retryAfterMs &&
         this.reason === other.reason &&
         this.refunded === other.refunded &&
+        this.value === other.value &&
+        this.successor?.topic === other.successor?.topic &&
+        this.successor?.sequence === other.successor?.sequence &&
         this.toMessage() === other.toMessage())
     )
   }
@@ -247,4 +312,13 @@ function describe(explanation: TaskExplanation): string {
     typeof explanation === 'string' ? explanation : explanation.stack || `${explanation.name}: ${explanation.message}`
   // Databases refuse NUL and unpaired surrogates. The text of a handler must not keep its decision from being stored.
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -25,6 +25,12 @@ export const taskErrorCodes = {
   TIMER_AMBIGUOUS: 'TIMER_AMBIGUOUS',
   /** An input does not match its schema, or is not JSON: `data.name`, `data.issues`. */
   INPUT_INVALID: 'INPUT_INVALID',
+  /** What a handler returned does not match the schema of its job's output, or is not JSON: `data.name`, `data.issues`. */
+  OUTPUT_INVALID: 'OUTPUT_INVALID',
+  /** A job that was waited for has ended without success: `data.job`, `data.id`, `data.state`, `data.reason`. */
+  JOB_ENDED: 'JOB_ENDED',
+  /** A job that was waited for has not ended in time, and goes on: `data.job`, `data.id`, `data.timeoutMs`. */
+  WAIT_TIMEOUT: 'WAIT_TIMEOUT',
   /** Some tasks are not in a state that the verb accepts, or do not exist: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
   /** The verb cannot keep its promise at the isolation level of this transaction: `data.found`, `data.needed`. */

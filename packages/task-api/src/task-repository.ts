@@ -1,7 +1,9 @@
 import type { Execution } from './execution.ts'
 import type { TaskActivations } from './task-activation.ts'
+import type { TaskAttempts } from './task-attempts.ts'
 import type { TaskCanceller } from './task-canceller.ts'
 import type { TaskCatalog } from './task-catalog.ts'
+import type { TaskEndings } from './task-endings.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskOwners } from './task-owners.ts'
 import type { TaskRescheduler } from './task-rescheduler.ts'
@@ -26,8 +28,10 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskReviver<Transaction, E>,
     TaskCanceller<Transaction, E>,
     TaskRescheduler<Transaction, E>,
+    TaskEndings<Transaction, E>,
     TaskJuncture<Transaction, E>,
     TaskCatalog<Transaction, E>,
+    TaskAttempts<Transaction, E>,
     TaskActivations<Transaction, E>,
     TaskOwners<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */

@@ -18,6 +18,9 @@ export interface Task {
   readonly identifier: string
 }
 
+/** Where a task is found. */
+export type TaskKey = Pick<Task, 'topic' | 'sequence'>
+
 /**
  * Proof that a task is held. `poll` hands it out; `hold`, `complete` and `handBack` ask for it. The value is opaque: do not read, compare or compute
  * it, because its content may change. It survives `JSON.stringify` and `JSON.parse`.

@@ -1,6 +1,7 @@
 /** The names of the options of each verb, and of the fields of a creation. They are written down only here. */
 import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
+import type { PurgeAttemptsOptions } from './task-attempts.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
 import type { TaskFilter } from './task-filter.ts'
 import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
@@ -60,6 +61,7 @@ type VerbWithOptions =
   | 'results'
   | 'resolve'
   | 'purge'
+  | 'purgeAttempts'
   | 'register'
   | 'expire'
 
@@ -86,6 +88,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   results: optionNames<ResultsOptions>('results', { from: true, to: true }),
   resolve: optionNames<ResolveOptions>('resolve', { preceding: true }),
   purge: optionNames<PurgeOptions>('purge', { ...filter, states: true, olderThanMs: true, limit: true }),
+  purgeAttempts: optionNames<PurgeAttemptsOptions>('purgeAttempts', { olderThanMs: true, limit: true }),
   register: optionNames<RegisterOptions>('register', { exclusive: true }),
   expire: optionNames<ExpireOptions>('expire', { olderThanMs: true, then: true, limit: true }),
 }

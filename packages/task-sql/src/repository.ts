@@ -1,51 +1,22 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
 import { checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type {
-  Execution,
-  Outcome,
-  PushedTask,
-  PushOptions,
-  TaskCreation,
-  TimedTaskRepository,
-  TransactionSource,
-} from '@taskstream/task-api'
+import type { Execution, Outcome, TimedTaskRepository, TransactionSource } from '@taskstream/task-api'
 import { heldColumns } from './core/task-row.ts'
 import { Templates } from './core/template.ts'
 import type { Dialect } from './core/dialect.ts'
 import { runVerb } from './core/run-verb.ts'
 import type { Running } from './core/run-verb.ts'
+import { bindVerbs, frequent as frequentVerbs, verbs } from './verbs/verbs.ts'
+import type { AnyVerb, BoundVerbs, VerbName } from './verbs/verbs.ts'
 import { checkSchema, migrate, plan, schemaStatus } from './verbs/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
 import type { SqlAdapter, Verb } from './core/verb.ts'
 import { noteDefinitions } from './core/definitions.ts'
-import { activate, activations, deactivate } from './verbs/activation.ts'
-import { cancel } from './verbs/cancel.ts'
-import { complete } from './verbs/complete.ts'
 import type { Context } from './core/verb-context.ts'
-import { count } from './verbs/count.ts'
-import { expire } from './verbs/expire.ts'
-import { handBack } from './verbs/hand-back.ts'
-import { hold } from './verbs/hold.ts'
-import { lost } from './verbs/lost.ts'
-import { junction } from './verbs/junction.ts'
-import { overview } from './verbs/overview.ts'
-import { heartbeat, owners, purgeOwners, register, unregister } from './verbs/owners.ts'
-import { page, task } from './verbs/page.ts'
 import { timerColumns } from './verbs/periodic/columns.ts'
 import { get, list, lock, lockAll, lockDue, now, unfinished } from './verbs/periodic/read.ts'
 import { add, change, notify, remove } from './verbs/periodic/write.ts'
-import { poll } from './verbs/poll.ts'
-import { purge, purgeAll } from './verbs/purge.ts'
-import { push } from './verbs/push.ts'
-import { reassign, reassignAll } from './verbs/reassign.ts'
-import { reschedule } from './verbs/reschedule.ts'
-import { reclaim } from './verbs/reclaim.ts'
-import { recreate, redrive } from './verbs/recreate.ts'
-import { promoteDue } from './verbs/promote-due.ts'
-import { repair } from './verbs/repair.ts'
-import { resolve, results } from './verbs/results.ts'
-import { destroy, initialize, limitStatements, refresh, topics } from './verbs/topics.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   /** The SQL of the database: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
@@ -111,12 +82,15 @@ export interface VerbContext {
   readonly dialect: Dialect
   /** The argument for `dialect.expr.now`: epoch milliseconds of a test clock, or null for the database's own clock. */
   now(): number | null
-  /** Pushes tasks, as the repository's `push` does. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED, TRANSACTION_CONFLICT */
-  push(
-    topic: string,
-    creations: string | TaskCreation | readonly (string | TaskCreation)[],
-    options?: PushOptions,
-  ): Verb<PushedTask[]>
+  /**
+   * The repository's verbs, for yours: without the transaction, which is that of your verb.
+   *
+   * @example
+   * const pushTwice = tasks.verb(function* ({ verbs }, topic: string) {
+   *   return [...(yield* verbs.push(topic, 'a')), ...(yield* verbs.push(topic, 'b'))]
+   * })
+   */
+  readonly verbs: BoundVerbs
 }
 
 /**
@@ -161,52 +135,15 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       runVerb(adapter, transaction, verb(context, ...args), running)
   const often = bindTo(frequent)
   const bind = bindTo(rare)
-  const verbContext: VerbContext = {
-    dialect,
-    now: context.now,
-    push: (topic, creations, options) => push(context, topic, creations, options),
-  }
+  const verbContext: VerbContext = { dialect, now: context.now, verbs: bindVerbs(context) }
+  const mine = Object.entries(verbs).map(([name, verb]) => [
+    name,
+    (frequentVerbs.has(name as VerbName) ? often : bind)(verb as AnyVerb),
+  ])
   return {
     execution: adapter.execution,
     owner: context.owner,
-    push: often(push),
-    poll: often(poll),
-    hold: often(hold),
-    lost: bind(lost),
-    complete: often(complete),
-    handBack: often(handBack),
-    reclaim: bind(reclaim),
-    promoteDue: often(promoteDue),
-    recreate: bind(recreate),
-    redrive: bind(redrive),
-    reassign: bind(reassign),
-    reassignAll: bind(reassignAll),
-    cancel: bind(cancel),
-    reschedule: bind(reschedule),
-    junction: bind(junction),
-    initialize: bind(initialize),
-    topics: bind(topics),
-    destroy: bind(destroy),
-    refresh: bind(refresh),
-    limitStatements: bind(limitStatements),
-    repair: bind(repair),
-    task: bind(task),
-    page: bind(page),
-    overview: bind(overview),
-    count: bind(count),
-    results: bind(results),
-    resolve: bind(resolve),
-    purge: bind(purge),
-    purgeAll: bind(purgeAll),
-    activate: bind(activate),
-    deactivate: bind(deactivate),
-    activations: bind(activations),
-    register: bind(register),
-    unregister: bind(unregister),
-    heartbeat: often(heartbeat),
-    owners: bind(owners),
-    purgeOwners: bind(purgeOwners),
-    expire: bind(expire),
+    ...(Object.fromEntries(mine) as Pick<TimedTaskRepository<Transaction, E>, VerbName>),
     timers: {
       check: bind(() => checkSchema(dialect)),
       now: bind(now),

@@ -7,11 +7,18 @@ import { become } from '../rows.ts'
 import type { Turn, World } from '../world.ts'
 import type { Act } from './acts.ts'
 
-const decisions: readonly TaskDecision[] = [
+const [plain, returning, retry] = [
   TaskDecision.success(),
+  TaskDecision.success().withValue('1'),
   TaskDecision.retry({ afterMs: 10 }),
+]
+
+const decisions: readonly TaskDecision[] = [
+  plain,
+  retry,
   TaskDecision.success('done'),
   TaskDecision.failure('no'),
+  TaskDecision.success('returned').withValue('2'),
   TaskDecision.suspension(),
   TaskDecision.filter('nobody wants it').because('cancelled'),
   TaskDecision.retry({ afterMs: 20 }, 'too slow').because('timeout'),
@@ -23,8 +30,8 @@ const decisions: readonly TaskDecision[] = [
 export const decide: Act = async (world, turn) => {
   const { model, now } = world
   const { session, party, kind, pick } = turn
-  const decisionOf = (index: number): TaskDecision =>
-    kind === 'complete' ? decisions[0]! : kind === 'retry' ? decisions[1]! : decisions[(pick + index) % decisions.length]!
+  const drawn = kind === 'complete' ? [plain, returning] : kind === 'retry' ? [retry] : decisions
+  const decisionOf = (index: number): TaskDecision => drawn[(pick + index) % drawn.length]!
   const chosen = new Map(choose(turn).map((task, index) => [task, decisionOf(index)]))
   const { completed, lost } = await whileHeld<Completion>(world, turn, [...chosen.keys()], () =>
     party.tasks.complete(party.session.transaction, world.fixture.topic, chosen),

@@ -30,7 +30,7 @@ export const expire: Act = async (world, turn) => {
   const rows = free(world, session, ({ state, owner }) => state === 'active' && owner !== asking.owner)
   const expiring = (): unknown => asking.expire(party.session.transaction, { olderThanMs: 0, then })
   const expiry = await world.run(turn, expiring)
-  const after = rows.map((row) => (then === 'expired' ? become.expired(row) : become.recovered(row, now)))
+  const after = rows.map((row) => (then === 'expired' ? become.expired(row, now) : become.recovered(row, now)))
   for (const row of after) model.write(session, row)
   const count = (asked: string): number => after.filter(({ state }) => state === asked).length
   expect(expiry).toEqual({

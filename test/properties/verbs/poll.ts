@@ -63,7 +63,7 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
 /** Returns the held task that a poll should make of a row. */
 function heldOf(row: ModelRow, { lease }: HeldTask): unknown {
   const { state: _state, descent: _descent, owner: _owner, created: _created, started: _started, ...held } = row
-  return { ...change(held as ModelRow, { output: undefined, completed: undefined }), lease }
+  return { ...change(held as ModelRow, { history: undefined, output: undefined, completed: undefined }), lease }
 }
 
 /**

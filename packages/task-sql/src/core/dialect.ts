@@ -46,6 +46,10 @@ export interface Tables {
   readonly activation: Statement
   /** The timers of periodic tasks. */
   readonly periodic: Statement
+  /** What tasks have returned, and which tasks go on with their work. */
+  readonly result: Statement
+  /** Attempts that neither succeeded nor filtered their task. */
+  readonly attempt: Statement
 }
 
 /** One step from a version of the tables to the next. A step that was released is never changed. */
@@ -190,7 +194,7 @@ export interface Claims {
    * none if the topic has another mode. Each dialect has its own strategy.
    */
   plain(request: ClaimRequest): Verb<Claim>
-  /** Selects topic and sequence of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows. */
+  /** Selects topic, sequence and owner of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows. */
   claimedBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** How many tasks of the topic `p` are ready, active or delayed. It counts up to a limit, and reads no ended tasks. */
   countOpen(state: 'ready' | 'active' | 'delayed', limit: number): Statement

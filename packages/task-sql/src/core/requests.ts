@@ -70,6 +70,8 @@ export interface Removal {
   readonly key: string
   readonly topic: string
   readonly keys: readonly number[]
+  /** A condition on rows `t`. */
+  readonly which?: Statement
   /** The columns to return of each row. Default: the key. */
   readonly returning?: Statement
 }

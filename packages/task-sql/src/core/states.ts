@@ -1,10 +1,10 @@
 /**
- * Numbers of states, reasons and blocking classes, by their names. task-api explains the states and reasons. All numbers are stored
+ * Numbers of states, reasons, outcomes and blocking classes, by their names. task-api explains the first three. All numbers are stored
  * and never change. Ranges of states have a meaning too: states up to `ready` are open, and states from `failed` to `succeeded` have
  * a result.
  */
-import { taskReasons, taskStates } from '@taskstream/task-api'
-import type { TaskReason, TaskState } from '@taskstream/task-api'
+import { attemptOutcomes, taskReasons, taskStates } from '@taskstream/task-api'
+import type { AttemptOutcome, TaskReason, TaskState } from '@taskstream/task-api'
 import { raw } from './statement.ts'
 import type { Statement } from './statement.ts'
 
@@ -20,6 +20,9 @@ export const states: Constants<TaskState> = inSql(stateNumbers)
 export const reasonNumbers: Numbers<TaskReason> = numbersOf(taskReasons)
 /** The same numbers for the text of statements. */
 export const reasons: Constants<TaskReason> = inSql(reasonNumbers)
+
+/** Numbers in the column `outcome` of an attempt, for the text of statements. */
+export const outcomes: Constants<AttemptOutcome> = inSql(numbersOf(attemptOutcomes))
 
 /**
  * Blocking classes say what a task's state means for other tasks of its identifier. These numbers are sent as values. In a keyed topic

@@ -1,5 +1,5 @@
 import { TaskError, taskReasons, taskStates } from '@taskstream/task-api'
-import type { HeldTask, Task, TaskHeaders, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { HeldTask, Task, TaskHeaders, TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
 import { raw, sql } from './statement.ts'
 import type { Statement } from './statement.ts'
@@ -79,7 +79,7 @@ export function toTaskInfo(topic: string, row: Row): TaskInfo {
     created: new Date(toNumber(row['created'])),
     ...input(row),
     ...optionalFields(row),
-    ...present('reason', row['reason'], (value) => taskReasons[toNumber(value)] ?? 'terminated'),
+    ...present('reason', row['reason'], toReason),
     ...present('owner', row['owner'], String),
     ...present('output', row['output'], String),
     ...present('started', row['started'], toInstant),
@@ -113,6 +113,10 @@ export function toState(value: unknown): TaskState {
   return taskStates[toNumber(value)] ?? 'redundant'
 }
 
+export function toReason(value: unknown): TaskReason {
+  return taskReasons[toNumber(value)] ?? 'terminated'
+}
+
 type OptionalFields = Pick<HeldTask, 'maxTries' | 'reference' | 'externalId' | 'headers' | 'deadline'>
 
 function input(row: Row): Pick<HeldTask, 'input'> {
@@ -130,7 +134,7 @@ function optionalFields(row: Row): OptionalFields {
   return fields
 }
 
-function present<Key extends string, Value>(
+export function present<Key extends string, Value>(
   key: Key,
   value: unknown,
   convert: (value: unknown) => Value,
@@ -138,6 +142,6 @@ function present<Key extends string, Value>(
   return value === null || value === undefined ? {} : ({ [key]: convert(value) } as { [K in Key]?: Value })
 }
 
-function toInstant(value: unknown): Date {
+export function toInstant(value: unknown): Date {
   return new Date(toNumber(value))
 }

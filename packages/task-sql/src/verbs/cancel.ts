@@ -13,11 +13,13 @@ const unended = sql`t.state in (${states.active}, ${states.ready}, ${states.expi
 export function* cancel(context: Context, topic: string, selector: TaskSelector): Verb<Cancellation> {
   const { dialect, now } = context
   const rows = yield* lockNamed(context, 'cancel', topic, selector, unended, raw('t.sequence, t.identifier, t.state, t.stage'))
+  // mutants: equivalent condition:false, a change of no rows changes nothing
   if (rows.length === 0) return { cancelled: [], taken: [] }
   // The fence of a completion asks for an active row, so what was at work is lost to its owner from here on.
   yield* dialect.writes.change({
     topic,
     sequences: rows.map((row) => toNumber(row['sequence'])),
+    // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: sql`
       state = ${states.filtered},

@@ -40,6 +40,7 @@ const maximumRounds = 16
 const placeIn = {
   fifo: 't.sequence',
   lifo: '- t.sequence',
+  // mutants: equivalent number:48, a priority then outweighs more
   priority: `t.sequence - t.priority * ${2 ** 47}`,
 } as const
 
@@ -63,6 +64,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
     const most = room + spareRows
     // The ready list is short, so the topic is compared by equality here. The index is then read directly, and it forgets the
     // entries of rows that have left the list.
+    // mutants: equivalent condition:true boundary number, no row is among none, and one is soon passed
     const passed = locked.length > 0 ? sql` and not (${dialect.paths.among(raw('t.sequence'), locked)})` : nothing
     const first = sql`
       select t.sequence, t.identifier, ${raw(placeIn[mode.order])} as place
@@ -84,18 +86,23 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
     if (rows.length === 0) break
     const free = rows.filter(({ blocked }) => blocked === null).map(toSequence)
     // If others have locked some of these rows, they may have locked more: the claim gets spare ones.
+    // mutants: equivalent condition:true boundary number `locked.length > 0`, the claim takes no more than there is room for
+    // mutants: equivalent method `free.slice(0, room)`, the claim takes no more than there is room for
     const heads = locked.length > 0 ? free : free.slice(0, room)
     // mutants: equivalent boundary condition:true `heads.length > 0`, a claim of no rows takes nothing
     if (heads.length > 0) {
       const taken = yield* claim(dialect, request, mode, heads, room)
+      // mutants: equivalent method, the rows come in any order
       claimed.push(...taken)
       const sequences = new Set(taken.map(toSequence))
+      // mutants: equivalent method, what was taken is in the ready list no more
       locked.push(...heads.filter((sequence) => !sequences.has(sequence)))
     }
     const waiting = rows.filter(({ blocked }) => blocked !== null)
     // mutants: equivalent boundary condition:true, an update of no rows changes nothing
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     // The rows that are left are blocked, or others have locked their stripes.
+    // mutants: equivalent condition:false number, another round finds nothing more
     if (claimed.length > 0 && stripes.all && rows.length < most) break
   }
   yield* dialect.claims.record(topic, owner, claimed.map(toSequence))
@@ -107,6 +114,8 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
  * so that later polls skip them.
  */
 function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<boolean> {
+  // mutants: equivalent sql-logic `t.topic = ${topic} and ${isInReadyList(dialect, mode)}`, a poll that reads an empty list takes nothing
+  // mutants: equivalent sql-number `limit(raw('1'))`, one row answers as much as several
   const some = yield sql`
     select 1 as found
       from ${dialect.paths.inReadyList(mode.order)}
@@ -129,8 +138,10 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
      order by n.turn
      ${dialect.expr.limit(sql`${limit}`)}`
   const stripes = yield* dialect.locks.stripes(topic, first, limit)
+  // mutants: equivalent literal, a poll that reads an empty list takes nothing
   if (!stripes) return false
   const notes = yield sql`select c.turn, c.identifier from (${first}) c where ${stripes.holds(raw('c.identifier'))}`
+  // mutants: equivalent condition:false literal, of no rechecks none is listed, and a poll that reads an empty list takes nothing
   if (notes.length === 0) return false
   const identifiers = [...new Set(notes.map(({ identifier }) => String(identifier)))]
   const heads = yield sql`
@@ -138,19 +149,21 @@ function* processRechecks(dialect: Dialect, topic: string, mode: TopicMode, size
            (select t.sequence
               from ${dialect.paths.identified('t')}
              where t.topic = ${topic} and t.identifier = r.identifier and t.stage = ${stages.open}
-             order by t.sequence ${raw(mode.order === 'lifo' ? 'desc' : 'asc')}
+             order by t.sequence ${raw(mode.order === 'lifo' ? 'desc' : '')}
              ${dialect.expr.limit(raw('1'))}) as sequence
       from ${dialect.expr.rows([{ name: 'identifier', type: 'text', values: identifiers }])}
      where ${stands(dialect, topic, raw('r.identifier'), sql`b.stage = ${stages.active}`)} is null`
+  // mutants: equivalent method, no task has the sequence 0
   const found = heads.filter(({ sequence }) => sequence !== null).map(toSequence)
   // mutants: equivalent condition:false, an update of no rows changes nothing
   const listed = found.length === 0 ? [] : yield* setListed(dialect, topic, found, true)
   // Other transactions have locked the rows that could not be listed. The rechecks of their identifiers stay.
+  // mutants: equivalent condition:false, none of those that were listed is found
   const kept = listed.length === found.length ? new Set() : yield* notListed(dialect, topic, found)
   const done = notes.filter(({ identifier }) => !kept.has(identifier)).map((row) => toNumber(row['turn']))
   // mutants: equivalent boundary condition:true, a delete of no rows changes nothing
   if (done.length > 0) yield* dialect.writes.remove({ table: turn, key: 'turn', topic, keys: done })
-  // mutants: equivalent boundary number, after a wrong answer the poll only reads the list for itself
+  // mutants: equivalent boundary number result, after a wrong answer the poll only reads the list for itself
   return listed.length > 0
 }
 
@@ -210,6 +223,7 @@ function claim(
     sequences,
     which: sql`t.state = ${states.ready}`,
     locked: 'skip',
+    // mutants: equivalent boundary, the first of no more than that are all of them
     ...(sequences.length > most && { first: { orderBy: dialect.paths.orderBy(order), limit: most } }),
     set: sql`${taken(dialect, request)}, stage = ${stages.active}`,
     returning: request.columns,

@@ -7,8 +7,10 @@ import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { recordAttempts } from './attempts.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { isHeld } from '../core/lease.ts'
+import { keepResults } from './keep-results.ts'
 import { setBlockingClass } from './recheck.ts'
 
 const noReason = raw('null')
@@ -40,6 +42,8 @@ export function* complete(
     for (const sequence of touched) sequences.add(sequence)
   }
   const { found, lost } = split(tasks, sequences)
+  yield* keepResults(context, topic, found, decisions)
+  yield* recordAttempts(context, topic, found, decisions)
   yield* enqueueRechecksOf(context, topic, found)
   if (options.strict && lost.length > 0) {
     throw new TaskError(
@@ -56,6 +60,7 @@ function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {
     { name: 'state', type: 'integer', values: decisions.map(({ state }) => stateNumbers[state]) },
     // mutants: equivalent nullish, undefined is null in JSON
     { name: 'output', type: 'text', values: decisions.map((decision) => decision.toMessage() ?? null) },
+    // mutants: equivalent nullish:retryAfterMs `retryAfterMs ?? null`, undefined is null in JSON
     // mutants: equivalent condition:true, no statement reads a column that it does not need
     ...(decisions.some(isRetry)
       ? [{ name: 'delay', type: 'integer' as const, values: decisions.map(({ retryAfterMs }) => retryAfterMs ?? null) }]

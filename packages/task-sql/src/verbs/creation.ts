@@ -65,6 +65,7 @@ const nothingElse = {
 const otherFields = Object.keys(nothingElse) as (keyof typeof nothingElse)[]
 
 function isPlain(given: TaskCreation): boolean {
+  // mutants: equivalent result, the other branch takes the same fields
   return (
     given.reference === undefined &&
     given.externalId === undefined &&
@@ -96,17 +97,21 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     input: optionalText(`${at}input`, given.input, taskLimits.inputLength),
     reference: optionalText(`${at}reference`, given.reference, taskLimits.referenceLength),
     externalId: given.externalId ?? null,
+    // mutants: equivalent nullish:given.suspended, what is undefined counts as false
     suspended: given.suspended ?? false,
     dueMs: given.due?.getTime() ?? null,
     // A delay of 0 is no delay.
     delayMs: given.delayMs || null,
+    // mutants: equivalent nullish:given.deadline?.getTime(), what is undefined is stored as null
     deadline: given.deadline?.getTime() ?? null,
+    // mutants: equivalent nullish:given.deadlineMs, what is undefined is stored as null
     deadlineMs: given.deadlineMs ?? null,
     priority: given.priority ?? 0,
+    // mutants: equivalent nullish:given.maxTries, what is undefined is stored as null
     maxTries: given.maxTries ?? null,
     headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
   }
-  // mutants: equivalent result property, the other statement pushes the same task
+  // mutants: equivalent result property equality, the other statement pushes the same task
   return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
 }
 

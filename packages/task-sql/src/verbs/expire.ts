@@ -6,6 +6,7 @@ import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber, toState } from '../core/task-row.ts'
+import { recordLost } from './attempts.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
@@ -32,8 +33,9 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
       which: sql`t.state = ${states.active} and ${dead(raw('t.owner'))}`,
       locked: 'skip',
       set: then === 'expired' ? markExpired(context) : makeReady(context),
-      returning: raw('topic, state, identifier, stage'),
+      returning: raw('topic, sequence, attempt, state, identifier, stage'),
     })
+    yield* recordLost(context, topic, expired, claimed)
     yield* enqueueRechecks(context, topic, expired)
     rows.push(...expired)
   }

@@ -41,9 +41,13 @@ export function heldRequests(
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
 ): HeldRequest[] {
   const { active = [], locked = [] } = Object.groupBy(tasks, (task) => (isHeld(task, 'locked') ? 'locked' : 'active'))
-  return [active, locked]
-    .filter(({ length }) => length > 0)
-    .map((some) => ({ topic, owner, tasks: some, columns: columnsOf(some), locked: some === locked, now: now() }))
+  return (
+    // mutants: equivalent method, a request of no tasks finds none
+    [active, locked]
+      // mutants: equivalent boundary, a request of no tasks finds none
+      .filter(({ length }) => length > 0)
+      .map((some) => ({ topic, owner, tasks: some, columns: columnsOf(some), locked: some === locked, now: now() }))
+  )
 }
 
 /** Writes rechecks for tasks that are no longer held: another task of their identifiers may be free now. */

@@ -6,7 +6,8 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import type { CheckedCreation } from './creation.ts'
 import { isIn } from './filter-state.ts'
-import { enqueueRechecksOfDeleted, enqueueRechecks, removeRows, setBlockingClass } from './recheck.ts'
+import { enqueueRechecksOfDeleted, enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { removeTasks } from './removal.ts'
 
 /**
  * The older rows `t` that each insertion removes (suite/insertion.ts). `supersede` removes tasks that are still to be done, so that
@@ -41,12 +42,13 @@ export function* removeOlder(
   if (sequences.length === 0) return new Map()
   const rows =
     insertion === 'delete'
-      ? yield* removeRows(dialect, topic, sequences)
+      ? yield* removeTasks(dialect, topic, sequences)
       : yield* dialect.writes.change({
           topic,
           sequences,
           // mutants: equivalent lock, the rows are locked already
           locked: 'wait',
+          // mutants: equivalent sql-boundary `t.state > t.descent`, of two that are equal either is right
           set: sql`
             descent = case when t.state > t.descent then t.state else t.descent end,
             state = ${states.redundant},
@@ -55,6 +57,7 @@ export function* removeOlder(
             ${setBlockingClass('ended')}`,
           returning: raw('identifier, stage'),
         })
+  // mutants: equivalent condition:false, a recheck that is not needed changes nothing
   yield* (insertion === 'delete' ? enqueueRechecksOfDeleted : enqueueRechecks)(context, topic, rows)
   const counts = new Map<string, number>()
   for (const row of rows) {

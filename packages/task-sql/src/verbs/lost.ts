@@ -10,6 +10,7 @@ import { sortHeld } from './held.ts'
 export function* lost({ dialect, owner }: Context, topic: string, tasks: Iterable<HeldTask>): Verb<HeldTask[]> {
   // What is only locked cannot be taken from the transaction that has locked it.
   const asked = sortHeld(topic, tasks).filter((task) => !isHeld(task, 'locked'))
+  // mutants: equivalent condition:false, of no sequences none is there
   if (asked.length === 0) return []
   // An owner may be asked about a former attempt and the present one together.
   const sequences = [...new Set(asked.map(({ sequence }) => sequence))]

@@ -14,8 +14,7 @@ export function* task(
 ): Verb<TaskInfo | undefined> {
   const { dialect } = context
   checkTopic(topic)
-  if (typeof task === 'object') checkText('externalId', task?.externalId, taskLimits.externalIdLength)
-  else checkInteger('sequence', task, 0, Number.MAX_SAFE_INTEGER)
+  checkOne(task)
   const which =
     typeof task === 'object'
       ? sql`t.topic = ${topic} and t.external_id = ${task.externalId}`
@@ -28,6 +27,12 @@ export function* task(
   return row && toTaskInfo(topic, row)
 }
 
+/** @throws TaskError ARGUMENT_INVALID unless it can name one task */
+export function checkOne(task: number | { readonly externalId: string }): void {
+  if (typeof task === 'object') checkText('externalId', task?.externalId, taskLimits.externalIdLength)
+  else checkInteger('sequence', task, 0, Number.MAX_SAFE_INTEGER)
+}
+
 export function* page(context: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {
   const { dialect } = context
   checkNames(verbOptions.page, options)
@@ -35,12 +40,13 @@ export function* page(context: Context, topic: string, options: PageOptions = {}
   checkTopic(topic)
   checkInteger('size', size, 0, taskLimits.batchSize)
   if (after !== undefined && before !== undefined) throw invalid('before', before, 'cannot be given together with after')
+  // mutants: equivalent number `after ?? 0`, 1 is as good a number
   checkInteger(before === undefined ? 'after' : 'before', before ?? after ?? 0, 0, Number.MAX_SAFE_INTEGER)
   if (size === 0) return []
   const rows = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.paths.inOrder}
-     where ${before === undefined ? dialect.paths.inTopic(topic, after ?? 0) : dialect.paths.inTopic(topic, 0, before)}${meets(dialect, filter)}
+     where ${before === undefined ? dialect.paths.inTopic(topic, after) : dialect.paths.inTopic(topic, 0, before)}${meets(dialect, filter)}
      order by ${dialect.paths.orderBy(before === undefined ? 'fifo' : 'lifo')}
      ${dialect.expr.limit(sql`${size}`)}`
   if (rows.length === 0) yield* checkKnown(context, topic)

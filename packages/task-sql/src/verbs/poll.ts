@@ -73,6 +73,7 @@ function* claimSome(
   const request: ClaimRequest = { topic, owner, size, now: clock, columns: returned, mayLock }
   // mutants: equivalent nullish, a claim with a wrong mode takes nothing and is repeated
   const known = modes.get(topic) ?? plainMode
+  // mutants: equivalent property `condition: asked.condition ?? known.condition`, a claim with a wrong mode takes nothing and is repeated
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a claim with a wrong mode takes nothing and is repeated
   let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {

@@ -17,6 +17,7 @@ export function* promoteDue({ dialect, now }: Context, topic: string, options: P
   const clock = now()
   const before = yield* nextDueMs(dialect, topic, clock)
   if (before === undefined) return { promoted: 0 }
+  // mutants: equivalent condition:false number `before > 0`, what is not due yet is not promoted
   if (before > 0) return { promoted: 0, nextDueMs: before }
   // The tasks that are longest overdue come first. Tasks that other calls are promoting are skipped.
   const promoted = yield* dialect.writes.change({

@@ -9,6 +9,8 @@ import { isIn } from './filter-state.ts'
 import { lockGiven, revivable } from './recreate.ts'
 import { checkKnown } from './topics.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { forgetResults } from './removal.ts'
+import { sequencesOf } from '../core/task-row.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
   checkTopic(topic)
@@ -22,6 +24,7 @@ export function* reassign(context: Context, topic: string, results: ReadonlyMap<
 
 export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
   checkNames(verbOptions.reassignAll, options)
+  // mutants: equivalent number `first = 0`, no sequence is less than 1
   const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
   checkTopic(topic)
   checkResult('to', to)
@@ -32,6 +35,7 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   const count = yield* assign(context, topic, to, {
     which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
   })
+  // mutants: equivalent condition:true, a topic with tasks is known
   if (count === 0) yield* checkKnown(context, topic)
   return count
 }
@@ -42,14 +46,16 @@ function* assign(context: Context, topic: string, result: TaskResult, which: Pic
     topic,
     ...which,
     locked: 'wait',
+    // mutants: equivalent sql-boundary `t.state > t.descent`, of two that are equal either is right
     set: sql`
       descent = case when t.state > t.descent then t.state else t.descent end,
       state = ${stateNumbers[state]},
       due = null,
       reason = null,
       ${setBlockingClass(blockingClassOf[state])}`,
-    returning: raw('identifier, stage'),
+    returning: raw('sequence, identifier, stage'),
   })
+  if (state !== 'succeeded' && rows.length > 0) yield* forgetResults(context.dialect, topic, sequencesOf(rows))
   yield* enqueueRechecks(context, topic, rows)
   return rows.length
 }

@@ -21,7 +21,7 @@ export function setBlockingClass(stage: BlockingClass | Statement): Statement {
 
 /** Writes rechecks for changed rows of one topic, of which `identifier` and `stage` are given. Rows without a blocking class need none. */
 export function enqueueRechecks(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
-  const staged = rows.filter(({ stage }) => stage !== null && stage !== undefined && Number(stage) < blockingClasses.unstaged)
+  const staged = rows.filter(({ stage }) => stage !== null && Number(stage) < blockingClasses.unstaged)
   return enqueueIdentifiers(
     context,
     topic,
@@ -37,11 +37,6 @@ export function enqueueRechecksOfDeleted(context: Context, topic: string, rows: 
     // mutants: equivalent method condition:true, a recheck that is not needed changes nothing
     rows.filter(({ stage }) => Number(stage) !== blockingClasses.ended),
   )
-}
-
-/** Deletes rows that are already locked. @returns their `identifier` and `stage`, for `enqueueRechecksOfDeleted` */
-export function removeRows(dialect: Dialect, topic: string, keys: readonly number[]): Verb<readonly Row[]> {
-  return dialect.writes.remove({ table: dialect.tables.task, key: 'sequence', topic, keys, returning: raw('identifier, stage') })
 }
 
 export function* enqueueIdentifiers({ dialect }: Context, topic: string, identifiers: readonly string[]): Verb<void> {

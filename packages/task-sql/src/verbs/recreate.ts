@@ -29,6 +29,7 @@ import { listedAtOnce } from './push.ts'
 import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { forgetResults } from './removal.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
 const revivifications: readonly Revivification[] = ['reset', 'append', 'supersede', 'replace']
@@ -67,10 +68,10 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
-  checkRevivable('states', states)
   const { dialect } = context
   const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states })
+  checkRevivable('states', states)
   const rows = dryRun
     ? yield sql`
         select t.sequence
@@ -118,6 +119,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     },
     givenColumns,
   )
+  // mutants: equivalent condition:true, a topic with tasks is known
   if (rows.length === 0) yield* checkKnown(context, topic)
   const found = new Set(rows.map((row) => `${String(row['sequence'])} ${String(row['identifier'])}`))
   const wrong = given.filter(({ sequence, identifier }) => !found.has(`${sequence} ${identifier}`))
@@ -140,6 +142,7 @@ function* lockSelected(context: Context, topic: string, selection: RecreateSelec
   const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states: [state] })
   const rows = yield* lockFirst(dialect, topic, range, matching, size, givenColumns)
+  // mutants: equivalent condition:true, a topic with tasks is known
   if (rows.length === 0) yield* checkKnown(context, topic)
   return [...rows]
 }
@@ -156,8 +159,10 @@ function lockFirst(
   return dialect.locks.tasks(
     {
       topic,
+      // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: range },
       which: sql`1 = 1${matching}`,
+      // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
     },
@@ -171,10 +176,12 @@ function lockFirst(
  */
 function* reset(context: Context, topic: string, sequences: readonly number[]): Verb<void> {
   const { dialect } = context
+  yield* forgetResults(dialect, topic, sequences)
   // No recheck is needed: the task blocks the same tasks as before, and is itself put on the ready list.
   yield* dialect.writes.change({
     topic,
     sequences,
+    // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: sql`
       state = ${states.ready},
@@ -211,6 +218,7 @@ function* copy(
   const left = yield* dialect.writes.change({
     topic,
     sequences,
+    // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: sql`descent = t.state, state = ${states.recreated}, due = null, external_id = null, ${setBlockingClass('ended')}`,
     returning: raw('identifier, stage'),
@@ -239,12 +247,9 @@ function* copy(
   return created
 }
 
-function checkRevivable(argument: string, states: readonly unknown[]): void {
-  const rule = `must be of ${revivable.join(', ')}`
-  if (!Array.isArray(states)) throw invalid(argument, states, rule)
-  // A search for the wrong state itself would not find one that is undefined.
-  const wrong = states.findIndex((state) => !revivable.includes(state))
-  if (wrong !== -1) throw invalid(argument, states[wrong], rule)
+function checkRevivable(argument: string, states: readonly RevivableState[]): void {
+  const wrong = states.filter((state) => !revivable.includes(state))
+  if (wrong.length > 0) throw invalid(argument, wrong[0], `must be of ${revivable.join(', ')}`)
 }
 
 const ascending = (left: number, right: number): number => left - right

@@ -27,6 +27,7 @@ export function* repair(context: Context, topic?: string): Verb<Repair> {
   const { dialect } = context
   if (topic !== undefined) checkTopic(topic)
   yield* checkSchema(dialect)
+  // mutants: equivalent sql-order `order by p.topic`, the sums are the same in any order
   const topics = yield sql`
     select p.topic, p.ordering, p.condition, p.stage
       from ${dialect.tables.topic} p
@@ -50,7 +51,7 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const conditional = mode.condition !== 'none'
   const plain = !conditional && mode.order === 'fifo'
   const corrected = yield* correct(context, topic, {
-    stage: row['stage'] === null ? undefined : conditional ? stageOf : stages.unstaged,
+    stage: row['stage'] === null ? unkeyed : conditional ? stageOf : stages.unstaged,
     ranked: mode.order === 'priority' ? dialect.expr.true : dialect.expr.false,
     // Under a condition, polls themselves put tasks on the ready list, after a recheck.
     missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
@@ -61,12 +62,15 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
 }
 
 const always = raw('1 = 1')
+// mutants: equivalent sql-number:2, which is not 0 either
 const never = raw('1 = 0')
+
+const unkeyed = raw('null')
 
 /** The derived columns that a row `t` of a topic should have. */
 interface Derived {
-  /** The blocking class; undefined in a topic that is not keyed. */
-  readonly stage: Statement | undefined
+  /** The blocking class; `unkeyed` in a topic that is not keyed. */
+  readonly stage: Statement
   readonly ranked: Statement
   /** True for a ready row that polls find only in the ready list. */
   readonly missed: Statement
@@ -85,14 +89,14 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
   const { stage, ranked, missed } = derived
   const unlisted = sql`t.state = ${states.ready} and t.listed = ${dialect.expr.false} and ${missed}`
   const wrong = sql`(
-    ${stage ? sql`t.stage is null or t.stage <> ${stage}` : raw('t.stage is not null')}
+    ${stage === unkeyed ? raw('t.stage is not null') : sql`t.stage is null or t.stage <> ${stage}`}
     or t.ranked <> ${ranked}
     or t.state > ${states.ready} and t.listed = ${dialect.expr.true}
     or ${unlisted})`
   const set = sql`
     listed = case when t.state > ${states.ready} then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
     ranked = ${ranked},
-    stage = ${stage ?? raw('null')}`
+    stage = ${stage}`
   const counts = { corrected: 0, listed: 0, left: 0 }
   const noted = new Set<string>()
   const passedOver: number[] = []
@@ -103,7 +107,9 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
        where ${dialect.paths.inTopic(topic, after)} and ${wrong}
        order by ${dialect.paths.orderBy('fifo')}
        ${dialect.expr.limit(sql`${portion}`)}`
+    // mutants: equivalent condition:false, a change of no rows changes nothing
     if (found.length === 0) break
+    // mutants: equivalent statement, the next portion is empty
     more = found.length === portion
     const sequences = found.map(({ sequence }) => toNumber(sequence))
     after = sequences.at(-1)!
@@ -112,6 +118,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     const changed = new Set(rows.map(({ sequence }) => toNumber(sequence)))
     counts.corrected += changed.size
     counts.listed += found.filter(({ unlisted: was }, index) => Number(was) === 1 && changed.has(sequences[index]!)).length
+    // mutants: equivalent method, those that were corrected are not wrong any more
     passedOver.push(...sequences.filter((sequence) => !changed.has(sequence)))
     if (!derived.conditional) continue
     // An identifier needs one recheck, however many of its rows were corrected.
@@ -119,6 +126,7 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     yield* enqueueIdentifiers(context, topic, identifiers)
     for (const identifier of identifiers) noted.add(identifier)
   }
+  // mutants: equivalent condition:true boundary, of none none is left
   if (passedOver.length > 0) {
     const [row] = yield sql`select count(*) as count from ${dialect.paths.byKeys(topic, passedOver)} and ${wrong}`
     counts.left = toNumber(row!['count'])
@@ -142,6 +150,7 @@ function* noteMissed(context: Context, topic: string, mode: TopicMode): Verb<num
     rows.filter((row) => Number(row['noted']) === noted).map(({ identifier }) => String(identifier))
   const known = new Set(identifiers(1))
   const missed = [...new Set(identifiers(0))].filter((identifier) => !known.has(identifier))
+  // mutants: equivalent boundary, of none nothing is written
   for (let start = 0; start < missed.length; start += portion)
     yield* enqueueIdentifiers(context, topic, missed.slice(start, start + portion))
   return missed.length

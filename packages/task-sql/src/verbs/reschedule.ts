@@ -19,6 +19,7 @@ export function* reschedule(context: Context, topic: string, selector: TaskSelec
   yield* dialect.writes.change({
     topic,
     sequences: rows.map((row) => toNumber(row['sequence'])),
+    // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: assignments(dialect, to, dialect.expr.now(now())),
   })

@@ -16,6 +16,7 @@ export function* results(
   const { from, to } = options
   if (from !== undefined) checkInstant('from', from)
   if (to !== undefined) checkInstant('to', to)
+  // mutants: equivalent logic `from && to`, nothing is after an instant that is not given
   if (from && to && from > to) throw invalid('from', from.toISOString(), `must not be after to, which is ${to.toISOString()}`)
   const after = from ? sql` and ${since(dialect, 't.completed', from)}` : nothing
   const before = to ? sql` and ${until(dialect, 't.completed', to)}` : nothing

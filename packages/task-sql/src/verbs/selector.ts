@@ -29,7 +29,9 @@ export function* lockNamed(
   checkSelector(selector)
   const sequences = yield* find(context, verb, topic, selector, which)
   const rows =
+    // mutants: equivalent condition:false, of no sequences none is there
     sequences.length === 0 ? [] : yield* context.dialect.locks.tasks({ topic, sequences, which, locked: 'wait' }, columns)
+  // mutants: equivalent condition:true, a topic with tasks is known
   if (rows.length === 0) yield* checkKnown(context, topic)
   return rows
 }

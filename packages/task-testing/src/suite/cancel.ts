@@ -1,6 +1,6 @@
 /** Tasks that nobody wants any more are ended, wherever they are on their way. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Cancellation, Completion, HeldTask, PromotedDue, TaskCreation, TaskSelector } from '@taskstream/task-api'
+import type { Cancellation, Completion, HeldTask, PromotedDue, Repair, TaskCreation, TaskSelector } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
@@ -141,24 +141,32 @@ export const cancel: Part = part('cancelling', (engine) => {
   })
 
   test.for(['ready', 'active', 'delayed', 'suspended', 'expired'] as const)(
-    'a task that was %s frees its identifier',
+    'a task that was %s is found by its identifier, and frees it',
     async (state) => {
       await fixture.nextTopic({ condition: 'singular-by-identifier-suspend-until-success' })
-      const first = await sequence({
-        identifier: 'a',
-        ...(state === 'delayed' && { delayMs: 5_000 }),
-        ...(state === 'suspended' && { suspended: true }),
-      })
-      if (state === 'active') await fixture.poll()
-      if (state === 'expired') {
-        const dead = await fixture.owner()
-        await fixture.poll(1, dead)
-        await fixture.commit((transaction) => dead.unregister(transaction))
-        await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))
+      const push = async (): Promise<number> => {
+        const pushed = await sequence({
+          identifier: 'a',
+          ...(state === 'delayed' && { delayMs: 5_000 }),
+          ...(state === 'suspended' && { suspended: true }),
+        })
+        if (state === 'active') expect(await fixture.poll()).toHaveLength(1)
+        if (state === 'expired') {
+          const dead = await fixture.owner()
+          await fixture.poll(1, dead)
+          await fixture.commit((transaction) => dead.unregister(transaction))
+          await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))
+        }
+        return pushed
       }
+      const former = await push()
+      expect(await cancelled({ identifier: 'a' })).toMatchObject({ cancelled: [{ sequence: former }] })
+      const first = await push()
       const second = await sequence({ identifier: 'a' })
       if (state !== 'ready') expect(await fixture.poll()).toEqual([])
       expect(await cancelled(first)).toMatchObject({ cancelled: [{ sequence: first }] })
+      const repaired = fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+      expect(await repaired).toMatchObject({ corrected: 0, noted: 0 })
       expect((await fixture.poll()).map((task) => task.sequence)).toEqual([second])
     },
   )

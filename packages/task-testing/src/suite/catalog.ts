@@ -112,6 +112,8 @@ export const catalog: Part = part('looking at topics', (engine) => {
       ]),
     )
     expect(counts.get(empty)).toEqual(new Map())
+    expect([...counts.keys()]).toEqual([...counts.keys()].toSorted())
+    expect([...counts.get(fixture.topic)!.keys()]).toEqual(['ready', 'suspended', 'succeeded'])
     expect([
       ...(await fixture.commit<Counts>((transaction) => fixture.tasks.count(transaction, { topic: fixture.topic }))).keys(),
     ]).toEqual([fixture.topic])

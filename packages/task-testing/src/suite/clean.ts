@@ -1,6 +1,7 @@
 /** Purging and destroying remove the tasks that they name, and no others. */
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 import { codeOf, names, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
@@ -25,6 +26,26 @@ export const clean: Part = part('cleaning up', (engine) => {
     await fixture.complete([succeeded!])
     await fixture.push('ready')
   }
+
+  test('what a task has returned goes with it, by a purge and by a push that deletes, and no other does', async () => {
+    const keeping = fixture.tasks.verb(function* ({ dialect }, topic: string) {
+      const rows = yield sql`select t.sequence from ${dialect.tables.result} t where t.topic = ${topic} order by t.sequence`
+      return rows.map(({ sequence }) => Number(sequence))
+    })
+    const kept = (): Promise<number[]> => fixture.commit<number[]>((transaction) => keeping(transaction, fixture.topic))
+    await fixture.push('a', 'b', 'c', 'd', 'e')
+    const [a, b, c, d, e] = await fixture.poll()
+    await fixture.complete([a!, d!, e!], TaskDecision.success().withValue('1'))
+    await fixture.complete([b!, c!])
+    expect(await kept()).toEqual([a!.sequence, d!.sequence, e!.sequence])
+    // Of several that go at once, the first may be the only one that has returned anything, or the last.
+    expect(await purge({ to: b!.sequence })).toBe(2)
+    expect(await kept()).toEqual([d!.sequence, e!.sequence])
+    expect(await purge({ to: d!.sequence })).toBe(2)
+    expect(await kept()).toEqual([e!.sequence])
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, fixture.topic, 'e', { insertion: 'delete' }))
+    expect(await kept()).toEqual([])
+  })
 
   test('purge deletes what has ended, not what is ready, active or expired', async () => {
     await oneOfEach()

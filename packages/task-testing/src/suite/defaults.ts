@@ -34,7 +34,7 @@ export const defaults: Part = part('by default', (engine) => {
     const release = (): Promise<PromotedDue> =>
       commit<PromotedDue>((transaction, topic) => fixture.tasks.promoteDue(transaction, topic))
     expect(await release()).toEqual({ promoted: 1_000, nextDueMs: 0 })
-    expect(await release()).toEqual({ promoted: 1 })
+    expect(await release()).toStrictEqual({ promoted: 1 })
   })
 
   test('expiry, redrive and purge are of ten thousand tasks, and the overview counts a thousand', async () => {

@@ -139,6 +139,7 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
     await session.begin()
     const [a, b] = await take(2)
     expect(await fixture.tasks.hold(session.transaction, fixture.topic, [a!, b!])).toEqual({ held: [a, b], lost: [] })
+    expect(await fixture.tasks.lost(session.transaction, fixture.topic, [a!, b!])).toEqual([])
     await complete([b!])
     expect(await fixture.tasks.handBack(session.transaction, fixture.topic, [a!])).toEqual({ completed: [a], lost: [] })
     await session.commit()
@@ -146,6 +147,23 @@ export const holdTransaction: Part = part('a poll for its transaction only', (en
     const rest = await fixture.poll()
     expect(names(rest)).toEqual(['a', 'c'])
     expect(rest[0]!.tries).toBe(1)
+  })
+
+  test('is handed back together with what an earlier poll took, and each is told of', async () => {
+    await fixture.push('a', 'b', 'c', 'd')
+    const [a, b] = await fixture.poll(2)
+    await fixture.complete([b!])
+    await session.begin()
+    const [c, d] = await take(2)
+    await complete([d!])
+    const all = [a!, b!, c!, d!]
+    const { completed, lost } = (await fixture.tasks.handBack(session.transaction, fixture.topic, all)) as Completion
+    expect([names(completed).toSorted(), names(lost).toSorted()]).toEqual([
+      ['a', 'c'],
+      ['b', 'd'],
+    ])
+    await session.commit()
+    expect(names(await fixture.poll())).toEqual(['a', 'c'])
   })
 
   test('completes nothing once its transaction has ended', async () => {

@@ -8,6 +8,8 @@
 import { activation } from './activation.ts'
 import { adapter } from './adapter.ts'
 import { ages } from './ages.ts'
+import { attempts } from './attempts.ts'
+import { attemptsKept } from './attempts-kept.ts'
 import { badInput } from './bad-input.ts'
 import { cancel } from './cancel.ts'
 import { catalog } from './catalog.ts'
@@ -17,6 +19,7 @@ import { deadline } from './deadline.ts'
 import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
 import { edges } from './edges.ts'
+import { endings } from './endings.ts'
 import { filters } from './filters.ts'
 import { givenClock } from './given-clock.ts'
 import { holdTransaction } from './hold-transaction.ts'
@@ -42,6 +45,7 @@ import { push } from './push.ts'
 import { reassign } from './reassign.ts'
 import { reschedule } from './reschedule.ts'
 import { resolved } from './resolved.ts'
+import { returnedRows } from './returned-rows.ts'
 import { revive } from './revive.ts'
 import { savepoint } from './savepoint.ts'
 import { singular } from './singular.ts'
@@ -65,6 +69,8 @@ const parts: Readonly<Record<string, Part>> = {
   activation,
   adapter,
   ages,
+  attempts,
+  'attempts-kept': attemptsKept,
   'bad-input': badInput,
   cancel,
   catalog,
@@ -74,6 +80,7 @@ const parts: Readonly<Record<string, Part>> = {
   defaults,
   delayed,
   edges,
+  endings,
   filters,
   'given-clock': givenClock,
   'hold-transaction': holdTransaction,
@@ -99,6 +106,7 @@ const parts: Readonly<Record<string, Part>> = {
   reassign,
   reschedule,
   resolved,
+  'returned-rows': returnedRows,
   revive,
   savepoint,
   singular,

@@ -72,6 +72,14 @@ export const insertion: Part = part('a push that takes the place of older tasks'
     expect(await rows()).toEqual(['b1 ready ready', 'a2 ready ready'])
   })
 
+  test('of several creations of one identifier only the last counts, though each says more than that', async () => {
+    for (const insertion of ['supersede', 'replace'] as const) {
+      await fixture.nextTopic({ keyed: true })
+      const pushed = await push(insertion, ...['1', '2', '3'].map((input) => task('a', input, { priority: 1 })), task('b', '1'))
+      expect(pushed.map(({ outcome }) => outcome)).toEqual(['redundant', 'redundant', 'created', 'created'])
+    }
+  })
+
   test.each(['supersede', 'replace'] as const)(
     'leaves the task that counts when it is repeated, or names it twice: %s',
     async (insertion) => {

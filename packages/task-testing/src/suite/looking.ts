@@ -14,7 +14,7 @@ import { raw, sql } from '@taskstream/task-sql'
 import { beforeEach, expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
-import { codeOf, names, openFixture, whileTested } from './fixture.ts'
+import { codeOf, names, openFixture, thrownBy, whileTested } from './fixture.ts'
 
 export const looking: Part = part('looking closer', (engine) => {
   const clock = { now: Date.UTC(2026, 0, 1) }
@@ -106,6 +106,19 @@ export const looking: Part = part('looking closer', (engine) => {
     expect(Object.fromEntries(results.get(fixture.topic) ?? [])).toEqual({ suspension: 1 })
   })
 
+  test('the overview tells topics in the order of their names, and an age of nothing of what has just come', async () => {
+    await fixture.push('a')
+    expect(await overview()).toMatchObject({ oldestReadyMs: 0 })
+    // Of what comes from a clock that is ahead, too.
+    clock.now -= 5_000
+    expect(await overview()).toMatchObject({ oldestReadyMs: 0 })
+    clock.now += 5_000
+    const told = await fixture.commit<TopicOverview[]>((transaction) => fixture.tasks.overview(transaction))
+    const topics = told.map(({ topic }) => topic)
+    expect(topics.length).toBeGreaterThan(1)
+    expect(topics).toEqual(topics.toSorted())
+  })
+
   test('recent counts only the latest task of each identifier, of those that meet the filter', async () => {
     const [a1, b1] = await fixture.push({ identifier: 'a', reference: 'r' }, { identifier: 'b', reference: 'r' }, 'a', 'c')
     await fixture.complete(await fixture.poll(2), TaskDecision.failure())
@@ -134,9 +147,16 @@ export const looking: Part = part('looking closer', (engine) => {
       return Object.fromEntries(counts.get(fixture.topic)!)
     }
     expect(await results({})).toEqual({ success: 1, failure: 1, filter: 1 })
+    expect(Object.keys(await results({}))).toEqual(['failure', 'filter', 'success'])
     expect(await results({ from: new Date(start), to: new Date(start + 1_000) })).toEqual({ success: 1, failure: 1 })
     expect(await results({ from: new Date(start + 1) })).toEqual({ failure: 1, filter: 1 })
     expect(await codeOf(() => results({ from: new Date(2), to: new Date(1) }))).toBe('ARGUMENT_INVALID')
+    for (const instant of [new Date(Number.NaN), '2026-01-01', null])
+      for (const argument of ['from', 'to'])
+        expect(await thrownBy(() => results({ [argument]: instant }))).toMatchObject({
+          code: 'ARGUMENT_INVALID',
+          data: { argument },
+        })
     await fixture.nextTopic()
     expect(await results({})).toEqual({})
   })

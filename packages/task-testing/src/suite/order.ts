@@ -91,6 +91,13 @@ export const order: Part = part('the order of a topic', (engine) => {
     expect(refused).toMatchObject({ code: 'OWNER_UNKNOWN', data: { owner: stranger.owner } })
     const { topic } = fixture
     await fixture.poll(1)
+    // An owner that knows the topic is asked for no less than a stranger.
+    const former = await fixture.owner()
+    expect(await fixture.poll(1, former)).toEqual([])
+    await fixture.commit((transaction) => former.unregister(transaction))
+    await fixture.push('b')
+    expect(await codeOf(() => fixture.poll(1, former))).toBe('OWNER_UNKNOWN')
+    expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
     await fixture.commit((transaction) => fixture.tasks.destroy(transaction, topic))
     expect(await codeOf(() => fixture.poll(1))).toBe('TOPIC_UNKNOWN')
     // A repository that knows the topic's former mode polls it by the new one.
@@ -109,6 +116,10 @@ export const order: Part = part('the order of a topic', (engine) => {
     expect(await initialize({ order: 'lifo', condition: 'singular-by-identifier' })).toBe('TOPIC_DIFFERENT')
     expect(await initialize({ order: 'lifo', keyed: true })).toBe('TOPIC_NOT_KEYED')
     expect(await initialize({ order: 'sideways' })).toBe('ARGUMENT_INVALID')
+    expect(await initialize({ condition: 'single' })).toBe('ARGUMENT_INVALID')
+    const asked = { order: 'priority', condition: 'singular-by-identifier' } as const
+    const refused = fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic, asked))
+    await expect(refused).rejects.toMatchObject({ data: { expected: asked, found: { order: 'lifo', condition: 'none' } } })
     expect(await initialize({ condition: 'singular-by-identifier', keyed: false })).toBe('ARGUMENT_INVALID')
   })
 

@@ -1,7 +1,8 @@
 /** Which tasks `push` creates, and how it treats tasks whose external id already exists. */
-import type { PushOptions, TaskCreation, TaskInfo } from '@taskstream/task-api'
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, PushOptions, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
-import { codeOf, names, useFixture } from './fixture.ts'
+import { names, thrownBy, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
 import type { Part } from './engine.ts'
 
@@ -29,7 +30,7 @@ export const push: Part = part('push', (engine) => {
   })
 
   test('is open to a verb of one’s own, in its transaction and with its options', async () => {
-    const pushTwice = fixture.tasks.verb(function* ({ push }, options?: PushOptions) {
+    const pushTwice = fixture.tasks.verb(function* ({ verbs: { push } }, options?: PushOptions) {
       yield* push(fixture.topic, { identifier: 'a', externalId: 'x' }, options)
       return yield* push(fixture.topic, { identifier: 'a', externalId: 'x' }, options)
     })
@@ -39,6 +40,26 @@ export const push: Part = part('push', (engine) => {
     expect(await fixture.states()).toEqual({ ready: 1 })
     const supersede = fixture.commit((transaction) => pushTwice(transaction, { insertion: 'supersede' }))
     await expect(supersede).rejects.toMatchObject({ code: 'TOPIC_NOT_KEYED' })
+  })
+
+  test('is one of all the verbs that a verb of one’s own may use, in one transaction', async () => {
+    const [old] = await fixture.push('old')
+    const replace = fixture.tasks.verb(function* ({ verbs }, fails: boolean) {
+      const { cancelled } = yield* verbs.cancel(fixture.topic, old!.sequence)
+      const pushed = yield* verbs.push(fixture.topic, 'new')
+      const held = yield* verbs.poll(fixture.topic)
+      yield* verbs.complete(fixture.topic, new Map(held.map((task: HeldTask) => [task, TaskDecision.success()])))
+      if (fails) throw new Error('rolled back')
+      return [...names(cancelled), ...names(pushed), ...names(held), yield* verbs.count({ topic: fixture.topic })]
+    })
+    await expect(fixture.commit((transaction) => replace(transaction, true))).rejects.toThrow('rolled back')
+    expect(await fixture.states()).toEqual({ ready: 1 })
+    const [cancelled, pushed, held, counts] = await fixture.commit<unknown[]>((transaction) => replace(transaction, false))
+    expect([cancelled, pushed, held]).toEqual(['old', 'new', 'new'])
+    expect([...(counts as ReadonlyMap<string, ReadonlyMap<string, unknown>>).get(fixture.topic)!.keys()].toSorted()).toEqual([
+      'filtered',
+      'succeeded',
+    ])
   })
 
   test('takes twenty thousand at once, in order', async () => {
@@ -80,6 +101,12 @@ export const push: Part = part('push', (engine) => {
     const [info] = await fixture.page()
     expect(info).not.toHaveProperty('input')
     expect(info).not.toHaveProperty('reference')
+  })
+
+  test('keeps headers that look like what JSON writes for characters that cannot be stored', async () => {
+    const headers = { nul: String.raw`\u0000`, half: String.raw`a\ud800`, path: String.raw`C:\\ud83d` }
+    await fixture.push({ identifier: 'a', headers })
+    expect(await fixture.page()).toMatchObject([{ headers }])
   })
 
   test('keeps each field of a task, though it is given alone', async () => {
@@ -165,18 +192,22 @@ export const push: Part = part('push', (engine) => {
           }) as typeof adapter,
       })
       const session = await fixture.subject.session()
-      for (const others of [[], ['b', 'c']]) {
+      // The last of the others is pushed before, and stays.
+      for (const others of [[], ['b', 'c'], [{ identifier: 'stays', externalId: 'y' }]]) {
         await fixture.nextTopic()
         const creations = [{ identifier: 'a', externalId: 'x' }, ...others]
         await fixture.push(creations[0]!)
         await fixture.complete(await fixture.poll())
+        const staying = others.filter((other) => typeof other === 'object')
+        await fixture.push(...staying)
         await session.begin()
-        const code = await codeOf(() => tasks.push(session.transaction, fixture.topic, creations))
+        const error = await thrownBy(() => tasks.push(session.transaction, fixture.topic, creations))
         await session.rollback()
-        expect(code).toBe('TRANSACTION_CONFLICT')
-        expect((await fixture.push(...creations)).map(({ outcome }) => outcome)).toEqual(creations.map(() => 'created'))
+        expect(error).toMatchObject({ code: 'TRANSACTION_CONFLICT', data: { topic: fixture.topic } })
+        const outcomes = creations.map((one) => (staying.some((other) => other === one) ? 'duplicate' : 'created'))
+        expect((await fixture.push(...creations)).map(({ outcome }) => outcome)).toEqual(outcomes)
       }
-      expect(purged).toEqual([1, 1])
+      expect(purged).toEqual([1, 1, 1])
       await session.close()
     },
   )

@@ -1,6 +1,6 @@
 /** Tasks that wait are moved in time, and in the order of priorities. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { PromotedDue, Rescheduling, Task, TaskSelector } from '@taskstream/task-api'
+import type { PromotedDue, Repair, Rescheduling, Task, TaskSelector } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
@@ -83,6 +83,30 @@ export const reschedule: Part = part('rescheduling', (engine) => {
     clock.advance(1_000)
     await promote()
     expect(names(await fixture.poll())).toEqual(['a', 'b'])
+  })
+
+  test.each([
+    ['fifo', 'none'],
+    ['lifo', 'none'],
+    ['priority', 'none'],
+    ['lifo', 'singular-by-identifier'],
+  ] as const)('moves a task to and fro in a topic of any kind, and nothing else with it: %s, %s', async (order, condition) => {
+    await fixture.nextTopic({ order, condition })
+    const [a, b] = await fixture.push(
+      { identifier: 'a', delayMs: 9_000, deadlineMs: 60_000 },
+      { identifier: 'b', deadlineMs: 60_000 },
+    )
+    const [later, ready] = await fixture.page()
+    expect(await moved(a!.sequence, { delayMs: 0 })).toEqual(['a'])
+    expect(await moved(b!.sequence, { delayMs: 9_000 })).toEqual(['b'])
+    const { due, ...rest } = later!
+    expect(await fixture.page()).toEqual([
+      { ...rest, state: 'ready' },
+      { ...ready, state: 'suspended', due },
+    ])
+    const repaired = fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+    expect(await repaired).toMatchObject({ corrected: 0, noted: 0 })
+    expect(names(await fixture.poll())).toEqual(['a'])
   })
 
   test('a priority changes the order at once, and only in topics that have one', async () => {

@@ -19,6 +19,7 @@ export const resolved: Part = part('an instant', (engine) => {
       fixture.commit<number>((transaction) => fixture.tasks.resolve(transaction, new Date(start.getTime() + ms), { preceding }))
     const none = Number.MAX_SAFE_INTEGER
     expect([await resolve(0, false), await resolve(0, true)]).toEqual([none, 0])
+    expect(await fixture.commit((transaction) => fixture.tasks.resolve(transaction, start))).toBe(none)
     const first = await pushAt(10)
     await fixture.nextTopic()
     const [second, third] = [await pushAt(20), await pushAt(20)]

@@ -184,6 +184,9 @@ export const revive: Part = part('bringing tasks back', (engine) => {
         code: 'ARGUMENT_INVALID',
         data: { argument: 'states' },
       })
+    const redriving = async (): Promise<Redrive> =>
+      redrive({ states: ['failed', 'ready', 'active'] } as unknown as RedriveOptions)
+    await expect(redriving()).rejects.toThrow(/must be of expired, failed, suspended, delayed, filtered, succeeded: "?ready/)
     expect(await fixture.states()).toEqual({ failed: 1 })
   })
 

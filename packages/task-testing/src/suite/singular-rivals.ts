@@ -77,7 +77,12 @@ export const singularRivals: Part = part(
       await session.begin()
       await fixture.tasks.push(session.transaction, fixture.topic, many('a3'), { insertion: 'supersede' })
       await fixture.complete([a1!])
-      expect(await fixture.poll(9)).toEqual([])
+      // A poll that waits for the task fails, and does not wait for ever.
+      const polling = fixture.commit<HeldTask[]>(async (transaction) => {
+        await fixture.tasks.limitStatements(transaction, 5_000)
+        return (await fixture.tasks.poll(transaction, fixture.topic, { size: 9 })) as HeldTask[]
+      })
+      expect(await polling).toEqual([])
       await session.rollback()
       expect(inputs(await fixture.poll(9))).toEqual(['a2'])
     })
@@ -99,6 +104,19 @@ export const singularRivals: Part = part(
       expect(names((await fixture.tasks.poll(session.transaction, fixture.topic, { size: 1 })) as HeldTask[])).toEqual(['held'])
       expect(names(await fixture.poll(9))).toEqual(['free'])
       await session.rollback()
+    })
+
+    test('finds a task that stands behind a thousand which another transaction is changing', async () => {
+      await fixture.nextTopic(oneOfEach)
+      const others = await fixture.push(...Array.from({ length: 1_100 }, (_, index) => `other ${index}`))
+      await fixture.push('free')
+      const session = await fixture.subject.session()
+      await session.begin()
+      const sequences = others.map(({ sequence }) => sequence)
+      await fixture.tasks.reschedule(session.transaction, fixture.topic, sequences, { priority: 1 })
+      expect(names(await fixture.poll(1))).toEqual(['free'])
+      await session.rollback()
+      expect(names(await fixture.poll(1))).toEqual(['other 0'])
     })
 
     test('goes on with a later task when what was in its way is replaced by one that waits', async () => {

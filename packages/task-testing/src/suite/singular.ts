@@ -265,6 +265,28 @@ export const singular: Part = part('a singular condition', (engine) => {
     expect(names(await fixture.poll(100))).toEqual(alike)
   })
 
+  test('takes no more than was asked for, however many that are blocked it has to pass', async () => {
+    await fixture.nextTopic(oneOfEach)
+    await fixture.push('blocked')
+    await fixture.poll(1)
+    // A task with an external id may be the next one of its identifier, so a poll considers each.
+    const blocked = Array.from({ length: 1_010 }, (_, index) => ({ identifier: 'blocked', externalId: `${index}` }))
+    await fixture.push('a', ...blocked, 'b', 'c')
+    expect(names(await fixture.poll(2))).toEqual(['a', 'b'])
+    expect(names(await fixture.poll(2))).toEqual(['c'])
+  })
+
+  test('takes the first of more than a thousand, and then the first of a thousand whose turn has come', async () => {
+    await fixture.nextTopic(oneOfEach)
+    const all = Array.from({ length: 1_100 }, (_, index) => `t${index}`)
+    for (let count = 0; count < 2; count++) await fixture.push(...all)
+    expect(names(await fixture.poll(1))).toEqual(['t0'])
+    const rest = await fixture.poll(1_099)
+    expect(names(rest)).toEqual(all.slice(1))
+    await fixture.complete(rest)
+    expect(names(await fixture.poll(1))).toEqual(['t1'])
+  })
+
   test('recreates a task behind the others of its identifier', async () => {
     await fixture.nextTopic(oneOfEach)
     await fixture.push(...many('a1', 'a2'))

@@ -1,4 +1,5 @@
 /** Timers are made, changed and read, each in its own scope. */
+import { timerKey } from '@taskstream/task-api'
 import type { TaskInfo } from '@taskstream/task-api'
 import { allPeriodicTasks, occurrenceOf, periodicTasks } from '@taskstream/task-scheduler'
 import type { PeriodicTask, PeriodicTaskInfo } from '@taskstream/task-scheduler'
@@ -44,6 +45,34 @@ export const timers: Part = part('timers', (engine) => {
       changed: start,
     })
     expect(await fixture.list()).toEqual([await fixture.info(given.id)])
+  })
+
+  test('that are to be left out hide no other that is due, however many they are', async () => {
+    const { commit, tasks } = fixture.fixture
+    const others = Array.from({ length: 16 }, (_, index) => `${index}`)
+    for (const id of others) await fixture.schedule({ id })
+    fixture.at('2026-01-05T09:30:00.000Z')
+    await fixture.schedule()
+    fixture.at('2026-01-05T10:00:00.000Z')
+    const without = new Set(others.map((id) => timerKey({ scope: 'system', id })))
+    expect(await commit((transaction) => tasks.timers.lockDue(transaction, without))).toMatchObject({ id: 'report' })
+    fixture.at('2026-01-05T09:59:00.000Z')
+    expect(await commit((transaction) => tasks.timers.lockDue(transaction, without))).toEqual({
+      outcome: 'idle',
+      afterMs: 60_000,
+    })
+  })
+
+  test('are removed by their name only if they have it', async () => {
+    const { commit, tasks } = fixture.fixture
+    await fixture.schedule({ name: 'close' })
+    for (const [name, left] of [
+      ['open', 1],
+      ['close', 0],
+    ] as const) {
+      await commit((transaction) => tasks.timers.remove(transaction, { scope: 'system', id: 'report' }, name))
+      expect(await fixture.list()).toHaveLength(left)
+    }
   })
 
   test("are part of the caller's transaction", async () => {

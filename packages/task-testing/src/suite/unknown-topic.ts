@@ -93,6 +93,9 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
     expect(await asked((transaction) => tasks.task(transaction, fixture.topic, ready!.sequence))).toBe(1)
     expect(await asked((transaction) => tasks.count(transaction, { topic: fixture.topic, states: ['failed'] }))).toBe(1)
     expect(await asked((transaction) => tasks.promoteDue(transaction, fixture.topic))).toBe(1)
+    // A page or a poll of no tasks asks nothing.
+    expect(await asked((transaction) => tasks.page(transaction, fixture.topic, { size: 0 }))).toBe(0)
+    expect(await asked((transaction) => tasks.poll(transaction, fixture.topic, { size: 0 }))).toBe(0)
     expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { states: ['failed'], dryRun: true }))).toBe(2)
     await fixture.complete([held], TaskDecision.failure())
     expect(await asked((transaction) => tasks.redrive(transaction, fixture.topic, { dryRun: true }))).toBe(1)

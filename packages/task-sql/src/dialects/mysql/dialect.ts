@@ -105,7 +105,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
           limit 1)`,
       // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
-        select t.topic, t.sequence
+        select t.topic, t.sequence, t.owner
           from ${tables.topic} p
           straight_join ${tables.task} t force index (task_open) on t.topic = p.topic and t.state = ${states.active}
          where ${condition(raw('t.owner'))}

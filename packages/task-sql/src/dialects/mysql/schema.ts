@@ -36,6 +36,8 @@ export function mysqlTables(database?: string): MysqlTables {
     turn: table('task_turn'),
     activation: table('task_activation'),
     periodic: table('task_periodic'),
+    result: table('task_result'),
+    attempt: table('task_attempt'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -182,6 +184,38 @@ export function mysqlMigrations(
             changed bigint not null,
             primary key (scope, id),
             key task_periodic_due (due)
+          ) ${storage}`,
+      ],
+    },
+    {
+      version: 3,
+      name: 'results and attempts',
+      // Older releases write neither, and may keep running.
+      worksFrom: 1,
+      statements: [
+        sql`
+          create table if not exists ${tables.result} (
+            topic varchar(250) not null,
+            sequence bigint not null,
+            value longtext,
+            next_topic varchar(250),
+            next_sequence bigint,
+            primary key (topic, sequence)
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.attempt} (
+            topic varchar(250) not null,
+            sequence bigint not null,
+            attempt int not null,
+            started bigint,
+            ended bigint not null,
+            outcome tinyint not null,
+            reason smallint,
+            owner varchar(250),
+            error varchar(200),
+            message text,
+            primary key (topic, sequence, attempt),
+            key task_attempt_ended (topic, ended)
           ) ${storage}`,
       ],
     },

@@ -86,7 +86,7 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       return keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
     },
     update,
-    remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)}`,
+    remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)} where ${everyRow}`,
     latest,
   })
   const ownWrites: MysqlStatements['writes'] = {

@@ -93,7 +93,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
           fetch first 1 rows only)`,
       // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
-        select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence
+        select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
           from ${tables.topic} p
           join ${tables.task} t on t.topic = p.topic and t.state = ${states.active}
          where ${condition(raw('t.owner'))}

@@ -27,6 +27,8 @@ export function oracleTables(schema?: string): OracleTables {
     turn: table('task_turn'),
     activation: table('task_activation'),
     periodic: table('task_periodic'),
+    result: table('task_result'),
+    attempt: table('task_attempt'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -195,6 +197,38 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
           (column) => `timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(${column} / 1000, 'second')`,
           'create or replace view',
         ),
+      ],
+    },
+    {
+      version: 2,
+      name: 'results and attempts',
+      // Older releases write neither, and may keep running.
+      worksFrom: 1,
+      statements: [
+        unlessThere(sql`
+          create table ${tables.result} (
+            topic varchar2(250 char) not null,
+            sequence number(16) not null,
+            value clob,
+            next_topic varchar2(250 char),
+            next_sequence number(16),
+            constraint task_result_key primary key (topic, sequence) using index compress 1
+          )`),
+        unlessThere(sql`
+          create table ${tables.attempt} (
+            topic varchar2(250 char) not null,
+            sequence number(16) not null,
+            attempt number(10) not null,
+            started number(16),
+            ended number(16) not null,
+            outcome number(1) not null,
+            reason number(5),
+            owner varchar2(250 char),
+            error varchar2(200 char),
+            message clob,
+            constraint task_attempt_key primary key (topic, sequence, attempt) using index compress 1
+          )`),
+        unlessThere(sql`create index ${indexName(task, 'task_attempt_ended')} on ${tables.attempt} (topic, ended)`),
       ],
     },
   ]

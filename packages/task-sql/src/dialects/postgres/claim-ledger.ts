@@ -28,13 +28,13 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
   return {
     // In a topic that lists its rows from the start, the ledger has all held rows. In other topics few rows are listed.
     claimedBy: (condition, limit) => sql`
-      select topic, sequence
-        from (select t.topic, t.sequence
+      select topic, sequence, owner
+        from (select t.topic, t.sequence, t.owner
                 from (select distinct h.topic, h.owner, h.chunk, p.listing
                         from ${tables.holding} h
                         join ${tables.topic} p on p.topic = h.topic
                        where ${condition(raw('h.owner'))}) noted,
-                     lateral (select t.topic, t.sequence
+                     lateral (select t.topic, t.sequence, t.owner
                                 from ${tables.task} t
                                where ${inTopic(tables, raw('noted.topic'), firstOf('noted.chunk'), firstOf('noted.chunk + 1'))}
                                  and coalesce(t.state = ${states.active} and t.owner = noted.owner, false)
@@ -43,9 +43,9 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
                                limit ${limit}::int8
                                  for update skip locked) t
                union all
-              select t.topic, t.sequence
+              select t.topic, t.sequence, t.owner
                 from ${tables.topic} p,
-                     lateral (select t.topic, t.sequence
+                     lateral (select t.topic, t.sequence, t.owner
                                 from ${tables.task} t
                                where ${inTopic(tables, raw('p.topic'))}
                                  and t.listed

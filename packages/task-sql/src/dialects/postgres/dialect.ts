@@ -63,7 +63,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
-  const { writes, locks, paths } = writesReturning({ tables, among, byKey, lock, begin, held, affected })
+  const { writes, locks, paths } = writesReturning({ tables, among, amongKeys, byKey, lock, begin, held, affected })
   return defineDialect({
     tables,
     schema: {
@@ -180,6 +180,11 @@ function lock(table: string, mode: Selection['locked']): Statement {
 
 function among(column: Statement, values: readonly (string | number)[]): Statement {
   return sql`${column} = any (${arrayLiteral(values)}::${raw(typeof values[0] === 'string' ? 'text[]' : 'int8[]')})`
+}
+
+/** The planner does not see how many keys there are. For many it would read a topic's attempts, if these were never analysed. */
+function amongKeys(column: Statement, keys: readonly number[]): Statement {
+  return sql`${column} = any ((select ${arrayLiteral(keys)}::int8[])::int8[])`
 }
 
 const statementTimestamp = raw('pg_catalog.statement_timestamp()')

@@ -16,6 +16,8 @@ const needs: Readonly<Record<string, string>> = {
   task_lane: rows,
   task_activation: rows,
   task_periodic: rows,
+  task_result: 'select, insert, delete on',
+  task_attempt: 'select, insert, delete on',
   task_turn: 'select, insert, delete on',
   task_migration: 'select on',
   task_pretty: 'select on',

@@ -175,5 +175,37 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
       worksFrom: 2,
       statements: attachAsOwner(tables),
     },
+    {
+      version: 6,
+      name: 'results and attempts',
+      // Older releases write neither, and may keep running.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.result} (
+            sequence bigint not null,
+            next_sequence bigint,
+            topic varchar(250) collate "C" not null,
+            next_topic varchar(250) collate "C",
+            value text,
+            primary key (topic, sequence)
+          )`,
+        sql`
+          create table ${tables.attempt} (
+            sequence bigint not null,
+            started timestamptz,
+            ended timestamptz not null,
+            attempt integer not null,
+            outcome smallint not null,
+            reason smallint,
+            topic varchar(250) collate "C" not null,
+            owner varchar(250) collate "C",
+            error varchar(200),
+            message text,
+            primary key (topic, sequence, attempt)
+          )`,
+        sql`create index task_attempt_ended on ${tables.attempt} (topic, ended)`,
+      ],
+    },
   ]
 }

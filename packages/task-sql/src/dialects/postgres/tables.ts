@@ -46,6 +46,8 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     turn: table('task_turn'),
     activation: table('task_activation'),
     periodic: table('task_periodic'),
+    result: table('task_result'),
+    attempt: table('task_attempt'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
     sequenceName: `${quote(schema)}.task_sequence`,

@@ -1,7 +1,7 @@
 /** For databases without RETURNING: rows are locked first, then changed by their keys. */
 import type { Expressions, Writes } from '../../core/dialect.ts'
 import type { Selection } from '../../core/requests.ts'
-import { raw, sql } from '../../core/statement.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 
@@ -11,6 +11,7 @@ interface Parts extends Pick<Expressions, 'latest'> {
   /** Locks the rows that are to be changed, and checks the condition on their latest values. @returns their sequences */
   lockRows(selection: Selection): Verb<readonly number[]>
   update(topic: string, keys: readonly number[], set: Statement): Statement
+  /** Ends in a condition, which others may follow. */
   remove(topic: string, keys: readonly number[], table: Statement, key: string): Statement
 }
 
@@ -23,10 +24,11 @@ export function writesByKey({ at, lockRows, update, remove, latest }: Parts): Pi
       yield update(topic, found, set)
       return told ? yield sql`select ${told} from ${at(topic, found)}` : found.map((sequence) => ({ sequence }))
     },
-    remove: function* ({ table, key, topic, keys, returning: told }) {
+    remove: function* ({ table, key, topic, keys, which, returning: told }) {
+      const also = which ? sql` and ${which}` : nothing
       // The rows are read as last committed, as the transaction's snapshot may be older.
-      const found = told ? yield sql`select ${told} from ${at(topic, keys, table, key)} ${latest}` : []
-      yield remove(topic, keys, table, key)
+      const found = told ? yield sql`select ${told} from ${at(topic, keys, table, key)}${also} ${latest}` : []
+      yield sql`${remove(topic, keys, table, key)}${also}`
       return found
     },
     touched: function* (write) {

@@ -19,6 +19,8 @@ export interface HeldRows extends HeldValues {
 interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'byKey'> {
   /** Begins a statement that inserts rows, and wakes listeners of the topic if `wake` is true. Default: nothing. */
   begin?(topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement }
+  /** True if a column has one of the keys of rows to be deleted. Default: `among`. */
+  amongKeys?(column: Statement, keys: readonly number[]): Statement
   /** Ends a select whose rows are to be locked until the transaction ends. */
   lock(table: string, mode: Selection['locked']): Statement
   /** The held rows of a request. Each is found by its key, whatever the statistics say. */
@@ -33,7 +35,16 @@ interface Returning {
   readonly paths: Pick<AccessPaths, 'byKeys'>
 }
 
-export function writesReturning({ tables, among, byKey, lock, begin = plain, held, affected }: Parts): Returning {
+export function writesReturning({
+  tables,
+  among,
+  amongKeys = among,
+  byKey,
+  lock,
+  begin = plain,
+  held,
+  affected,
+}: Parts): Returning {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
     sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
   const insert = (table: Statement, { topic, wake, columns, values, from, where, orderBy }: Insertion): Statement => {
@@ -78,10 +89,10 @@ export function writesReturning({ tables, among, byKey, lock, begin = plain, hel
       const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence`
       return affected(update, sequences)
     },
-    remove: function* ({ table, key, topic, keys, returning = raw(key) }) {
+    remove: function* ({ table, key, topic, keys, which, returning = raw(key) }) {
       return yield sql`
         delete from ${table} as t
-         where t.topic = ${topic} and ${among(raw(`t.${key}`), keys)}
+         where t.topic = ${topic} and ${amongKeys(raw(`t.${key}`), keys)}${which ? sql` and ${which}` : nothing}
         returning ${returning}`
     },
     insertIfAbsent: (table, row, key) => sql`

@@ -24,6 +24,8 @@ const tables: Tables = {
   turn: raw('task_turn'),
   activation: raw('task_activation'),
   periodic: raw('task_periodic'),
+  result: raw('task_result'),
+  attempt: raw('task_attempt'),
 }
 
 const returning = writesReturning({ tables, among, byKey, lock, held, affected })
@@ -97,7 +99,7 @@ export function sqlite(): Dialect {
       countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
       oldestReady: sql`(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit 1)`,
       claimedBy: (condition, limit) => sql`
-      select t.topic, t.sequence
+      select t.topic, t.sequence, t.owner
         from ${tables.topic} p
         join ${tables.task} t indexed by task_open on t.topic = p.topic and t.state = ${states.active} and t.state <= ${states.ready}
        where ${condition(raw('t.owner'))}

@@ -124,4 +124,36 @@ export const sqliteMigrations: readonly MigrationStep[] = [
       raw('create index task_periodic_due on task_periodic (due) where due is not null'),
     ],
   },
+  {
+    version: 5,
+    name: 'results and attempts',
+    // Older releases write neither, and may keep running.
+    worksFrom: 2,
+    statements: [
+      raw(`
+        create table task_result (
+          topic text not null,
+          sequence integer not null,
+          value text,
+          next_topic text,
+          next_sequence integer,
+          primary key (topic, sequence)
+        ) strict, without rowid`),
+      raw(`
+        create table task_attempt (
+          topic text not null,
+          sequence integer not null,
+          attempt integer not null,
+          started integer,
+          ended integer not null,
+          outcome integer not null,
+          reason integer,
+          owner text,
+          error text,
+          message text,
+          primary key (topic, sequence, attempt)
+        ) strict, without rowid`),
+      raw('create index task_attempt_ended on task_attempt (topic, ended)'),
+    ],
+  },
 ]

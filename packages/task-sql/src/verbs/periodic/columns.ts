@@ -50,6 +50,7 @@ export function timerColumns({ expr }: Dialect): Statement {
   const selected = Object.values(columns).map(([name, kind]) => {
     const column = raw(`t.${name}`)
     if (kind === 'instant') return sql`${expr.epochMs(column)} as ${raw(name)}`
+    // mutants: equivalent condition:true, `read` takes every value as text too
     return kind === 'json' ? sql`${expr.text(column)} as ${raw(name)}` : column
   })
   return join(selected, ', ')
@@ -85,5 +86,5 @@ export function toTimer(row: Row): StoredTimer {
 function read(value: unknown, kind: Kind): unknown {
   if (value === null) return null
   if (kind === 'text' || kind === 'json') return String(value)
-  return typeof kind === 'string' ? Number(value) : kind[Number(value)]
+  return kind === 'number' || kind === 'instant' ? Number(value) : kind[Number(value)]
 }

@@ -18,12 +18,13 @@ export function* now({ dialect, now: clock }: Context, topic: string): Verb<numb
 }
 
 /** How many due timers are read at first. If others have locked all of them, so many times as many are read. */
+// mutants: equivalent number, one more or less is as good
 const candidates = 16
 
 export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<StoredTimer | NoTimerDue> {
   const { expr, tables } = context.dialect
   const instant = expr.now(context.now())
-  const locked = new Set(without)
+  const locked = new Set<string>()
   for (let size = candidates + without.size; ; size *= candidates) {
     const rows = yield sql`
       select t.scope, t.id, ${expr.epochMs(raw('t.due'))} as due, ${expr.epochMs(instant)} as now
@@ -39,14 +40,16 @@ export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<S
     const wanted = timers.filter((timer) => !without.has(timerKey(timer)))
     const due = wanted.filter(({ afterMs }) => afterMs <= 0)
     if (due.length === 0) return { outcome: 'idle', ...(wanted[0] && { afterMs: wanted[0].afterMs }) }
+    // mutants: equivalent method, they are asked for in vain once more
     for (const key of due.filter((timer) => !locked.has(timerKey(timer)))) {
       // The condition is checked again, as another scheduler may have fired the timer meanwhile.
       const [timer] = yield* lockRows(context, sql`${isKey(key)} and t.due is not null and t.due <= ${instant}`, 'skip')
       if (timer) return timer
+      // mutants: equivalent statement, they are asked for in vain once more
       locked.add(timerKey(key))
     }
     // Timers beyond those that were read may be due too, and free.
-    if (timers.length < size || timers.at(-1)!.afterMs > 0) return { outcome: 'busy' }
+    if (timers.length < size || due.length < wanted.length) return { outcome: 'busy' }
   }
 }
 
@@ -99,6 +102,7 @@ function isKey({ scope, id }: TimerKey): Statement {
 const open = raw((['active', 'ready', 'expired', 'suspended'] as const).map(stateNumber).join(', '))
 
 /** How many of a timer's latest tasks in a topic are read. A timer's history may be long, and no index has only its open tasks. */
+// mutants: equivalent number, one more or less is as good
 const latest = 1_000
 
 /** The latest task of a timer that has not ended. It is found by the tasks' references, as the timer's row remembers only the last task. */

@@ -1,0 +1,28 @@
+import type { HeldTask, TaskDecision } from '@taskstream/task-api'
+import { sql } from '../core/statement.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+
+/** Keeps what completed tasks return, and which tasks go on with their work. Most tasks return nothing, and pay for nothing. */
+export function* keepResults(
+  { dialect }: Context,
+  topic: string,
+  completed: readonly HeldTask[],
+  decisions: ReadonlyMap<HeldTask, TaskDecision>,
+): Verb<void> {
+  const kept = completed.flatMap(({ sequence }, index) => {
+    const { value, successor } = decisions.get(completed[index]!)!
+    return value === undefined && successor === undefined ? [] : [{ sequence, value, successor }]
+  })
+  if (kept.length === 0) return
+  yield sql`
+    insert into ${dialect.tables.result} (topic, sequence, value, next_topic, next_sequence)
+    select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence
+      from ${dialect.tables.topic} p, ${dialect.expr.rows([
+        { name: 'completed', type: 'integer', values: kept.map(({ sequence }) => sequence) },
+        { name: 'returned', type: 'text', values: kept.map(({ value }) => value ?? null) },
+        { name: 'next_topic', type: 'text', values: kept.map(({ successor }) => successor?.topic ?? null) },
+        { name: 'next_sequence', type: 'integer', values: kept.map(({ successor }) => successor?.sequence ?? null) },
+      ])}
+     where p.topic = ${topic}`
+}

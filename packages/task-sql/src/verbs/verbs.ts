@@ -1,0 +1,105 @@
+/** The verbs of a repository, as the contracts name them. */
+import type { Execution, TaskRepository } from '@taskstream/task-api'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { activate, activations, deactivate } from './activation.ts'
+import { attempts, purgeAttempts } from './attempts.ts'
+import { cancel } from './cancel.ts'
+import { complete } from './complete.ts'
+import { count } from './count.ts'
+import { endings } from './endings.ts'
+import { expire } from './expire.ts'
+import { handBack } from './hand-back.ts'
+import { hold } from './hold.ts'
+import { lost } from './lost.ts'
+import { junction } from './junction.ts'
+import { overview } from './overview.ts'
+import { heartbeat, owners, purgeOwners, register, unregister } from './owners.ts'
+import { page, task } from './page.ts'
+import { poll } from './poll.ts'
+import { purge, purgeAll } from './purge.ts'
+import { push } from './push.ts'
+import { reassign, reassignAll } from './reassign.ts'
+import { reschedule } from './reschedule.ts'
+import { reclaim } from './reclaim.ts'
+import { recreate, redrive } from './recreate.ts'
+import { promoteDue } from './promote-due.ts'
+import { repair } from './repair.ts'
+import { resolve, results } from './results.ts'
+import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
+
+type Contract = TaskRepository<never, Extract<Execution, 'sync'>>
+
+export type VerbName = Exclude<keyof Contract, 'execution' | 'owner'>
+
+/** What a verb of this name takes after the transaction, and returns. */
+type Taken<Name extends VerbName> = Contract[Name] extends (transaction: never, ...given: infer Given) => unknown ? Given : never
+type Returned<Name extends VerbName> = ReturnType<Contract[Name]>
+
+type Verbs = { readonly [Name in VerbName]: (context: Context, ...given: Taken<Name>) => Verb<Returned<Name>> }
+
+/** A verb of the table, whatever it takes. */
+export type AnyVerb = (context: Context, ...given: readonly never[]) => Verb<unknown>
+
+/** The verbs for other verbs: `yield* verbs.push('invoices', 'inv-1')`. */
+export type BoundVerbs = { readonly [Name in VerbName]: (...given: Taken<Name>) => Verb<Returned<Name>> }
+
+export const verbs: Verbs = {
+  push,
+  poll,
+  hold,
+  lost,
+  complete,
+  handBack,
+  reclaim,
+  promoteDue,
+  recreate,
+  redrive,
+  reassign,
+  reassignAll,
+  cancel,
+  reschedule,
+  junction,
+  initialize,
+  topics,
+  destroy,
+  refresh,
+  limitStatements,
+  repair,
+  task,
+  attempts,
+  page,
+  overview,
+  count,
+  endings,
+  results,
+  resolve,
+  purge,
+  purgeAll,
+  purgeAttempts,
+  activate,
+  deactivate,
+  activations,
+  register,
+  unregister,
+  heartbeat,
+  owners,
+  purgeOwners,
+  expire,
+}
+
+/** The verbs that workers and producers call all the time. */
+export const frequent: ReadonlySet<VerbName> = new Set<VerbName>([
+  'push',
+  'poll',
+  'hold',
+  'complete',
+  'handBack',
+  'promoteDue',
+  'heartbeat',
+])
+
+export function bindVerbs(context: Context): BoundVerbs {
+  const bound = Object.entries(verbs).map(([name, verb]) => [name, (...given: never[]) => (verb as AnyVerb)(context, ...given)])
+  return Object.fromEntries(bound) as BoundVerbs
+}
