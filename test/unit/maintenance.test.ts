@@ -50,6 +50,7 @@ function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     expire: verb('expire', none),
     purge: verb('purge', 0),
     purgeOwners: verb('purgeOwners', 0),
+    purgeAttempts: verb('purgeAttempts', 0),
     refresh: verb('refresh', undefined),
     handBack: verb('handBack', { completed: [], lost: [] }),
     reclaim: verb('reclaim', 0),
@@ -71,6 +72,7 @@ function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     intervalMs: 60_000,
     leaseMs: 10_000,
     expireTo: 'ready',
+    keepAttemptsMs: 5 * aDay,
     refreshIntervalMs: undefined,
     leftovers,
     takenAway: new TakenAway<object>({ repository, dispatcher, holders: () => [] }),
@@ -95,12 +97,13 @@ async function begun(options: Partial<MaintenanceOptions<object>> = {}, prepare:
 }
 
 const verbs = ({ asked }: Kept): unknown[] => asked.map(([verb]) => verb)
+const purgeAttempts = ['purgeAttempts', { olderThanMs: 5 * aDay, limit: 1_000 }]
 const expiry = ['expire', { olderThanMs: 10_000, then: 'ready', limit: 1_000 }]
 
 describe('maintenance', () => {
   test('comes with the start and then at its interval, until it is stopped', async () => {
     const kept = await begun()
-    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay]])
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts])
     for (const _ of [1, 2]) {
       kept.asked.splice(0)
       kept.clock.pass(59_999)
@@ -117,7 +120,7 @@ describe('maintenance', () => {
     expect(kept.asked).toEqual([])
     kept.maintenance.start()
     await kept.settled()
-    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay]])
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts])
   })
 
   test('is one at a time, and a stop waits for what is under way, of which no more is begun', async () => {
@@ -155,7 +158,7 @@ describe('maintenance', () => {
     kept.clock.pass(60_000)
     await kept.settled()
     expect(kept.told.slice(1)).toEqual([['maintenance', 'works']])
-    expect(verbs(kept).slice(2)).toEqual(['expire', 'purgeOwners'])
+    expect(verbs(kept).slice(2)).toEqual(['expire', 'purgeOwners', 'purgeAttempts'])
   })
 })
 
@@ -172,7 +175,7 @@ describe('the tasks of dead owners', () => {
     const kept = await begun({ expireTo: 'expired' }, (one) => {
       one.answer = (verb) => (verb === 'expire' ? answers.shift() : undefined)
     })
-    expect(verbs(kept)).toEqual(['expire', 'expire', 'purgeOwners'])
+    expect(verbs(kept)).toEqual(['expire', 'expire', 'purgeOwners', 'purgeAttempts'])
     expect(kept.asked[0]).toEqual(['expire', { olderThanMs: 10_000, then: 'expired', limit: 1_000 }])
     expect(kept.ready).toEqual([['mail', 'post'], ['mail']])
   })
@@ -212,6 +215,7 @@ describe('what is old', () => {
       ['purge', 'mail', { states: ['failed'], olderThanMs: 7, limit: 1_000 }],
       ['purge', 'post', { states: ['succeeded'], olderThanMs: 9, limit: 1_000 }],
       ['purgeOwners', aDay],
+      purgeAttempts,
     ])
   })
 
@@ -248,13 +252,30 @@ describe('what is old', () => {
   })
 })
 
+describe('attempts', () => {
+  test('are purged by their age, a thousand at a time until there are fewer, or until the node is stopped', async () => {
+    for (const leftAtStop of [undefined, 1]) {
+      const purged = [1_000, 1_000, 999]
+      const kept = await begun({}, (one) => {
+        one.answer = (verb) => {
+          if (verb !== 'purgeAttempts') return undefined
+          const count = purged.shift()
+          if (purged.length === leftAtStop) void one.maintenance.stop()
+          return count
+        }
+      })
+      expect(kept.asked.slice(2)).toEqual(Array.from({ length: leftAtStop ? 2 : 3 }, () => purgeAttempts))
+    }
+  })
+})
+
 describe('silent owners', () => {
   test.each([
     [10_000, aDay],
     [aDay / 2, aDay],
     [aDay, 2 * aDay],
   ])('are forgotten after a day, or two leases: %d', async (leaseMs, silentMs) => {
-    expect((await begun({ leaseMs })).asked.at(-1)).toEqual(['purgeOwners', silentMs])
+    expect((await begun({ leaseMs })).asked).toContainEqual(['purgeOwners', silentMs])
   })
 
   test('are looked for every ten minutes, and again where that has failed', async () => {
@@ -266,27 +287,28 @@ describe('silent owners', () => {
     kept.answer = () => undefined
     kept.clock.pass(100_000)
     await kept.settled()
-    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'expire', 'purgeOwners'])
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'expire', 'purgeOwners', 'purgeAttempts'])
     kept.asked.splice(0)
     for (let count = 0; count < 12; count++) {
       kept.clock.pass(100_000)
       await kept.settled()
     }
-    expect(verbs(kept).flatMap((verb, index) => (verb === 'purgeOwners' ? [index] : []))).toEqual([6, 13])
+    expect(verbs(kept).flatMap((verb, index) => (verb === 'purgeOwners' ? [index] : []))).toEqual([6, 14])
   })
 })
 
 describe('what the planner knows', () => {
   test('is renewed at its interval, for which there is an hour, and not otherwise', async () => {
     const kept = await begun({ intervalMs: 100_000, refreshIntervalMs: 300_000 })
-    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'refresh'])
-    expect(kept.timeouts).toEqual([undefined, undefined, 3_600_000])
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'purgeAttempts', 'refresh'])
+    expect(kept.timeouts).toEqual([undefined, undefined, undefined, 3_600_000])
     kept.asked.splice(0)
     for (let count = 0; count < 6; count++) {
       kept.clock.pass(100_000)
       await kept.settled()
     }
-    expect(verbs(kept)).toEqual(['expire', 'expire', 'expire', 'refresh', 'expire', 'expire', 'expire', 'purgeOwners', 'refresh'])
+    const asked = verbs(kept).join(' ')
+    expect(asked).toBe('expire expire expire refresh expire expire expire purgeOwners purgeAttempts refresh')
     const never = await begun({ intervalMs: 100_000 })
     never.clock.pass(100_000)
     await never.settled()
@@ -297,6 +319,6 @@ describe('what the planner knows', () => {
 describe('what batches have left', () => {
   test('is handed back before anything else', async () => {
     const kept = await begun({}, ({ leftovers }) => leftovers.add('mail', tasksOf('a')))
-    expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners'])
+    expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners', 'purgeAttempts'])
   })
 })

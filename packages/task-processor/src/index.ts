@@ -30,8 +30,17 @@ export { limitTransactions } from './core/limit-transactions.ts'
 export type { LimitedTransactions, LimitTransactionsOptions } from './core/limit-transactions.ts'
 export { localNotifier } from './core/local-notifier.ts'
 export type { LocalNotifier } from './core/local-notifier.ts'
-export { byError, exponential, fixed, linear, never } from './core/retry-policy.ts'
-export type { ErrorRule, ExponentialOptions, FixedOptions, LinearOptions, RetryPolicy, Tried } from './core/retry-policy.ts'
+export { byError, exponential, fixed, linear, never, steps } from './core/retry-policy.ts'
+export type {
+  ErrorRule,
+  ExponentialOptions,
+  FixedOptions,
+  Jitter,
+  LinearOptions,
+  RetryPolicy,
+  StepsOptions,
+  Tried,
+} from './core/retry-policy.ts'
 export { stopOnSignal } from './worker/stop-on-signal.ts'
 export type { StopOnSignalOptions } from './worker/stop-on-signal.ts'
 export { Submitter } from './submit/submit.ts'
@@ -50,6 +59,7 @@ export type {
 } from './core/task-handler.ts'
 export type { ProcessOptions, RetainedState } from './worker/process-options.ts'
 export type { StartReport } from './worker/start-report.ts'
+export { checkStopOptions } from './worker/stop-report.ts'
 export type { StopOptions, StopReport } from './worker/stop-report.ts'
 export type { TaskManager } from './worker/task-manager.ts'
 export { TaskNode } from './worker/task-node.ts'

@@ -1,7 +1,7 @@
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
-import { failed } from './decisions.ts'
+import { failed, isSingleStatement } from './decisions.ts'
 import { Condition } from '../core/listener.ts'
 import type { BatchEvent } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
@@ -159,7 +159,7 @@ export class Completing<Transaction> {
           ? repository.handBack(transaction, topic, decisions.keys())
           : repository.complete(transaction, topic, decisions)
       },
-      { single: this.#plain },
+      { single: this.#plain && (rung === 'returned' || isSingleStatement(decisions)) },
     )
   }
 

@@ -41,7 +41,16 @@ export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions)
   throw new TaskError('TASK_UNKNOWN', `There is a decision for ${what}, which is not of the batch`, { task: unknown })
 }
 
-/** Makes a decision of an error. A decision that the error carries counts before the retry policy, and a policy that throws fails the task. */
+/** Whether decisions are written by the statement that changes the rows of their tasks. */
+export function isSingleStatement(decisions: Decisions): boolean {
+  for (const { keepsMore } of decisions.values()) if (keepsMore) return false
+  return true
+}
+
+/**
+ * Makes a decision of an error. A decision that the error carries counts before the retry policy. A policy that throws fails the task, unless its error
+ * carries a decision for this task.
+ */
 export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
   const carried = carriedDecision(error)
   if (carried) return carried
@@ -53,7 +62,7 @@ export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | unde
     const isExhausted = afterMs === undefined && task.tries > 1 && retry?.({ ...task, tries: 1 }, error) !== undefined
     return isExhausted ? decision.because('tries') : decision
   } catch (policyError) {
-    return TaskDecision.failure(error).include(policyError)
+    return carriedDecision(policyError) ?? TaskDecision.failure(error).include(policyError)
   }
 }
 

@@ -220,9 +220,10 @@ export class LeasedBatch<Transaction> implements Batch {
       await this.handBack()
       return
     }
-    listener.onError({ ...this.event, activity, error })
+    const decisions = this.#failed(timedOut ? aborted : error)
+    listener.onError({ ...this.event, activity, error, decisions })
     this.#handlersPatience?.end()
-    await this.#failAll(timedOut ? aborted : error)
+    await this.#completeFailed(decisions)
   }
 
   /** Decides the tasks of a handler that did not let go in time. */
@@ -230,7 +231,7 @@ export class LeasedBatch<Transaction> implements Batch {
     // Tasks that were handed back may be held by another owner by now, so they are not decided here.
     const isBack = this.#taken
     this.#take()
-    if (!this.#decided && !isBack) await this.#failAll(reason)
+    if (!this.#decided && !isBack) await this.#completeFailed(this.#failed(reason))
     this.#stuck.resolve()
   }
 
@@ -239,9 +240,12 @@ export class LeasedBatch<Transaction> implements Batch {
     this.#handlersPatience?.end()
   }
 
-  async #failAll(reason: unknown): Promise<void> {
+  #failed(reason: unknown): Decisions {
     const { retry } = this.#environment
-    const decisions = new Map(this.tasks.map((task) => [task, failed(task, reason, retry)]))
+    return new Map(this.tasks.map((task) => [task, failed(task, reason, retry)]))
+  }
+
+  async #completeFailed(decisions: Decisions): Promise<void> {
     // If the handler's own completion came first, no task is left. `complete` has reported the error that it throws.
     await this.#completing.complete(decisions, this.#patience).catch(() => {})
     this.#decided = true

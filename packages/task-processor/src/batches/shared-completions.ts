@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Completion } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
+import { isSingleStatement } from './decisions.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
 /** A batch of so many tasks gains nothing from sharing a transaction. */
@@ -13,7 +14,7 @@ const ownWay = 2
 /** A small batch that waits for the next shared completion. */
 interface Waiting {
   readonly decisions: Decisions
-  /** Whether its completion is a single statement. */
+  /** Whether its completion is a single statement, unless more is kept of a decision than its row. */
   readonly single: boolean
   /** Called with undefined if the batch was not completed, or if the outcome is unknown. */
   readonly resolve: (completion: Completion | undefined) => void
@@ -89,7 +90,7 @@ export class SharedCompletions<Transaction> {
     const all = new Map(
       together.flatMap(({ decisions }) => [...decisions]).toSorted(([left], [right]) => left.sequence - right.sequence),
     )
-    const single = together.every((each) => each.single)
+    const single = together.every((each) => each.single) && isSingleStatement(all)
     const shared = await dispatcher
       .once<Completion>((transaction) => repository.complete(transaction, topic, all), { single })
       .catch(() => undefined)

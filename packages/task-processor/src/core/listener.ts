@@ -49,9 +49,16 @@ export interface TaskListener {
   onEmpty?(event: { readonly topic: string }): void
   /**
    * Something failed. Repeated failures of a poll, say, are reported once until the poll works again. With the activity `complete`, `tasks` are the tasks
-   * that could not be written as decided, if there are such tasks.
+   * that could not be written as decided, if there are such tasks. `decisions` are what the error makes of the tasks of a handler, such as a retry; they
+   * are about to be written. Undefined if the error decides nothing, as after a rollback in transactional mode, where the tasks are ready again.
    */
-  onError?(event: { readonly activity: Activity; readonly error: unknown } & Partial<BatchEvent>): void
+  onError?(
+    event: {
+      readonly activity: Activity
+      readonly error: unknown
+      readonly decisions?: ReadonlyMap<HeldTask, TaskDecision>
+    } & Partial<BatchEvent>,
+  ): void
   /** An activity that had failed works again. */
   onRecovered?(event: { readonly activity: Activity; readonly topic?: string }): void
   /**
@@ -68,20 +75,20 @@ export interface TaskListener {
 /** A listener that has every method. None of them throws. */
 export type SafeListener = Required<TaskListener>
 
-export function safeListener(listener: TaskListener): SafeListener {
+/** Makes one listener of several. The first answer counts. */
+export function safeListener(...listeners: readonly TaskListener[]): SafeListener {
   const safe = <Name extends keyof TaskListener>(name: Name): SafeListener[Name] => {
     const published: Channel = channel(`taskstream:${name}`)
     const hear = (event: unknown): unknown => {
       if (published.hasSubscribers) published.publish(event)
-      else if (name === 'onFatal' && !listener.onFatal) warnFatal(event as Parameters<SafeListener['onFatal']>[0])
-      try {
-        const answer = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event)
-        if (answer instanceof Promise) answer.catch((error: unknown) => warn(`A task listener's ${name}`, error))
-        return answer
-      } catch (error) {
-        warn(`A task listener's ${name}`, error)
-        return undefined
+      else if (name === 'onFatal' && !listeners.some(({ onFatal }) => onFatal))
+        warnFatal(event as Parameters<SafeListener['onFatal']>[0])
+      let first: unknown
+      for (const listener of listeners) {
+        const answer = tell(listener, name, event)
+        first ??= answer
       }
+      return first
     }
     return hear as SafeListener[Name]
   }
@@ -99,6 +106,17 @@ export function safeListener(listener: TaskListener): SafeListener {
     onFatal: safe('onFatal'),
     onLeaseLost: safe('onLeaseLost'),
     onBlocked: safe('onBlocked'),
+  }
+}
+
+function tell(listener: TaskListener, name: keyof TaskListener, event: unknown): unknown {
+  try {
+    const answer = (listener[name] as ((event: unknown) => unknown) | undefined)?.call(listener, event)
+    if (answer instanceof Promise) answer.catch((error: unknown) => warn(`A task listener's ${name}`, error))
+    return answer
+  } catch (error) {
+    warn(`A task listener's ${name}`, error)
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import { checkDuration, checkInteger, checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, OptionNames } from '@taskstream/task-api'
 
 /** The field of a failed task by which retry policies decide. */
 export interface Tried {
@@ -7,22 +7,31 @@ export interface Tried {
   readonly tries: number
 }
 
-/** Returns after how many milliseconds a task is tried again whose handler threw, or undefined if the task fails. */
+/**
+ * Returns after how many milliseconds a task is tried again whose handler threw, or undefined if the task fails. A policy may throw a TaskDecisionError,
+ * whose decision then counts for this task of the batch.
+ */
 export type RetryPolicy<Failed extends Tried = HeldTask> = (failed: Failed, error: unknown) => number | undefined
 
-interface Jitter {
-  /** The random share of a pause, 0 to 1, so that tasks that failed together do not come back together. Default 0.2. */
-  readonly jitter?: number
+/**
+ * The chance in a pause, so that tasks that failed together do not come back together. A number from 0 to 1 is the share by which a pause may be
+ * shortened. Two numbers from 0 to 10 are the least and the greatest factor of a pause: `0.2` is `[0.8, 1]`.
+ */
+export type Jitter = number | readonly [from: number, to: number]
+
+interface Jittered {
+  /** The chance in each pause. Factors above 1 make a pause longer than was said, `maxMs` included. Default 0.2. */
+  readonly jitter?: Jitter
 }
 
-export interface FixedOptions extends Jitter {
+export interface FixedOptions extends Jittered {
   /** How often a task is tried in all, 1 to 32767. */
   readonly tries: number
   /** The length of each pause, in milliseconds. */
   readonly afterMs: number
 }
 
-export interface LinearOptions extends Jitter {
+export interface LinearOptions extends Jittered {
   /** How often a task is tried in all, 1 to 32767. */
   readonly tries: number
   /** The pause after the first try, in milliseconds. */
@@ -33,7 +42,7 @@ export interface LinearOptions extends Jitter {
   readonly maxMs?: number
 }
 
-export interface ExponentialOptions extends Jitter {
+export interface ExponentialOptions extends Jittered {
   /** How often a task is tried in all, 1 to 32767. */
   readonly tries: number
   /** The pause after the first try, in milliseconds. */
@@ -42,6 +51,17 @@ export interface ExponentialOptions extends Jitter {
   readonly factor?: number
   /** The longest pause, in milliseconds: at least `firstMs`. Default: one hour. */
   readonly maxMs?: number
+}
+
+export interface StepsOptions extends Jittered {
+  /** How often a task is tried in all, 1 to 32767. */
+  readonly tries: number
+  /** The pause after the first try, in milliseconds. */
+  readonly minMs: number
+  /** The longest pause, in milliseconds: at least `minMs`. Each further pause is as long. */
+  readonly maxMs: number
+  /** In how many equal steps the pauses grow from `minMs` to `maxMs`, 1 to 32767. */
+  readonly steps: number
 }
 
 const fixedNames = optionNames<FixedOptions>('fixed', { tries: true, afterMs: true, jitter: true })
@@ -54,6 +74,8 @@ const exponentialNames = optionNames<ExponentialOptions>('exponential', {
   jitter: true,
 })
 
+const stepsNames = optionNames<StepsOptions>('steps', { tries: true, minMs: true, maxMs: true, steps: true, jitter: true })
+
 /** A policy that never retries: a task whose handler throws fails at once, whatever tries are left. */
 export const never: RetryPolicy<Tried> = () => undefined
 
@@ -65,7 +87,7 @@ export const never: RetryPolicy<Tried> = () => undefined
  * retry: fixed({ tries: 3, afterMs: 60_000 })
  */
 export function fixed(options: FixedOptions): RetryPolicy<Tried> {
-  checkNames(fixedNames, options)
+  checkGiven(fixedNames, options)
   const { tries, afterMs, jitter } = options
   checkDuration('afterMs', afterMs)
   return policy(tries, jitter, () => afterMs)
@@ -79,11 +101,11 @@ export function fixed(options: FixedOptions): RetryPolicy<Tried> {
  * retry: linear({ tries: 10, firstMs: 5_000, maxMs: 30_000 })
  */
 export function linear(options: LinearOptions): RetryPolicy<Tried> {
-  checkNames(linearNames, options)
+  checkGiven(linearNames, options)
   const { tries, firstMs, stepMs = firstMs, maxMs = 3_600_000, jitter } = options
   checkDuration('firstMs', firstMs)
   checkDuration('stepMs', stepMs)
-  checkMost(firstMs, maxMs)
+  checkMost('firstMs', firstMs, maxMs)
   return policy(tries, jitter, (count) => Math.min(maxMs, firstMs + stepMs * (count - 1)))
 }
 
@@ -95,12 +117,28 @@ export function linear(options: LinearOptions): RetryPolicy<Tried> {
  * retry: exponential({ tries: 5, firstMs: 5_000 })
  */
 export function exponential(options: ExponentialOptions): RetryPolicy<Tried> {
-  checkNames(exponentialNames, options)
+  checkGiven(exponentialNames, options)
   const { tries, firstMs, factor = 2, maxMs = 3_600_000, jitter } = options
   checkDuration('firstMs', firstMs)
-  checkMost(firstMs, maxMs)
-  if (!(factor >= 1 && factor <= 100)) throw invalid('factor', factor, 'must be from 1 to 100')
+  checkMost('firstMs', firstMs, maxMs)
+  checkNumber('factor', factor, 1, 100)
   return policy(tries, jitter, (count) => pauseMs(count, firstMs, factor, maxMs, 0))
+}
+
+/**
+ * Makes a policy with pauses that grow from `minMs` to `maxMs` in equal steps, and stay there: a table of 1 min, 2 min, 3 min … 10 min.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * retry: steps({ tries: 20, minMs: 60_000, maxMs: 600_000, steps: 9, jitter: [0.9, 1.9] })
+ */
+export function steps(options: StepsOptions): RetryPolicy<Tried> {
+  checkGiven(stepsNames, options)
+  const { tries, minMs, maxMs, steps: count, jitter } = options
+  checkDuration('minMs', minMs)
+  checkMost('minMs', minMs, maxMs)
+  checkInteger('steps', count, 1, taskLimits.tries)
+  return policy(tries, jitter, (failures) => minMs + (Math.min(failures - 1, count) * (maxMs - minMs)) / count)
 }
 
 /** A class of errors, and the policy for them. */
@@ -122,10 +160,15 @@ export function byError<Failed extends Tried = Tried>(
   rules: readonly ErrorRule<Failed>[],
   otherwise: RetryPolicy<Failed> = never,
 ): RetryPolicy<Failed> {
-  for (const [error, rule] of rules) {
-    if (typeof error !== 'function') throw invalid('error', error, 'must be a class of errors')
-    if (typeof rule !== 'function') throw invalid('policy', rule, 'must be a retry policy')
+  if (!Array.isArray(rules)) throw invalid('rules', rules, 'must be a list of [class of errors, policy]')
+  for (const [index, rule] of (rules as readonly ErrorRule<Failed>[]).entries()) {
+    if (!Array.isArray(rule)) throw invalid(`rules[${index}]`, rule, 'must be [class of errors, policy]')
+    if (typeof rule[0] !== 'function') throw invalid(`rules[${index}][0]`, rule[0], 'must be a class of errors')
+    if (typeof rule[1] !== 'function')
+      throw invalid(`rules[${index}][1]`, rule[1], 'must be a policy, such as never or exponential({ … })')
   }
+  if (typeof otherwise !== 'function')
+    throw invalid('otherwise', otherwise, 'must be a policy, such as never or exponential({ … })')
   return (failed, error) => {
     const causes = causesOf(error)
     const rule = rules.find(([type]) => causes.some((cause) => cause instanceof type))
@@ -133,9 +176,35 @@ export function byError<Failed extends Tried = Tried>(
   }
 }
 
-function checkMost(firstMs: number, maxMs: number): void {
+/** Refuses a call without options too, whose tries nobody has said. */
+function checkGiven(names: OptionNames, options: object | undefined): void {
+  if (options === undefined) throw invalid('options', options, `of ${names.of} must be an object`)
+  checkNames(names, options)
+}
+
+function checkMost(first: 'firstMs' | 'minMs', pause: number, maxMs: number): void {
   checkDuration('maxMs', maxMs)
-  if (firstMs > maxMs) throw invalid('firstMs', firstMs, `must not be above maxMs, which is ${maxMs}`)
+  if (pause > maxMs) throw invalid(first, pause, `must not be above maxMs, which is ${maxMs}`)
+}
+
+function checkNumber(argument: string, value: unknown, minimum: number, maximum: number): asserts value is number {
+  // Comparisons would take a text such as '2' for a number.
+  if (!(typeof value === 'number' && value >= minimum && value <= maximum))
+    throw invalid(argument, value, `must be from ${minimum} to ${maximum}`)
+}
+
+/** The factors between which each pause is chosen. @throws TaskError ARGUMENT_INVALID */
+function factorsOf(jitter: Jitter): readonly [from: number, to: number] {
+  if (!Array.isArray(jitter)) {
+    checkNumber('jitter', jitter, 0, 1)
+    return [1 - (jitter as number), 1]
+  }
+  const [from, to] = jitter as readonly [number, number]
+  if (jitter.length !== 2) throw invalid('jitter', jitter, 'must have two factors, as [0.9, 1.9]')
+  checkNumber('jitter[0]', from, 0, 10)
+  checkNumber('jitter[1]', to, 0, 10)
+  if (from > to) throw invalid('jitter[0]', from, `must not be above jitter[1], which is ${to}`)
+  return [from, to]
 }
 
 /** Computes the pause after the `count`th failure, counted from 1, in milliseconds. */
@@ -145,10 +214,14 @@ export function pauseMs(count: number, firstMs: number, factor: number, maxMs: n
   return pause * (1 - jitter * Math.random())
 }
 
-function policy(tries: number, jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy<Tried> {
+function policy(tries: number, jitter: Jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy<Tried> {
   checkInteger('tries', tries, 1, taskLimits.tries)
-  if (!(jitter >= 0 && jitter <= 1)) throw invalid('jitter', jitter, 'must be from 0 to 1')
-  return (failed) => (failed.tries >= tries ? undefined : Math.round(pauseAfter(failed.tries) * (1 - jitter * Math.random())))
+  const [from, to] = factorsOf(jitter)
+  return (failed) => {
+    if (failed.tries >= tries) return undefined
+    const pause = pauseAfter(failed.tries) * (to - (to - from) * Math.random())
+    return Math.min(taskLimits.durationMs, Math.round(pause))
+  }
 }
 
 /** Lists an error and its causes. A chain of causes may be a cycle. */

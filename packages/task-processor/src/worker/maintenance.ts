@@ -29,6 +29,8 @@ export interface MaintenanceOptions<Transaction> {
   readonly leaseMs: number
   /** The state that tasks of dead owners get. */
   readonly expireTo: 'ready' | 'expired'
+  /** How long attempts that did not succeed are kept. */
+  readonly keepAttemptsMs: number
   /** How often the planner's statistics are refreshed. Undefined: never. */
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
@@ -99,12 +101,22 @@ export class Maintenance<Transaction> {
     }
   }
 
-  /** Removes the rows of owners that are long dead. Their tasks expire without these rows. */
+  /** Removes the rows of owners that are long dead, whose tasks expire without these rows, and old attempts. */
   async #forget(): Promise<void> {
     const { repository, dispatcher, leaseMs, clock } = this.#options
     if (clock.monotonicMs() < this.#forgetAt) return
     await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
+    await this.#purgeAttempts()
     this.#forgetAt = clock.monotonicMs() + forgetEveryMs
+  }
+
+  async #purgeAttempts(): Promise<void> {
+    const { repository, dispatcher, keepAttemptsMs } = this.#options
+    await this.#inChunks(() =>
+      dispatcher.once<number>((transaction) =>
+        repository.purgeAttempts(transaction, { olderThanMs: keepAttemptsMs, limit: chunkSize }),
+      ),
+    )
   }
 
   async #refresh(): Promise<void> {
@@ -129,10 +141,17 @@ export class Maintenance<Transaction> {
   /** Purges one state of a topic in chunks. Each chunk has its own transaction, so that nobody waits long for a purge. */
   async #purgeState(topic: string, state: FilterState, olderThanMs: number): Promise<void> {
     const { repository, dispatcher } = this.#options
-    for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
-      purged = await dispatcher.once<number>((transaction) =>
+    await this.#inChunks(() =>
+      dispatcher.once<number>((transaction) =>
         repository.purge(transaction, topic, { states: [state], olderThanMs, limit: chunkSize }),
-      )
+      ),
+    )
+  }
+
+  /** Repeats a purge until it has found less than a whole chunk. */
+  async #inChunks(purge: () => Promise<number>): Promise<void> {
+    for (let purged = chunkSize; purged >= chunkSize && !this.#stopped;) {
+      purged = await purge()
       // A synchronous driver would block the event loop between chunks.
       // mutants: equivalent condition:true, one more turn of the event loop
       if (purged >= chunkSize) await turnOfEventLoop()

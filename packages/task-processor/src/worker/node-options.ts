@@ -1,4 +1,4 @@
-import { checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
@@ -46,6 +46,11 @@ export interface TaskNodeOptions<Transaction> {
    * nodes of a database the same value, as any node may expire the tasks.
    */
   readonly expireTo?: 'ready' | 'expired'
+  /**
+   * For how long attempts that did not succeed are kept, in milliseconds, 0 to 100 years. Default: 14 days. Those at a task that is still failed,
+   * expired, suspended or delayed are kept for as long as it is. Give all nodes of a database the same value.
+   */
+  readonly keepAttemptsMs?: number
   /** Whether former nodes of the same owner name count as dead once this node starts. Default false: they do when their lease has run out. */
   readonly exclusive?: boolean
   /** Limits the batches of all topics together: `bound(n)`, `prioritizing(n, …)`, or your own. Default: only each topic's concurrency limits. */
@@ -55,7 +60,8 @@ export interface TaskNodeOptions<Transaction> {
    * heartbeat is late.
    */
   readonly blockedMs?: number
-  readonly listener?: TaskListener
+  /** Gets the events of the node. Of several, each gets every event, and the first answer to `onStart` is the trace. */
+  readonly listener?: TaskListener | readonly TaskListener[]
   /** The clock for pauses, the lease and timeouts. Tests may give their own. Default: the clock of the process. */
   readonly clock?: Clock
 }
@@ -69,6 +75,7 @@ export interface NodeSettings {
   readonly refreshIntervalMs: number | undefined
   readonly statementTimeoutMs: number
   readonly expireTo: 'ready' | 'expired'
+  readonly keepAttemptsMs: number
   readonly clock: Clock
 }
 
@@ -83,6 +90,7 @@ const names = optionNames<TaskNodeOptions<never>>('a node', {
   refreshIntervalMs: true,
   statementTimeoutMs: true,
   expireTo: true,
+  keepAttemptsMs: true,
   exclusive: true,
   limiter: true,
   blockedMs: true,
@@ -103,6 +111,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     refreshIntervalMs,
     statementTimeoutMs = 30_000,
     expireTo = 'ready',
+    keepAttemptsMs = 14 * 86_400_000,
     clock = systemClock,
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
@@ -111,6 +120,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   checkInteger('blockedMs', blockedMs, 10, 86_400_000)
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   if (expireTo !== 'ready' && expireTo !== 'expired') throw invalid('expireTo', expireTo, "must be 'ready' or 'expired'")
+  checkDuration('keepAttemptsMs', keepAttemptsMs)
   if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
   if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
   return {
@@ -121,6 +131,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     refreshIntervalMs,
     statementTimeoutMs,
     expireTo,
+    keepAttemptsMs,
     clock,
   }
 }

@@ -40,9 +40,18 @@ export function makeNodeParts<Transaction>(
 ): NodeParts<Transaction> {
   const { repository, listener: given = {}, heartbeatThread, notifier, exclusive = false } = options
   const settings = checkNodeOptions(options)
-  const { clock, leaseMs, heartbeatIntervalMs, maintenanceIntervalMs, statementTimeoutMs, expireTo, refreshIntervalMs } = settings
+  const {
+    clock,
+    leaseMs,
+    heartbeatIntervalMs,
+    maintenanceIntervalMs,
+    statementTimeoutMs,
+    expireTo,
+    keepAttemptsMs,
+    refreshIntervalMs,
+  } = settings
   const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
-  const listener = safeListener(given)
+  const listener = safeListener(...[given].flat())
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
   const activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers })
@@ -71,6 +80,7 @@ export function makeNodeParts<Transaction>(
       takenAway: new TakenAway({ repository, dispatcher, holders: managers }),
       intervalMs: maintenanceIntervalMs,
       expireTo,
+      keepAttemptsMs,
       refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => wake(topic)),
       retained: () => Array.from(managers(), ({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
