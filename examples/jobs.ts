@@ -4,6 +4,7 @@ import { z } from 'zod'
 
 const letter = defineJob('letter', {
   input: z.object({ to: z.string(), text: z.string() }),
+  output: json<{ printedAs: number }>(),
   retry: exponential({ tries: 5, firstMs: 1_000 }),
   timeoutMs: 10_000,
 })
@@ -21,18 +22,16 @@ await stream.transaction((tx) => tx.exec('create table account (id integer, owne
 /** Stands for a printer, which is busy at first. */
 let busy = 2
 let printed = 0
-const allPrinted = Promise.withResolvers<void>()
-async function print(text: string, { signal }: { signal: AbortSignal }): Promise<'busy' | 'printed'> {
+async function print(text: string, { signal }: { signal: AbortSignal }): Promise<'busy' | number> {
   signal.throwIfAborted()
   if (busy-- > 0) return 'busy'
   console.log(text)
-  if (++printed === 2) allPrinted.resolve()
-  return 'printed'
+  return ++printed
 }
 
 stream.handle(letter, async ({ input, signal }) => {
   const outcome = await print(`${input.to}: ${input.text}`, { signal })
-  return outcome === 'busy' ? TaskDecision.snooze({ afterMs: 10 }, 'the printer is busy') : undefined
+  return outcome === 'busy' ? TaskDecision.snooze({ afterMs: 10 }, 'the printer is busy') : { printedAs: outcome }
 })
 
 stream.handle(account, ({ input, commit, next }) => {
@@ -57,5 +56,15 @@ await stream.transaction((tx) => {
   console.log(stream.get(tx, letter, ref)?.reason)
 })
 
-await allPrinted.promise
+await stream.transaction((tx) => {
+  const { jobs, lookedAt, next } = stream.find(tx, account, { tags: { tenant: 'acme' }, size: 50 })
+  console.log(jobs.length, lookedAt, next)
+})
+
+const reminder = await stream.submit(letter, { to: 'dan', text: 'Your account is empty' })
+const { printedAs } = await stream.wait(letter, reminder, { timeoutMs: 60_000 })
+const welcome = await stream.wait(account, first)
+console.log(printedAs > 0, welcome !== undefined && welcome.printedAs > 0)
+
+await stream.wait(account, 'wrong')
 await stream.stop()

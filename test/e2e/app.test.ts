@@ -105,9 +105,9 @@ describe.skipIf(!canRun)('the shop', () => {
 
     await last.send({ pay: ids[0]! }, { pay: ids[1]! })
     const reminders = await page('reminder')
-    expect(reminders.filter(({ reason }) => reason === 'cancelled').map(({ externalId }) => externalId)).toEqual(
-      [ids[0], ids[1]].map((id) => `order ${id}`),
-    )
+    // Customers go on side by side, so their reminders may be pushed in another order than their invoices.
+    const cancelled = reminders.filter(({ reason }) => reason === 'cancelled').map(({ externalId }) => externalId)
+    expect(cancelled.toSorted()).toEqual([ids[0], ids[1]].map((id) => `order ${id}`).toSorted())
     await subject.transactions((transaction) =>
       tasks.reschedule(
         transaction,

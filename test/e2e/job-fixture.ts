@@ -2,11 +2,16 @@
 import type { Execution, FilterState, TaskCount, TaskInfo } from '@taskstream/task-api'
 import { whileTested } from '@taskstream/task-testing/suite'
 import { Stream } from 'taskstream'
-import type { AnyJob, StreamOptions } from 'taskstream'
+import type { StreamOptions } from 'taskstream'
 import { openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, TasksOptions } from '../subject.ts'
 
 export type TestStream = Stream<AnyTransaction, Execution>
+
+/** A job or a topic. */
+interface Named {
+  readonly name: string
+}
 
 export interface JobFixture extends AsyncDisposable {
   readonly subject: Subject
@@ -16,8 +21,8 @@ export interface JobFixture extends AsyncDisposable {
   effect(transaction: AnyTransaction, what: string): Promise<void>
   /** The effects of the running test, in the order of their writes. */
   effects(): Promise<string[]>
-  states(job: AnyJob): Promise<Record<string, number>>
-  page(job: AnyJob): Promise<TaskInfo[]>
+  states(definition: Named): Promise<Record<string, number>>
+  page(definition: Named): Promise<TaskInfo[]>
 }
 
 /** Opens a fixture for the tests of a `describe`. */

@@ -135,10 +135,11 @@ describe.skipIf(!canRun)('a stream', () => {
     stream.handle(defineJob('stopped-in-prepare'), nothing)
     const starting = codeOf(() => stream.start())
     await entered.promise
-    await stream.stop()
+    const stopping = stream.stop()
     isClosed = true
     go.resolve()
     expect(await starting).toBe('LIFECYCLE')
+    await stopping
   })
 
   test('that is stopped while it starts ends, and leaves no owner behind', async () => {

@@ -116,9 +116,9 @@ describe.skipIf(!canRun)('a node in time', () => {
     }
     const { clock, node } = fixture.clocked(options, (tasks) => ({
       ...tasks,
-      purgeOwners: (...given) => {
+      purgeAttempts: (...given) => {
         maintained.resolve()
-        return tasks.purgeOwners(...given)
+        return tasks.purgeAttempts(...given)
       },
     }))
     broken = false

@@ -1,5 +1,5 @@
 /**
- * Prints what jobs cost the compiler: `npm run check:type-cost`. A program defines, pushes and handles 1, 100 and 400 jobs. The run fails if a job
+ * Prints what jobs and typed topics cost the compiler: `npm run check:type-cost`. A program defines, pushes and handles 1, 100 and 400 of them. The run fails if a job
  * costs too much, or if jobs cost more the more there are.
  */
 import Table from 'cli-table3'
@@ -28,10 +28,17 @@ stream.handle(job${own}, ({ input, commit, next }) => commit(async (tx) => {
   ${next === undefined ? '' : `return next(job${next}, ${given(next)})`}
 }))
 `,
+  'typed topic': (own) => `
+const topic${own} = defineTopic('topic-${own}', { ${options(own)} })
+await stream.topic(topic${own}).push(tx, [${given(own)}], { insertion: 'supersede' })
+stream.topic(topic${own}).process({ handler: (_, { complete }) => complete(async (tx, held) => {
+  for (const { input } of held) await tx.write(input.count${own})
+}) })
+`,
 }
 
 const prelude = `
-import { defineJob, json } from 'taskstream'
+import { defineJob, defineTopic, json } from 'taskstream'
 import type { Stream } from 'taskstream'
 interface Transaction { write(count: number): Promise<void> }
 declare const stream: Stream<Transaction>

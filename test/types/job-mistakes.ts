@@ -176,6 +176,28 @@ stream.handle(order, ({ next }) => next(letter))
 // A name in the next input is misspelt.
 // @ts-expect-error
 stream.handle(order, ({ next }) => next(letter, { to: 'a', subject: 'b', suject: 'b' }))
+const total = defineJob('total', { input: json<number>(), output: json<{ total: number }>() })
+// A handler returns nothing where an output is defined.
+// @ts-expect-error
+stream.handle(total, () => {})
+// A handler returns something else.
+// @ts-expect-error
+stream.handle(total, ({ input }) => ({ total: String(input) }))
+// A commit returns something else.
+// @ts-expect-error
+stream.handle(total, ({ commit }) => commit(() => ({ sum: 1 })))
+// An output that JSON does not bring back.
+// @ts-expect-error
+defineJob('dated', { output: json<{ at: { due: Date } }>() })
+// What was waited for is something else.
+// @ts-expect-error
+export const waited: string = await stream.wait(total, '@7')
+// The reference is of another job.
+// @ts-expect-error
+await stream.wait(total, await stream.submit(cleanup))
+// An option of wait is misspelt.
+// @ts-expect-error
+await stream.wait(total, '@7', { timeout: 7 })
 // A written type leaves out one of the next jobs.
 // @ts-expect-error
 export const written: Job<'written', void, void, 'letter'> = defineJob('written', { next: [letter, cleanup] })
@@ -196,3 +218,11 @@ await stream.get(tx, letter, { key: 'a@example.org' })
 // A number is no id.
 // @ts-expect-error
 await stream.cancel(tx, letter, 7)
+// An array cannot tell how far was looked: jobs are found by their tags with `find`.
+// @ts-expect-error
+await stream.list(tx, letter, { tags: { tenant: 7 } })
+// @ts-expect-error
+await stream.find(tx, letter, { states: ['failed'] })
+// A tag is no date.
+// @ts-expect-error
+await stream.find(tx, letter, { tags: { day: new Date() } })

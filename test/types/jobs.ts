@@ -11,7 +11,7 @@ import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { defineJob, json, TaskDecision } from 'taskstream'
-import type { HeldJob, Job, JobRef, JobTags } from 'taskstream'
+import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags } from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
@@ -149,6 +149,42 @@ stream.handle(order, ({ input, commit, next }) =>
     return input > 0 ? next(cleanup) : TaskDecision.failure('no such order')
   }),
 )
+// What a handler returns is typed by the output, and so is what whoever waits gets: after JSON, and from the last of a chain.
+const crm = defineJob('crm', {
+  input: json<{ user: number }>(),
+  output: z.object({ crmId: z.string(), at: z.iso.datetime().transform((text) => new Date(text)) }),
+})
+expectType<
+  Equal<
+    typeof crm,
+    Job<'crm', { user: number }, { user: number }, never, { crmId: string; at: string }, { crmId: string; at: Date }>
+  >
+>()
+stream.handle(crm, ({ input }) => ({ crmId: `crm-${input.user}`, at: '2026-03-01T12:00:00Z' }))
+stream.handle(crm, ({ input, commit }) =>
+  commit(async (client) => {
+    await client.query('insert into account values ($1)', [input.user])
+    return { crmId: `crm-${input.user}`, at: '2026-03-01T12:00:00Z' }
+  }),
+)
+stream.handle(crm, async ({ input }) => (input.user < 0 ? TaskDecision.failure('nobody') : { crmId: 'a', at: 'b' }))
+const rejected = defineJob('rejected', { input: json<{ user: number }>() })
+const provision = defineJob('provision', { input: json<{ user: number }>(), next: [crm, rejected] })
+stream.handle(provision, ({ input, next }) => (input.user < 0 ? next(rejected, input) : next(crm, input)))
+const either = defineJob('either', { output: json<number>(), next: [crm] })
+stream.handle(either, ({ next, tries }) => (tries > 1 ? 7 : next(crm, { user: 1 })))
+const account = await stream.wait(crm, 'user 7')
+expectType<Equal<typeof account, { crmId: string; at: Date }>>()
+const provisioned = await stream.wait(provision, await stream.submit(provision, { user: 1 }), { timeoutMs: 60_000 })
+expectType<Equal<typeof provisioned, { crmId: string; at: Date } | void>>()
+const decided = await stream.wait(either, '@7', { signal: AbortSignal.timeout(1_000) })
+expectType<Equal<typeof decided, number | { crmId: string; at: Date }>>()
+const waited = await stream.wait(letter, 'Hello')
+expectType<Equal<typeof waited, void>>()
+const details = await stream.get(tx, crm, 'user 7')
+expectType<Equal<NonNullable<typeof details>['result'], { crmId: string; at: Date } | undefined>>()
+expectType<Equal<EndOf<typeof crm | typeof letter>, { crmId: string; at: Date } | void>>()
+
 // Of two definitions that lead to each other, one writes its type.
 const ping: Job<'ping', number, number, 'pong'> = defineJob('ping', { input: json<number>(), next: () => [pong] })
 const pong = defineJob('pong', { input: json<number>(), next: () => [ping] })
@@ -208,3 +244,5 @@ const cancelled = onNode.cancel(nodeDatabase, note, onNodePushed)
 expectType<Equal<typeof cancelled extends Promise<unknown> ? true : false, false>>()
 const found = onNode.get(nodeDatabase, note, onNodePushed)
 expectType<Equal<typeof found extends Promise<unknown> ? true : false, false>>()
+const foundByTags = onNode.find(nodeDatabase, note, { tags: { tenant: 7 } })
+expectType<Equal<typeof foundByTags, FoundJobs<'note', string>>>()

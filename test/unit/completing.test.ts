@@ -1,6 +1,6 @@
 /** What becomes of the tasks of a batch is written whatever goes wrong: what is tried instead, what is told, and what is left. */
-import { TaskError } from '@taskstream/task-api'
-import type { HeldTask, TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Patience } from '../../packages/task-processor/src/core/patience.ts'
 import { answering, namesOf, tasksOf } from './answering.ts'
@@ -28,6 +28,25 @@ describe('completing', () => {
     expect(await completing.complete(new Map(), patience)).toEqual({ completed: [], lost: [] })
     await completing.handBack([], patience)
     expect([answers.asked, answers.begun, answers.told]).toEqual([[], [], []])
+  })
+
+  test('asks the database nothing about no tasks', async () => {
+    const completing = open(answers, [])
+    expect(await completing.complete(new Map(), patience)).toEqual({ completed: [], lost: [] })
+    await completing.handBack([], patience)
+    expect([answers.asked, answers.begun, answers.told]).toEqual([[], [], []])
+  })
+
+  test.each([
+    ['a value', success.withValue('1')],
+    ['a successor', success.withSuccessor({ topic: 'mail', sequence: 7 })],
+    ['a failed attempt', TaskDecision.failure('no')],
+    ['an attempt that is repeated', TaskDecision.retry({ afterMs: 1 })],
+    ['a suspension', TaskDecision.suspension()],
+  ])('writes a plain batch in a transaction if %s is kept of one of its tasks', async (_, decision) => {
+    const tasks = tasksOf('ab')
+    await open(answers, tasks, true).complete(new Map([...decide(tasks), [tasks[1]!, decision]]), patience)
+    expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
   })
 
   test.each([true, false])(

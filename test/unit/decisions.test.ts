@@ -106,4 +106,12 @@ describe('an error of a handler', () => {
     })
     expect(decision).toMatchObject({ result: 'failure', explanations: [error, broken] })
   })
+
+  test('gives way to the decision that a policy throws', () => {
+    const filtered = TaskDecision.filter('not for us')
+    const decision = failed(tried(1), error, () => {
+      throw new TaskDecisionError(filtered)
+    })
+    expect(decision).toBe(filtered)
+  })
 })

@@ -49,6 +49,17 @@ test('the code of the guide to pipelines is examples/pipeline.ts, which draws it
   expect(stdout).toMatch(/\d+ to be reviewed\n$/)
 })
 
+test('the code of the guide to topics that is typed is examples/topics.ts, where one input that does not fit costs no other', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'topics.md'), 'utf8')
+  const [section = ''] = /^## Typed topics\n.*?^## /ms.exec(guide) ?? []
+  const pieces = [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces).toHaveLength(3)
+  const example = readFileSync(join(root, 'examples', 'topics.ts'), 'utf8')
+  for (const code of pieces) expect(example).toContain(code)
+  const { stdout } = await run('examples/topics.ts')
+  expect(stdout).toBe('EUR redundant, EUR succeeded, USD succeeded, XXX filtered, NOK failed terminated\n')
+})
+
 test('housekeeping is done each time the clock has submitted it', async () => {
   const { stdout } = await run('examples/housekeeping.ts')
   expect(stdout).toBe('invitations: 2 forgotten\ninvitations: 0 forgotten\n')
@@ -77,6 +88,7 @@ test.each([
   ['handlers', '{ succeeded: 4, failed: 1 }'],
   ['clock-jobs', 'counter: 3\n'],
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
+  ['jobs', 'true true\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {

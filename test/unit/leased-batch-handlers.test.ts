@@ -83,7 +83,13 @@ describe('a handler that completes', () => {
     const failing = await ended(async (_, { complete }) => void (await complete(() => Promise.reject(refused))))
     expect(failing.answers.told[0]).toEqual([
       'onError',
-      { topic: 'mail', tasks: failing.tasks, activity: 'handle', error: refused },
+      {
+        topic: 'mail',
+        tasks: failing.tasks,
+        activity: 'handle',
+        error: refused,
+        decisions: new Map(failing.tasks.map((task, index) => [task, failing.decided()[index]])),
+      },
     ])
     expect(failing.decided()).toMatchObject([{ result: 'failure' }, { result: 'failure' }])
     const instead = await ended(async (some, { complete }) => {
@@ -95,12 +101,16 @@ describe('a handler that completes', () => {
 
   test('by a function, which cannot be written, fails the batch as the completing’s', async () => {
     let asked = 0
-    const { answers, tasks } = await ended(async (_, { complete }) => void (await complete((__, held) => succeed(held))), {
-      answer: () => {
-        if (asked++ === 0) throw refused
+    const { answers, tasks, decided } = await ended(
+      async (_, { complete }) => void (await complete((__, held) => succeed(held))),
+      {
+        answer: () => {
+          if (asked++ === 0) throw refused
+        },
       },
-    })
-    expect(answers.told[0]).toEqual(['onError', { topic: 'mail', tasks, activity: 'complete', error: refused }])
+    )
+    const decisions = new Map(tasks.map((task, index) => [task, decided()[index]]))
+    expect(answers.told[0]).toEqual(['onError', { topic: 'mail', tasks, activity: 'complete', error: refused, decisions }])
     expect(answers.asked).toEqual(['complete a,b', 'complete a,b'])
   })
 

@@ -1,6 +1,6 @@
 /** A batch that is held by the lease: what is written and told of it, whoever decides. */
 import { TaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, TaskDecision } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import type { BatchHandler, HandlerContext } from '../../packages/task-processor/src/core/task-handler.ts'
 import { tasksOf, soon } from './answering.ts'
@@ -48,7 +48,13 @@ describe('a batch', () => {
       expect(decided()).toMatchObject([{ result: 'failure' }, { result: 'failure' }])
       expect(answers.told[0]).toEqual([
         'onError',
-        { topic: 'mail', tasks, activity: 'handle', error: expect.objectContaining({ code }) },
+        {
+          topic: 'mail',
+          tasks,
+          activity: 'handle',
+          error: expect.objectContaining({ code }),
+          decisions: new Map(tasks.map((task, index) => [task, decided()[index]])),
+        },
       ])
     }
   })
@@ -56,8 +62,17 @@ describe('a batch', () => {
   test('fails, or is tried again by the policy, when its handler throws', async () => {
     const { answers, decided, tasks } = await ended(() => Promise.reject(refused), { retry: () => 7 })
     expect(decided()).toMatchObject([{ retryAfterMs: 7 }, { retryAfterMs: 7 }])
-    expect(answers.told[0]).toEqual(['onError', { topic: 'mail', tasks, activity: 'handle', error: refused }])
+    const decisions = new Map(tasks.map((task, index) => [task, decided()[index]]))
+    expect(answers.told[0]).toEqual(['onError', { topic: 'mail', tasks, activity: 'handle', error: refused, decisions }])
     expect(answers.asked).toEqual(['complete a,b'])
+  })
+
+  test('has its retries decided once: those that are told are those that are written', async () => {
+    let pauseMs = 7
+    const { answers, decided } = await ended(() => Promise.reject(refused), { retry: () => pauseMs++ })
+    const told = answers.told[0] as unknown as [string, { decisions: ReadonlyMap<HeldTask, TaskDecision> }]
+    expect([...told[1].decisions.values()].map(({ retryAfterMs }) => retryAfterMs)).toEqual([7, 8])
+    expect(decided()).toEqual([...told[1].decisions.values()])
   })
 
   test('that throws in time fails for what it threw, though its time may be up later', async () => {

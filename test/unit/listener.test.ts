@@ -23,6 +23,19 @@ describe('a listener', () => {
     expect(names).toHaveLength(13)
   })
 
+  test('is one of several, which all get each event, and of which the first answers', () => {
+    const heard: string[] = []
+    const listening = (name: string, answer?: string): TaskListener => ({
+      onStart: () => {
+        heard.push(name)
+        return answer
+      },
+    })
+    const listener = safeListener(listening('silent'), listening('first', 'trace'), listening('second', 'other'), {})
+    expect(listener.onStart({ topic: 'a', tasks: [] })).toBe('trace')
+    expect(heard).toEqual(['silent', 'first', 'second'])
+  })
+
   test.each(names)('that throws in %s, or whose promise rejects, is warned of', async (name) => {
     const fail = (): never => {
       throw new Error('of the listener')

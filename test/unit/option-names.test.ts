@@ -10,6 +10,7 @@ import {
   handleBatch,
   linear,
   pushing,
+  steps,
   stopOnSignal,
   TaskNode,
 } from '@taskstream/task-processor'
@@ -134,6 +135,7 @@ test('are refused by whatever takes options', async () => {
     tries: () => fixed(given({ tries: 1, afterMs: 5, trie: 3 })),
     stepMs: () => linear(given({ tries: 1, firstMs: 5, step: 3 })),
     factor: () => exponential(given({ tries: 1, firstMs: 5, factr: 3 })),
+    steps: () => steps(given({ tries: 1, minMs: 5, maxMs: 5, step: 3 })),
     retry: () =>
       handleBatch([], given({ repository, transactions, topic: 'mail', handler, retrys: fixed({ tries: 1, afterMs: 1 }) })),
     rounds: () => tasks.drain('mail', handler, given({ round: 5 })),

@@ -84,6 +84,15 @@ describe('small batches that end while others are being completed', () => {
     expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
   })
 
+  test('are in a transaction if more is kept of one of them than its row', async () => {
+    const { answers, gate, bring } = busy()
+    const [task] = decide('b', 2).keys()
+    const outcomes = [bring(decide('a', 1)), bring(new Map([[task!, TaskDecision.success().withValue('1')]]))]
+    gate.resolve()
+    await soon(Promise.all(outcomes))
+    expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
+  })
+
   test('are a thousand tasks at most, in the order of their coming; the others go with the next', async () => {
     const { answers, gate, bring } = busy()
     const sizes: number[] = []

@@ -31,6 +31,56 @@ describe('a decision', () => {
     expect(put.toMessage()).toBe(String.raw`\u{65e5}` + '\nmore')
   })
 
+  test('of success may return a value and name its successor, which it keeps', () => {
+    const sent = success('sent').withValue('{"a":1}').withSuccessor({ topic: 'mail', sequence: 7 })
+    const said = { value: '{"a":1}', successor: { topic: 'mail', sequence: 7 } }
+    expect(sent.include('more').because('tries').withContinuation(false)).toMatchObject({ ...said, continued: false })
+    expect(success().merge(sent)).toMatchObject(said)
+    expect(sent.merge(success())).toMatchObject(said)
+    expect(sent.merge(success().withValue('2').withSuccessor({ topic: 'mail', sequence: 8 }))).toMatchObject({
+      value: '2',
+      successor: { sequence: 8 },
+    })
+    expect(sent.merge(failure())).toMatchObject({ value: undefined, successor: undefined })
+    expect(sent.isSameAs(success('sent').withValue('{"a":1}').withSuccessor({ topic: 'mail', sequence: 7 }))).toBe(true)
+    for (const other of [
+      sent.withValue('2'),
+      sent.withSuccessor({ topic: 'mail', sequence: 8 }),
+      sent.withSuccessor({ topic: 'post', sequence: 7 }),
+    ])
+      expect(sent.isSameAs(other)).toBe(false)
+  })
+
+  test('keeps more than the row of its task if it returns something, or did not succeed', () => {
+    const within = [success('sent'), filter('gone'), snooze({ afterMs: 5 }, 'busy')]
+    expect(within.map(({ keepsMore, isRecorded }) => [keepsMore, isRecorded])).toEqual(within.map(() => [false, false]))
+    const beside = [failure(), suspension(), retry({ afterMs: 5 })]
+    expect(beside.map(({ keepsMore, isRecorded }) => [keepsMore, isRecorded])).toEqual(beside.map(() => [true, true]))
+    for (const returning of [success().withValue('1'), success().withSuccessor({ topic: 'a', sequence: 1 })])
+      expect([returning.keepsMore, returning.isRecorded]).toEqual([true, false])
+  })
+
+  test('in ASCII returns the same JSON', () => {
+    const escaped = success('日').withValue('{"日":"é😀"}').inAscii()
+    expect(escaped.value).toBe(String.raw`{"\u65e5":"\u00e9\ud83d\ude00"}`)
+    expect(JSON.parse(escaped.value!)).toEqual({ 日: 'é😀' })
+    expect(escaped.toMessage()).toBe(String.raw`\u{65e5}`)
+    expect(success().withValue('"é"').inAscii().value).toBe(String.raw`"\u00e9"`)
+    const plain = success('sent').withValue('1')
+    expect(plain.inAscii()).toBe(plain)
+  })
+
+  test('refuses a value that is no JSON, and values and successors of what did not succeed', () => {
+    for (const wrong of ['', '{', 'undefined', '"a\0"', `"${'a'.repeat(16_777_215)}"`, 7])
+      expect(() => success().withValue(wrong as string)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+    for (const wrong of [{ topic: '', sequence: 1 }, { topic: 'a', sequence: -1 }, { topic: 'a' }])
+      expect(() => success().withSuccessor(wrong as never)).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))
+    for (const other of [failure(), filter(), suspension(), retry({ afterMs: 1 })]) {
+      expect(() => other.withValue('1')).toThrow(expect.objectContaining({ code: 'LIFECYCLE' }))
+      expect(() => other.withSuccessor({ topic: 'a', sequence: 1 })).toThrow(expect.objectContaining({ code: 'LIFECYCLE' }))
+    }
+  })
+
   test('of two takes the weightier result, both explanations, and continues if both do', () => {
     const merged = success('sent')
       .merge(filter('stale'))

@@ -1,8 +1,9 @@
 /** The testing kit: a test of a handler needs no server and no waiting, and finds what a started stream would do. */
 import { codeOf } from '@taskstream/task-testing/suite'
-import { defineJob, exponential, fixed, json, TaskDecision } from 'taskstream'
+import { defineJob, defineTopic, exponential, fixed, json, TaskDecision } from 'taskstream'
 import { testStream } from 'taskstream/testing'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
 const email = defineJob('email', { input: json<{ to: string }>() })
 const reminder = defineJob('reminder', { input: json<{ order: number }>(), id: ({ order }) => `order ${order}`, next: [email] })
@@ -67,9 +68,80 @@ test('a stream that always puts a job off ends its test by an error, too', async
   expect(await codeOf(() => stream.drain({ advance: true, rounds: 5 }))).toBe('DRAIN_ENDLESS')
 })
 
+test('jobs are found by their tags without a promise, in as many portions as it takes', async () => {
+  await using stream = await testStream({ jobs: [email] })
+  await stream.transaction((database) => {
+    const tagged = (count: number, odd: boolean): void =>
+      void stream.pushMany(
+        database,
+        email,
+        Array.from({ length: count }, () => [{ to: 'ann' }, { tags: { odd } }]),
+      )
+    tagged(5_000, false)
+    tagged(1, true)
+    const { jobs, lookedAt, next } = stream.find(database, email, { tags: { odd: true } })
+    expect([jobs.length, lookedAt, next]).toEqual([1, 5_001, undefined])
+    const { lookedAt: most, next: rest } = stream.find(database, email, { tags: { odd: true }, limit: 4_999 })
+    expect([most, rest]).toEqual([4_999, { after: 4_999 }])
+  })
+})
+
 test('options that do not exist are refused by name', async () => {
   await expect(testStream({ job: [] } as never)).rejects.toThrow(/did you mean jobs/)
   await using stream = await testStream()
   await expect(stream.drain({ advanced: true } as never)).rejects.toThrow(/did you mean advance/)
   await expect(stream.drain({ rounds: 0 })).rejects.toThrow(/rounds must be/)
+})
+
+test('typed topics are drained in their batches, and what was pushed to them is known', async () => {
+  const prices = defineTopic('prices', { input: json<{ symbol: string; price: number }>(), key: ({ symbol }) => symbol })
+  const alerts = defineTopic('alerts', { input: json<string>() })
+  await using stream = await testStream({ jobs: [alerts] })
+  stream.database.exec('create table price (symbol text, price real)')
+  const sizes: number[] = []
+  stream.topic(prices).process({
+    size: 2,
+    handler: (held, { complete }) => {
+      sizes.push(held.length)
+      return complete((database, still) => {
+        for (const { input } of still) database.prepare('insert into price values (?, ?)').run(input.symbol, input.price)
+        stream.topic(alerts).push(database, [`${still.length} new`])
+      })
+    },
+  })
+  stream.topic(prices).push(stream.database, [
+    { symbol: 'EUR', price: 1 },
+    { symbol: 'USD', price: 2 },
+  ])
+  await stream.topic(prices).submit([{ symbol: 'EUR', price: 3 }], { insertion: 'supersede' })
+  await stream.topic(prices).submit([{ symbol: 'NOK', price: 4 }])
+  expect(await stream.drain()).toEqual([
+    { job: 'prices', id: '@2', tries: 1, state: 'succeeded', output: undefined },
+    { job: 'prices', id: '@3', tries: 1, state: 'succeeded', output: undefined },
+    { job: 'prices', id: '@4', tries: 1, state: 'succeeded', output: undefined },
+  ])
+  expect(sizes).toEqual([2, 1])
+  expect(stream.database.prepare('select symbol, price from price').all()).toEqual([
+    { symbol: 'USD', price: 2 },
+    { symbol: 'EUR', price: 3 },
+    { symbol: 'NOK', price: 4 },
+  ])
+  expect(await stream.pushed(alerts)).toEqual(['2 new', '1 new'])
+  expect((await stream.pushed(prices)).map(({ price }) => price)).toEqual([1, 2, 3, 4])
+})
+
+test('an input that does not fit fails alone in a drain, with the error of its schema', async () => {
+  const topic = defineTopic('numbers', { input: z.number(), key: String, retry: fixed({ tries: 2, afterMs: 0, jitter: 0 }) })
+  await using stream = await testStream()
+  stream.topic(topic).process({
+    handler: ([first]) => {
+      if (first!.tries === 1) throw new Error('not now')
+    },
+  })
+  stream.tasks.push(stream.database, 'numbers', ['a', { identifier: 'b', input: '7' }])
+  expect(await stream.drain({ advance: true })).toMatchObject([
+    { id: '@1', tries: 1, state: 'failed', output: expect.stringContaining('is no JSON') as unknown },
+    { id: '@2', tries: 1, state: 'suspended', output: expect.stringContaining('not now') as unknown },
+    { id: '@2', tries: 2, state: 'succeeded' },
+  ])
 })

@@ -7,6 +7,7 @@ import type {
   OverviewOptions,
   PageOptions,
   PollOptions,
+  PurgeAttemptsOptions,
   PurgeOptions,
   PushOptions,
   ReassignAllOptions,
@@ -66,6 +67,7 @@ interface Options {
   readonly results: ResultsOptions
   readonly resolve: ResolveOptions
   readonly purge: PurgeOptions
+  readonly purgeAttempts: PurgeAttemptsOptions
   readonly register: RegisterOptions
   readonly expire: ExpireOptions
 }
@@ -87,6 +89,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   results: { from: instant, to: instant },
   resolve: { preceding: true },
   purge: { ...filter, states: [], olderThanMs: 1, limit: 1 },
+  purgeAttempts: { olderThanMs: 1, limit: 1 },
   register: { exclusive: true },
   expire: { olderThanMs: 1, then: 'ready', limit: 1 },
 }

@@ -1,40 +1,53 @@
-import {
-  checkDuration,
-  checkInteger,
-  checkNames,
-  checkTopic,
-  invalid,
-  optionNames,
-  pollOrders,
-  taskLimits,
-} from '@taskstream/task-api'
-import type { InputSchema, PollOrder, TopicOptions } from '@taskstream/task-api'
-import { exponential } from '@taskstream/task-processor'
+import { checkInteger, checkNames, checkTopic, invalid, optionNames } from '@taskstream/task-api'
+import type { InputSchema, PollOrder } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import type { JsonOnly } from './json-only.ts'
-
-/** Small facts about a job, for people and filters. */
-export type JobTags = Readonly<Record<string, string | number | boolean>>
+import { checkSchema, taskSettingsOf } from './task-settings.ts'
+import type { JobTags, TaskSettings } from './task-settings.ts'
 
 /**
  * The definition of a job: its name, the types of its input, and how it is tried. It is a value without any connection, so a module can share it
  * between programs that push and programs that handle.
  */
-export interface Job<Name extends string = string, Given = void, Input = Given, Next extends string = never> {
+export interface Job<
+  Name extends string = string,
+  Given = void,
+  Input = Given,
+  Next extends string = never,
+  Returned = void,
+  End = Returned,
+> {
   readonly name: Name
   readonly settings: JobSettings
   /** Types only; never set. */
-  readonly '~types'?: { readonly given: (given: Given) => void; readonly input: Input; readonly next: Next }
+  readonly '~types'?: {
+    readonly given: (given: Given) => void
+    readonly input: Input
+    readonly next: Next
+    readonly returned: (returned: Returned) => void
+    readonly end: End
+  }
 }
 
 /** A job of any type. */
-export type AnyJob = Job<string, never, unknown, string>
+export type AnyJob = Job<string, never, unknown, string, never, unknown>
 
-export interface JobOptions<Given, Input, Next extends AnyJob> {
+/** A job of this name that is given this, whatever else it is. */
+export type JobOf<Name extends string, Given = never> = Job<Name, Given, unknown, string, never, unknown>
+
+/** What whoever waits for one of these jobs gets. */
+export type EndOf<SomeJob extends AnyJob> = NonNullable<SomeJob['~types']>['end']
+
+export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, Result = Returned> {
   /** The schema of the input: zod, valibot, arktype, any Standard Schema, or `json<T>()`. Without a schema the job has no input. */
   readonly input?: InputSchema<Input, Given>
+  /**
+   * The schema of what a handler returns, which is kept for those who wait for the job. It is stored as it is returned, and whoever waits gets what the
+   * schema makes of that. Without a schema nothing is kept.
+   */
+  readonly output?: InputSchema<Result, Returned>
   /** What a job is about, 1 to 500 characters, such as its customer. The topic becomes keyed: jobs are found and superseded by their key. */
   readonly key?: (input: NoInfer<Given>) => string
   /** Whether the jobs of a key run one after the other, in the order of their pushes. Default false. Needs `key`. */
@@ -66,25 +79,18 @@ export interface JobOptions<Given, Input, Next extends AnyJob> {
 type WithoutInput<Given, Value> = [Given] extends [void] ? Value : 'a job with an input has no timer'
 
 /** The checked options of a job, without their types. */
-export interface JobSettings {
-  readonly input: InputSchema<unknown> | undefined
-  readonly key: ((input: never) => string) | undefined
-  readonly id: ((input: never) => string) | undefined
+export interface JobSettings extends TaskSettings {
+  readonly what: 'job'
+  readonly output: InputSchema<unknown> | undefined
   readonly next: () => readonly AnyJob[]
-  readonly retry: RetryPolicy
-  readonly maxTries: number | undefined
   readonly timeoutMs: number | undefined
   readonly maxRunMs: number | undefined
-  readonly deadlineMs: number | undefined
-  readonly priority: number | undefined
-  readonly tags: JobTags | undefined
   readonly timer: Timer | undefined
-  /** How the topic of the jobs is initialized. */
-  readonly topic: TopicOptions
 }
 
 const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
   input: true,
+  output: true,
   key: true,
   ordered: true,
   id: true,
@@ -100,7 +106,6 @@ const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
   timer: true,
 })
 
-const defaultRetry = exponential({ tries: 4, firstMs: 5_000 })
 const dayMs = 86_400_000
 
 /**
@@ -115,10 +120,17 @@ const dayMs = 86_400_000
  * })
  * const cleanup = defineJob('cleanup', { timer: '03:00 Europe/Oslo' })
  */
-export function defineJob<const Name extends string, Given = void, Input = Given, const Next extends AnyJob = never>(
+export function defineJob<
+  const Name extends string,
+  Given = void,
+  Input = Given,
+  const Next extends AnyJob = never,
+  Returned = void,
+  Result = Returned,
+>(
   name: Name,
-  options?: JobOptions<Given, Input, Next> & JsonOnly<Given>,
-): Job<Name, Given, Input, Next['name']> {
+  options?: JobOptions<Given, Input, Next, Returned, Result> & JsonOnly<Given> & JsonOnly<Returned, 'output'>,
+): Job<Name, Given, Input, Next['name'], Returned, Result | EndOf<Next>> {
   checkTopic(name)
   return Object.freeze({
     name,
@@ -128,56 +140,31 @@ export function defineJob<const Name extends string, Given = void, Input = Given
 
 function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): JobSettings {
   checkNames(names, options)
-  const { input, key, id, ordered = false, order = 'fifo', retry = defaultRetry, tags, timer, next = [] } = options
-  const { maxTries, timeoutMs, maxRunMs, deadlineMs, priority } = options
-  if (input !== undefined && typeof input['~standard']?.validate !== 'function')
-    throw invalid('input', input, 'must be a Standard Schema, such as one of zod, or json<T>()')
-  for (const [argument, value] of Object.entries({ key, id }))
-    if (value !== undefined && typeof value !== 'function') throw invalid(argument, value, 'must be a function of the input')
+  const { order, ...settings } = taskSettingsOf(options as Parameters<typeof taskSettingsOf>[0])
+  const { input, key, id, deadlineMs } = settings
+  const { output, ordered = false, timeoutMs, maxRunMs, timer, next = [] } = options
+  checkSchema('output', output)
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'must be true or false')
   if (ordered && key === undefined) throw invalid('ordered', ordered, `needs a key, by which the jobs "${name}" are in order`)
-  if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
   if (typeof next !== 'function' && !Array.isArray(next))
     throw invalid('next', next, 'must be a list of jobs, or a function of one')
   if (Array.isArray(next) && next.some((job: Partial<AnyJob> | undefined) => typeof job?.settings?.next !== 'function'))
     throw invalid('next', next, 'must be made by defineJob')
-  if (typeof retry !== 'function') throw invalid('retry', retry, 'must be a policy, such as exponential({ … })')
-  if (maxTries !== undefined) checkInteger('maxTries', maxTries, 1, taskLimits.tries)
   if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, dayMs)
   if (maxRunMs !== undefined) checkInteger('maxRunMs', maxRunMs, timeoutMs ?? 1, 7 * dayMs)
-  if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
-  if (priority !== undefined) checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
-  if (tags !== undefined) checkTags(tags)
   if (timer !== undefined && input !== undefined)
     throw invalid('timer', timer, `must not be given with an input: the clock pushes jobs "${name}" without any`)
   for (const [argument, value] of Object.entries({ id, deadlineMs }))
     if (timer !== undefined && value !== undefined)
       throw invalid(argument, value, `must not be given with a timer: the clock pushes jobs "${name}" without it`)
   return {
-    input: input as InputSchema<unknown> | undefined,
-    key,
-    id,
+    ...settings,
+    what: 'job',
+    output: output as InputSchema<unknown> | undefined,
     next: typeof next === 'function' ? next : () => next,
-    retry,
-    maxTries,
     timeoutMs,
     maxRunMs,
-    deadlineMs,
-    priority,
-    tags,
     timer: typeof timer === 'string' ? parseTimer(timer) : timer,
     topic: { order, condition: ordered ? 'singular-by-identifier' : 'none', keyed: key !== undefined },
   }
-}
-
-/** @throws TaskError ARGUMENT_INVALID unless tags are what their type says, so that a handler is given what was pushed */
-export function checkTags(tags: JobTags): void {
-  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) throw invalid('tags', tags, 'must be an object')
-  for (const [name, value] of Object.entries(tags))
-    if (value !== undefined && !isTag(value))
-      throw invalid(`tags.${name}`, value, 'must be a string, a finite number or a boolean')
-}
-
-export function isTag(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }

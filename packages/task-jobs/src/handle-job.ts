@@ -1,5 +1,14 @@
-import { isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError, taskToString } from '@taskstream/task-api'
-import type { Execution, HeldTask, TaskSink } from '@taskstream/task-api'
+import {
+  checkInput,
+  isTaskError,
+  jsonOf,
+  readInput,
+  TaskDecision,
+  TaskDecisionError,
+  TaskError,
+  taskToString,
+} from '@taskstream/task-api'
+import type { Execution, HeldTask, TaskKey, TaskSink } from '@taskstream/task-api'
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { Job } from './define-job.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
@@ -29,10 +38,10 @@ export interface JobHandling {
  * const handler = jobHandler({ repository, process }, email, handle, { concurrency: 10, ahead: true })
  * node.process(email.name, { handler, size: 1, retry: email.settings.retry })
  */
-export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string>(
+export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string, Returned = void>(
   environment: JobEnvironment<Transaction>,
-  job: Job<Name, Given, Input, Next>,
-  handle: JobHandler<Transaction, Name, Input, Next>,
+  job: Job<Name, Given, Input, Next, Returned, unknown>,
+  handle: JobHandler<Transaction, Name, Input, Next, Returned>,
   { concurrency, ahead }: JobHandling,
 ): TaskHandlerFactory<Transaction> {
   return {
@@ -71,9 +80,9 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
 }
 
 /** One try of one job. */
-class RunningJob<Transaction, Name extends string, Given, Input, Next extends string> {
+class RunningJob<Transaction, Name extends string, Given, Input, Next extends string, Returned> {
   readonly #environment: JobEnvironment<Transaction>
-  readonly #job: Job<Name, Given, Input, Next>
+  readonly #job: Job<Name, Given, Input, Next, Returned, unknown>
   readonly #task: HeldTask
   readonly #context: HandlerContext<Transaction>
   #commit: JobCommit<Transaction> | undefined
@@ -82,7 +91,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
 
   constructor(
     environment: JobEnvironment<Transaction>,
-    job: Job<Name, Given, Input, Next>,
+    job: Job<Name, Given, Input, Next, Returned, unknown>,
     task: HeldTask,
     context: HandlerContext<Transaction>,
   ) {
@@ -93,7 +102,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   }
 
   /** @returns what the handler returned. @throws what it threw; an error that ends the job if its input does not fit */
-  async run(handle: JobHandler<Transaction, Name, Input, Next>): Promise<unknown> {
+  async run(handle: JobHandler<Transaction, Name, Input, Next, Returned>): Promise<unknown> {
     using time = new TryTime(this.#task, this.#context as HandlerContext<never>, this.#job.settings)
     const held = this.#held(this.#input(), time)
     const handled = this.#environment.process.handling(this.#task, () => {
@@ -118,7 +127,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       throw this.#misuse('called commit and did not return what it returns: write `return commit(…)`')
     if (!this.#commit) this.#checkContinued(outcome)
     if (!(outcome instanceof JobCommit) && !(outcome instanceof JobContinuation))
-      return new Map([[this.#task, outcome instanceof TaskDecision ? outcome : TaskDecision.success()]])
+      return new Map([[this.#task, this.#decisionOf(outcome)]])
     const { process } = this.#environment
     let done: Done | undefined
     await this.#context.complete(async (transaction, held) => {
@@ -130,8 +139,11 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome
       this.#checkContinued(decided)
       if (decided instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
-      if (decided instanceof JobContinuation) await this.#goOn(transaction, decided)
-      return new Map([[this.#task, decided instanceof TaskDecision ? decided : TaskDecision.success()]])
+      const decision =
+        decided instanceof JobContinuation
+          ? TaskDecision.success().withSuccessor(await this.#goOn(transaction, decided))
+          : this.#decisionOf(decided)
+      return new Map([[this.#task, decision]])
     })
     if (done) process.committed(done, this.#context.wake)
     return undefined
@@ -149,7 +161,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     }
   }
 
-  #held(input: Input, time: TryTime): HeldJob<Transaction, Name, Input, Next> {
+  #held(input: Input, time: TryTime): HeldJob<Transaction, Name, Input, Next, Returned> {
     const task = this.#task
     const { name, settings } = this.#job
     return {
@@ -180,7 +192,22 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       throw this.#misuse('called next and did not return what it returns: write `return next(…)`')
   }
 
-  async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<void> {
+  /** What is returned is the job's output, if it has one. It is checked as whoever waits will get it, after JSON. */
+  #decisionOf(outcome: unknown): TaskDecision {
+    const { name, settings } = this.#job
+    if (outcome instanceof TaskDecision) {
+      if (settings.output && outcome.result === 'success' && outcome.value === undefined)
+        throw this.#misuse('decided on success without its output: return the output itself')
+      return outcome
+    }
+    if (!settings.output) return TaskDecision.success()
+    const text = jsonOf(name, outcome, 'output')
+    checkInput(settings.output, name, JSON.parse(text), 'output')
+    return TaskDecision.success().withValue(text)
+  }
+
+  /** @returns the job that goes on; one that was pushed before, if the id says so */
+  async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<TaskKey> {
     const { repository, process } = this.#environment
     const { name, settings } = this.#job
     if (job.name !== name && !settings.next().some((known) => known.name === job.name))
@@ -190,8 +217,9 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       ...(priority !== 0 && { priority }),
       ...(headers?.['tags'] !== undefined && { tags: tagsOf(this.#task) }),
     }
-    await repository.push(transaction, job.name, creationOf(job, input, { ...inherited, ...options }))
+    const [pushed] = await repository.push(transaction, job.name, creationOf(job, input, { ...inherited, ...options }))
     process.pushed(transaction, job.name)
+    return pushed!
   }
 
   #misuse(what: string): TaskError {

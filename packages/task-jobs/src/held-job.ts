@@ -1,5 +1,6 @@
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
-import type { Job, JobTags } from './define-job.ts'
+import type { AnyJob, JobOf } from './define-job.ts'
+import type { JobTags } from './task-settings.ts'
 import type { PushArguments } from './push-job.ts'
 
 /** What `commit` returns. A handler returns it. */
@@ -13,20 +14,30 @@ export class JobCommit<Transaction = never> {
 
 /** What `next` returns. A handler returns it, or its `commit` does. */
 export class JobContinuation {
-  readonly job: Job<string, never, unknown, string>
+  readonly job: AnyJob
   readonly arguments: PushArguments<unknown>
 
-  constructor(job: Job<string, never, unknown, string>, given: PushArguments<unknown>) {
+  constructor(job: AnyJob, given: PushArguments<unknown>) {
     this.job = job
     this.arguments = given
   }
 }
 
-/** What a handler may return. A job that is defined with `next` goes on, or decides otherwise. */
-export type JobOutcome<Next extends string> = [Next] extends [never] ? unknown : JobContinuation | TaskDecision
+/** What a handler may return: the output, if the job is defined with one. A job that is defined with `next` goes on, or decides otherwise. */
+export type JobOutcome<Next extends string, Returned> = [Returned] extends [void]
+  ? [Next] extends [never]
+    ? unknown
+    : JobContinuation | TaskDecision
+  : Returned | JobContinuation | TaskDecision
 
 /** A job that is being handled, and what its handler can do. None of the functions uses `this`. */
-export interface HeldJob<Transaction, Name extends string = string, Input = unknown, Next extends string = never> {
+export interface HeldJob<
+  Transaction,
+  Name extends string = string,
+  Input = unknown,
+  Next extends string = never,
+  Returned = void,
+> {
   readonly name: Name
   /** The caller's own name for the job, or `@` and its sequence. */
   readonly id: string
@@ -57,15 +68,14 @@ export interface HeldJob<Transaction, Name extends string = string, Input = unkn
    *   await tx.query('insert into invoice (order_id) values ($1)', [input.id])
    * }))
    */
-  readonly commit: (work: (transaction: Transaction) => JobOutcome<Next> | Promise<JobOutcome<Next>>) => JobCommit<Transaction>
+  readonly commit: (
+    work: (transaction: Transaction) => JobOutcome<Next, Returned> | Promise<JobOutcome<Next, Returned>>,
+  ) => JobCommit<Transaction>
   /**
    * Goes on with another job, which is pushed in the transaction that completes this one. Return what this returns. The other job gets the tags and
    * the priority of this one, unless it is given others.
    */
-  readonly next: <To extends Next | Name, Given>(
-    job: Job<To, Given, unknown, string>,
-    ...given: PushArguments<Given>
-  ) => JobContinuation
+  readonly next: <To extends Next | Name, Given>(job: JobOf<To, Given>, ...given: PushArguments<Given>) => JobContinuation
   /**
    * Gives this try its whole `timeoutMs` once more, from now on, but no more than `maxRunMs` in all.
    *
@@ -75,6 +85,6 @@ export interface HeldJob<Transaction, Name extends string = string, Input = unkn
 }
 
 /** Handles one job. What it throws counts as a failed try. */
-export type JobHandler<Transaction, Name extends string, Input, Next extends string> = (
-  job: HeldJob<Transaction, Name, Input, Next>,
-) => JobCommit<Transaction> | JobOutcome<Next> | Promise<JobCommit<Transaction> | JobOutcome<Next>>
+export type JobHandler<Transaction, Name extends string, Input, Next extends string, Returned = void> = (
+  job: HeldJob<Transaction, Name, Input, Next, Returned>,
+) => JobCommit<Transaction> | JobOutcome<Next, Returned> | Promise<JobCommit<Transaction> | JobOutcome<Next, Returned>>

@@ -1,5 +1,6 @@
 import type { TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
-import type { AnyJob, JobTags } from './define-job.ts'
+import type { AnyJob } from './define-job.ts'
+import type { JobTags } from './task-settings.ts'
 import { idOf, tagsOf } from './push-job.ts'
 
 /** The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before. */
@@ -28,6 +29,12 @@ export interface JobInfo<Name extends string = string, Given = unknown> {
   readonly task: TaskInfo
 }
 
+/** A job that was looked at by itself. */
+export interface JobDetails<Name extends string = string, Given = unknown, End = unknown> extends JobInfo<Name, Given> {
+  /** What the job has returned, or the last of those that went on with its work. It is not checked. Undefined before that, and if nothing was. */
+  readonly result: End | undefined
+}
+
 export function infoOf<Name extends string, Given>(
   { name, settings }: AnyJob & { readonly name: Name },
   task: TaskInfo,
@@ -54,7 +61,8 @@ function stateOf({ state, due, tries }: TaskInfo): JobState {
   return tries === 0 ? 'delayed' : 'retrying'
 }
 
-function parsed(text: string | undefined): unknown {
+/** @returns undefined if the text is no JSON */
+export function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {
     return JSON.parse(text)

@@ -31,7 +31,7 @@ type Lost<Type, Depth extends readonly unknown[] = []> = Depth['length'] extends
           ? `[]${Lost<Item, [...Depth, 0]>}`
           : { [Key in keyof Type & string]: `.${Key}${Lost<Type[Key], [...Depth, 0]>}` }[keyof Type & string]
 
-/** Asks nothing of options whose input JSON can keep. Otherwise it asks for an impossible `input`, whose type says what is wrong. */
-export type JsonOnly<Given> = [Lost<Given>] extends [never]
+/** Asks nothing of options whose payload JSON can keep. Otherwise it asks for an impossible one, whose type says what is wrong. */
+export type JsonOnly<Type, Option extends 'input' | 'output' = 'input'> = [Lost<Type>] extends [never]
   ? unknown
-  : { readonly input: `input${Lost<Given>} would not come back from JSON` }
+  : { readonly [Name in Option]: `${Option}${Lost<Type>} would not come back from JSON` }

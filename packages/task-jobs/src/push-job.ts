@@ -1,7 +1,7 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
-import { checkTags, isTag } from './define-job.ts'
-import type { AnyJob, JobTags } from './define-job.ts'
+import { checkTags, isTag } from './task-settings.ts'
+import type { JobTags, TaskDefinition } from './task-settings.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
 export interface JobPushOptions extends Pick<
@@ -10,7 +10,7 @@ export interface JobPushOptions extends Pick<
 > {
   /** The caller's own name for the job. A second push of an id finds the first job, ended or not. May not begin with `@`. */
   readonly id?: string
-  /** What the job is about. Only for jobs that are defined with a `key`. */
+  /** What the job is about. Only for jobs that are defined with a `key`, and for typed topics. */
   readonly key?: string
   readonly tags?: JobTags
 }
@@ -51,21 +51,20 @@ const names = optionNames<JobPushOptions>('push', {
  *
  * @throws TaskError ARGUMENT_INVALID, INPUT_INVALID
  */
-export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions = {}): TaskCreation {
+export function creationOf(definition: TaskDefinition, given: unknown, options: JobPushOptions = {}): TaskCreation {
   checkNames(names, options)
-  const { settings, name } = job
+  const { settings, name } = definition
   const { id, key, tags = settings.tags, due, delayMs, deadline, suspended } = options
   const { maxTries = settings.maxTries, priority = settings.priority } = options
   const deadlineMs = options.deadlineMs ?? (deadline === undefined ? settings.deadlineMs : undefined)
-  const input = inputText(job, given)
-  if (key !== undefined && settings.key === undefined)
-    throw invalid('key', key, `must not be given: the job "${name}" is defined without a key`)
-  const externalId = textOf('id', name, id ?? settings.id?.(given as never))
+  const input = inputText(definition, given)
+  if (key !== undefined && settings.key === undefined && settings.what === 'job')
+    throw invalid('key', key, `must not be given: the ${settings.what} "${name}" is defined without a key`)
+  const externalId = textOf('id', definition, id ?? settings.id?.(given as never))
   // Such an id stands for a sequence.
   if (externalId?.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
   const creation: { [Field in keyof TaskCreation]: TaskCreation[Field] | undefined } & Pick<TaskCreation, 'identifier'> = {
-    // A function that returns nothing is refused: otherwise all such jobs would have one key.
-    identifier: textOf('key', name, key ?? (settings.key ? (settings.key(given as never) ?? null) : name))!,
+    identifier: key === undefined ? keyOf(definition, given) : textOf('key', definition, key)!,
     input,
     externalId,
     due,
@@ -80,16 +79,24 @@ export function creationOf(job: AnyJob, given: unknown, options: JobPushOptions 
   return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation
 }
 
-/** Checks what a function of the definition, or the push, has given. Its length is checked where it is stored. */
-function textOf(what: string, name: string, value: unknown): string | undefined {
-  if (value === undefined || typeof value === 'string') return value
-  throw invalid(what, value, `of the job "${name}" must be a string`)
+function keyOf(definition: TaskDefinition, given: unknown): string {
+  const { name, settings } = definition
+  // A function that returns nothing is refused: otherwise all such tasks would have one key.
+  if (settings.key) return textOf('key', definition, settings.key(given as never) ?? null)!
+  if (settings.topic.keyed) throw invalid('key', undefined, `must be given, as the definition of the topic "${name}" makes none`)
+  return name
 }
 
-function inputText({ name, settings }: AnyJob, given: unknown): string | undefined {
+/** Checks what a function of the definition, or the push, has given. Its length is checked where it is stored. */
+function textOf(what: string, { name, settings }: TaskDefinition, value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw invalid(what, value, `of the ${settings.what} "${name}" must be a string`)
+}
+
+function inputText({ name, settings }: TaskDefinition, given: unknown): string | undefined {
   if (!settings.input) {
     if (given === undefined) return undefined
-    throw invalid('input', given, `must not be given: the job "${name}" is defined without an input`)
+    throw invalid('input', given, `must not be given: the ${settings.what} "${name}" is defined without an input`)
   }
   const text = jsonOf(name, given)
   checkInput(settings.input, name, JSON.parse(text))

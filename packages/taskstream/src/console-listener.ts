@@ -1,29 +1,64 @@
 import { isTaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, TaskDecision, TaskResult } from '@taskstream/task-api'
 import type { TaskListener } from '@taskstream/task-processor'
 import { idOf } from '@taskstream/task-jobs'
 
-/** Writes a line to the console when something goes wrong, or works again. A listener of your own replaces it. */
+/**
+ * Writes a line to the console when something goes wrong, or works again. After a try that failed, the line says when the next try comes, or that this
+ * was the last. A listener of your own replaces it.
+ */
 export const consoleListener: TaskListener = {
-  onError: ({ activity, error, topic, tasks = [] }) => {
+  onError: ({ activity, error, topic, tasks = [], decisions }) => {
+    const named = (task: HeldTask): string => nameOf(task, decisions?.get(task))
     const what = tasks.length > 0 ? `${tasks.map(named).join(', ')}, ${activity}` : [topic, activity].filter(Boolean).join(', ')
     console.error(`taskstream: ${what}: ${text(error)}`)
   },
   onRecovered: ({ activity, topic }) => console.error(`taskstream: ${[topic, activity].filter(Boolean).join(', ')}: works again`),
   onLost: ({ tasks }) =>
     console.error(
-      `taskstream: ${tasks.map(named).join(', ')}: no longer held: cancelled, taken by another process, or completed by a commit that was not answered`,
+      `taskstream: ${namesOf(tasks)}: no longer held: cancelled, taken by another process, or completed by a commit that was not answered`,
     ),
   onStuck: ({ tasks, at, heldMs }) =>
-    console.error(`taskstream: ${at ? named(at) : tasks.map(named).join(', ')}: its handler has not let go after ${heldMs} ms`),
+    console.error(`taskstream: ${namesOf(at ? [at] : tasks)}: its handler has not let go after ${heldMs} ms`),
   onLeaseLost: ({ leaseMs }) =>
     console.error(`taskstream: no heartbeat came through for ${leaseMs} ms: other processes may take the tasks of this one`),
   onFatal: ({ topic, error }) => console.error(`taskstream: ${topic} is not processed: ${text(error)}`),
 }
 
-function named(task: HeldTask): string {
-  return `${task.topic} ${idOf(task)} (try ${task.tries})`
+const ends: Readonly<Record<TaskResult, string>> = {
+  failure: 'the last',
+  suspension: 'suspended',
+  filter: 'filtered',
+  success: 'succeeded',
 }
+
+function namesOf(tasks: readonly HeldTask[]): string {
+  return tasks.map((task) => nameOf(task)).join(', ')
+}
+
+function nameOf(task: HeldTask, decision?: TaskDecision): string {
+  const then = decision ? `, ${outcomeOf(task, decision)}` : ''
+  return `${task.topic} ${idOf(task)} (try ${task.tries}${then})`
+}
+
+function outcomeOf({ tries, maxTries = Infinity }: HeldTask, { result, retryAfterMs, refunded }: TaskDecision): string {
+  if (retryAfterMs === undefined) return ends[result]
+  // Whatever the policy says, the database fails a task that has no tries left.
+  return tries < maxTries || refunded ? `the next in ${duration(retryAfterMs)}` : ends.failure
+}
+
+/** A duration in the unit that is easiest to read, as 250 ms, 1.5 s, 3 min or 2 h. */
+function duration(ms: number): string {
+  const [size, unit] = units.find(([least]) => ms >= least) ?? [1, 'ms']
+  return `${Math.round((10 * ms) / size) / 10} ${unit}`
+}
+
+const units: readonly (readonly [ms: number, unit: string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+]
 
 /** Our own errors say what to do; where others come from is in their stack. */
 function text(error: unknown): string {

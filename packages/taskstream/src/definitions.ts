@@ -1,5 +1,8 @@
 import { invalid } from '@taskstream/task-api'
-import type { AnyJob } from '@taskstream/task-jobs'
+import type { AnyJob, AnyTopic } from '@taskstream/task-jobs'
+
+/** What `prepare` makes known. */
+export type Definition = AnyJob | AnyTopic
 
 /** Refuses what `defineJob` has not made. */
 export function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
@@ -8,12 +11,26 @@ export function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
   return job
 }
 
-/** The jobs, and all those with which they may go on. */
-export function reachable(jobs: readonly AnyJob[], found: Map<string, AnyJob> = new Map()): Map<string, AnyJob> {
-  for (const job of jobs) {
-    if (found.has(job.name)) continue
-    found.set(job.name, job)
-    reachable(job.settings.next(), found)
+/** Refuses what `defineTopic` has not made. */
+export function checkedTopic<SomeTopic extends AnyTopic>(topic: SomeTopic): SomeTopic {
+  if (!isTopic(topic)) throw invalid('topic', topic, 'must be made by defineTopic')
+  return topic
+}
+
+/** The definitions, and all those of jobs with which they may go on. */
+export function reachable(
+  definitions: readonly Definition[],
+  found: Map<string, Definition> = new Map(),
+): Map<string, Definition> {
+  for (const definition of definitions) {
+    const next = isTopic(definition) ? () => [] : checked(definition).settings.next
+    if (found.has(definition.name)) continue
+    found.set(definition.name, definition)
+    reachable(next(), found)
   }
   return found
+}
+
+export function isTopic(definition: Definition): definition is AnyTopic {
+  return definition?.settings?.what === 'topic'
 }

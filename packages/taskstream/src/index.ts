@@ -1,12 +1,16 @@
-export { defineJob, json } from '@taskstream/task-jobs'
+export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
 export type {
   AnyJob,
+  AnyTopic,
+  EndOf,
   HeldJob,
   Job,
   JobCommit,
   JobContinuation,
+  JobDetails,
   JobHandler,
   JobInfo,
+  JobOf,
   JobOptions,
   JobPushOptions,
   JobRef,
@@ -14,13 +18,24 @@ export type {
   JobState,
   JobTags,
   PushArguments,
+  Topic,
+  TopicCompletion,
+  TopicContext,
+  TopicDecisions,
+  TopicHandler,
+  TopicOutcome,
+  TopicTask,
+  TopicWork,
+  TypedTopicOptions,
 } from '@taskstream/task-jobs'
 export { isTaskError, TaskDecision, TaskError } from '@taskstream/task-api'
-export type { InputSchema, TaskErrorCode } from '@taskstream/task-api'
-export { byError, exponential, fixed, linear, never } from '@taskstream/task-processor'
+export type { AttemptOutcome, InputSchema, TaskAttempt, TaskErrorCode } from '@taskstream/task-api'
+export { byError, exponential, fixed, linear, never, steps } from '@taskstream/task-processor'
 export type { RetryPolicy, TaskListener } from '@taskstream/task-processor'
 export { calendar, cron, every } from '@taskstream/task-timers'
 export type { Timer } from '@taskstream/task-timers'
 export { consoleListener } from './console-listener.ts'
+export type { FindOptions, FoundJobs } from './find-tasks.ts'
 export { Stream } from './stream.ts'
-export type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
+export type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, StreamOptions, WaitOptions } from './stream-options.ts'
+export type { TopicProcessOptions, TopicPushOptions, TopicSelector, TypedTopic } from './typed-topic.ts'

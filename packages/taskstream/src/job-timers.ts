@@ -2,6 +2,8 @@ import type { Execution } from '@taskstream/task-api'
 import { creationOf } from '@taskstream/task-jobs'
 import type { AnyJob } from '@taskstream/task-jobs'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
+import { isTopic } from './definitions.ts'
+import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import type { StreamDriver, StreamOptions } from './stream-options.ts'
 
@@ -23,11 +25,15 @@ export class JobTimers<Transaction, E extends Execution> {
     this.#wake = wake
   }
 
-  /** Stores the timers of these jobs, removes those that the application no longer has, and fires them from now on. */
-  async start(jobs: Iterable<AnyJob>): Promise<void> {
+  /**
+   * Stores the timers of these jobs, removes those that the application no longer has, and fires them from now on.
+   *
+   * @param checkGoOn throws before the timers are fired if the stream was stopped meanwhile
+   */
+  async start(definitions: Iterable<Definition>, checkGoOn: () => void): Promise<void> {
     const { repository, transactions, notifier } = this.#driver
     const { application, clock, statementTimeoutMs } = this.#options
-    const timed = [...jobs].filter(({ settings }) => settings.timer)
+    const timed = [...definitions].filter((one): one is AnyJob => !isTopic(one) && one.settings.timer !== undefined)
     if (timed.length === 0 && application === undefined) return
     const timers = periodicTasks(repository, { scope })
     const undeclared = application === undefined ? 'report' : 'remove'
@@ -35,6 +41,7 @@ export class JobTimers<Transaction, E extends Execution> {
       await timers.reconcile(transaction, application ?? noApplication, timed.map(toTask), { undeclared })
     })
     if (timed.length === 0) return
+    checkGoOn()
     this.#scheduler = new PeriodicScheduler<Transaction, E>({
       repository,
       transactions,

@@ -7,3 +7,18 @@ export function after<E extends Execution, Result, Changed>(
 ): Outcome<E, Changed> {
   return (outcome instanceof Promise ? outcome.then(change) : change(outcome as Result)) as Outcome<E, Changed>
 }
+
+/** Repeats a step until it has a result. A step that is no promise is repeated without one. */
+export function firstOf<E extends Execution, Result>(step: () => Outcome<E, Result | undefined>): Outcome<E, Result> {
+  for (;;) {
+    const outcome = step()
+    if (outcome instanceof Promise) return firstLater(outcome, step) as Outcome<E, Result>
+    if (outcome !== undefined) return outcome as Outcome<E, Result>
+  }
+}
+
+async function firstLater<Result>(begun: Promise<Result | undefined>, step: () => unknown): Promise<Result> {
+  let result: unknown = await begun
+  while (result === undefined) result = await step()
+  return result as Result
+}

@@ -1,12 +1,20 @@
-import { optionNames } from '@taskstream/task-api'
+import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import { checkStopOptions } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 
 /** Options of a stream, for every driver. */
 export interface StreamOptions<Transaction> extends Pick<
   TaskNodeOptions<Transaction>,
-  'heartbeatIntervalMs' | 'leaseMs' | 'maintenanceIntervalMs' | 'statementTimeoutMs' | 'limiter' | 'listener' | 'clock'
+  | 'heartbeatIntervalMs'
+  | 'leaseMs'
+  | 'maintenanceIntervalMs'
+  | 'statementTimeoutMs'
+  | 'keepAttemptsMs'
+  | 'limiter'
+  | 'listener'
+  | 'clock'
 > {
   /** Whether `start` and `prepare` bring the tables to the version of this release. Default true. Without it, run `taskstream migrate` before. */
   readonly migrate?: boolean
@@ -45,6 +53,13 @@ export interface HandleOptions<Transaction> extends Pick<
   readonly share?: number
 }
 
+export interface WaitOptions {
+  /** How long to wait, in milliseconds, 0 to 100 years. Default: until the job ends, however long that takes. */
+  readonly timeoutMs?: number
+  /** Ends the waiting with its reason. */
+  readonly signal?: AbortSignal
+}
+
 /** Options of a push of several jobs. */
 export interface PushManyOptions {
   readonly insertion?: Exclude<Insertion, 'delete'>
@@ -55,6 +70,7 @@ export const streamNames: OptionNames = optionNames<StreamOptions<never>>('tasks
   leaseMs: true,
   maintenanceIntervalMs: true,
   statementTimeoutMs: true,
+  keepAttemptsMs: true,
   limiter: true,
   listener: true,
   clock: true,
@@ -69,10 +85,22 @@ export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handl
   retainMs: true,
   activation: true,
 })
-export const startNames: OptionNames = optionNames<StartOptions>('start', {
+export const waitNames: OptionNames = optionNames<WaitOptions>('wait', { timeoutMs: true, signal: true })
+const startNames: OptionNames = optionNames<StartOptions>('start', {
   stopOn: true,
   onStopped: true,
   graceMs: true,
   abortMs: true,
   leaveMs: true,
 })
+
+/** Checks the options of a start, before anything runs that a refusal would leave behind. @throws TaskError ARGUMENT_INVALID */
+export function checkStart(options: StartOptions): void {
+  checkNames(startNames, options)
+  const { stopOn, onStopped, ...stopOptions } = options
+  // A text is a list of letters, and no signal is called so: the process would never be asked to stop.
+  if (stopOn !== undefined && !(Array.isArray(stopOn) && stopOn.every((signal) => String(signal).startsWith('SIG'))))
+    throw invalid('stopOn', stopOn, "must be a list of signals, such as ['SIGTERM', 'SIGINT']")
+  if (onStopped !== undefined && typeof onStopped !== 'function') throw invalid('onStopped', onStopped, 'must be a function')
+  checkStopOptions(stopOptions)
+}

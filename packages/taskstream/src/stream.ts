@@ -1,27 +1,22 @@
-import { checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type {
-  Cancellation,
-  Execution,
-  Outcome,
-  PageOptions,
-  PushedTask,
-  PushOptions,
-  Rescheduling,
-  TaskInfo,
-} from '@taskstream/task-api'
-import { creationOf, infoOf, InProcess, jobHandler, refOf, taskSelectorOf } from '@taskstream/task-jobs'
-import type { AnyJob, Done, Job, JobHandler, JobInfo, JobRef, JobSelector, PushArguments } from '@taskstream/task-jobs'
+import { checkDuration, checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Execution, PushedTask, TaskEnding } from '@taskstream/task-api'
+import { creationOf, InProcess, jobHandler, refOf } from '@taskstream/task-jobs'
+import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
-import type { StopOptions, StopReport } from '@taskstream/task-processor'
-import type { SqlTaskRepository } from '@taskstream/task-sql'
+import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
-import { checked, reachable } from './definitions.ts'
+import { checked, checkedTopic, reachable } from './definitions.ts'
+import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
+import { resultOf, waitsTooLong } from './ends.ts'
 import { JobTimers } from './job-timers.ts'
-import { after } from './outcome.ts'
-import { inWords } from './words.ts'
-import { handleNames, startNames, streamNames } from './stream-options.ts'
-import type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, StreamOptions } from './stream-options.ts'
+import { JobVerbs, whichOf } from './job-verbs.ts'
+import { JobWaiter } from './job-waiter.ts'
+import { TypedTopic } from './typed-topic.ts'
+import { said, wordedTasks } from './words.ts'
+import type { WordedTasks } from './words.ts'
+import { checkStart, handleNames, streamNames, waitNames } from './stream-options.ts'
+import type { HandleOptions, StartOptions, StreamDriver, StreamOptions, WaitOptions } from './stream-options.ts'
 
 /**
  * Jobs in the database of a driver: pushed in your own transactions, and handled by this process or others. Each driver has an entry that makes a
@@ -33,35 +28,38 @@ import type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, Stream
  * await stream.start({ stopOn: ['SIGTERM', 'SIGINT'] })
  * await stream.submit(email, { to: 'a@example.org', subject: 'Hello' })
  */
-export class Stream<Transaction, E extends Execution = 'async'> implements AsyncDisposable {
-  /** The tasks under the jobs: topics, batches, filters, counts. */
-  readonly tasks: SqlTaskRepository<Transaction, E>
+export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs<Transaction, E> implements AsyncDisposable {
   /** Makes handlers and topics of your own, beside the jobs. */
   readonly node: TaskNode<Transaction>
   readonly #driver: StreamDriver<Transaction, E>
+  readonly #worded: Readonly<Record<'job' | 'topic', WordedTasks<Transaction, E>>>
   readonly #options: StreamOptions<Transaction>
-  readonly #process = new InProcess()
-  readonly #handled = new Map<string, AnyJob>()
+  readonly #handled = new Map<string, Definition>()
   readonly #timers: JobTimers<Transaction, E>
+  readonly #waiter: JobWaiter<Transaction, E>
   #migrated: Promise<unknown> | undefined
+  #starting: Promise<void> | undefined
+  #signals: Disposable | undefined
   #state: 'new' | 'starting' | 'started' | 'stopped' = 'new'
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
+    super(driver.repository, new InProcess())
     checkNames(streamNames, options)
     const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
     if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
     if (application !== undefined) checkText('application', application, 200)
     this.#driver = driver
     this.#options = options
-    this.tasks = driver.repository
+    this.#worded = { job: wordedTasks(this.tasks, 'job'), topic: wordedTasks(this.tasks, 'topic') }
     this.node = new TaskNode<Transaction>({
       ...nodeOptions,
-      listener,
+      listener: [...[listener].flat(), { onComplete: ({ tasks }) => this.#waiter.completed(tasks) }],
       repository: driver.repository,
       transactions: driver.transactions,
       ...given({ notifier: driver.notifier }),
     })
+    this.#waiter = new JobWaiter(driver, options.clock)
     this.#timers = new JobTimers(driver, options, (topic) => this.node.wake(topic))
   }
 
@@ -74,51 +72,11 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   async transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
     let done: Done | undefined
     const result = await this.#driver.transactions<Result>((transaction) => {
-      done = this.#process.begin(transaction)
+      done = this.process.begin(transaction)
       return work(transaction)
     })
-    this.#process.committed(done!, (topic) => this.node.wake(topic))
+    this.process.committed(done!, (topic) => this.node.wake(topic))
     return result
-  }
-
-  /**
-   * Pushes a job in your own transaction: it exists if, and only if, the transaction commits. The topics of jobs that this process does not handle
-   * must be known: see `prepare`.
-   *
-   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN; nothing was written
-   * @example
-   * await stream.push(tx, email, { to: 'a@example.org', subject: 'Hello' }, { delayMs: 60_000 })
-   */
-  push<Name extends string, Given>(
-    transaction: Transaction,
-    job: Job<Name, Given, unknown, string>,
-    ...[input, options]: PushArguments<Given>
-  ): Outcome<E, JobRef<Name>> {
-    const creation = creationOf(checked(job), input, options)
-    return after(this.#push(transaction, job, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
-  }
-
-  /**
-   * Pushes several jobs of one definition, each given as its input and options.
-   *
-   * @param options `insertion` says what becomes of older jobs of the same keys: `append` (default), `supersede`, `replace`
-   * @throws TaskError as `push`; TOPIC_NOT_KEYED for an insertion without a key
-   * @example
-   * await stream.pushMany(tx, page, urls.map((url) => [{ url }]))
-   */
-  pushMany<Name extends string, Given>(
-    transaction: Transaction,
-    job: Job<Name, Given, unknown, string>,
-    items: readonly PushArguments<Given>[],
-    options: PushManyOptions = {},
-  ): Outcome<E, JobRef<Name>[]> {
-    // Under `delete` some jobs would have no reference.
-    if ((options.insertion as string | undefined) === 'delete')
-      throw invalid('insertion', 'delete', 'must be append, supersede or replace')
-    const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
-    return after(this.#push(transaction, job, creations, options), (pushed) =>
-      pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
-    )
   }
 
   /**
@@ -127,14 +85,11 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
    * @throws TaskError as `push`; LIFECYCLE if the stream was stopped; errors of the database
    */
   async submit<Name extends string, Given>(
-    job: Job<Name, Given, unknown, string>,
+    job: JobOf<Name, Given>,
     ...[input, options]: PushArguments<Given>
   ): Promise<JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    if (this.#isStopped) throw new TaskError('LIFECYCLE', 'The stream was stopped: make a new one')
-    const [pushed] = await this.node.submit(job.name, [creation]).catch((error: unknown) => {
-      throw inWords(job.name, error)
-    })
+    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(job.name, [creation]))
     return refOf(job.name, pushed!, creation)
   }
 
@@ -143,19 +98,15 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
    *
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the job is handled already, or the stream was started
    */
-  handle<Name extends string, Given, Input, Next extends string>(
-    job: Job<Name, Given, Input, Next>,
-    handler: JobHandler<Transaction, Name, Input, Next>,
+  handle<Name extends string, Given, Input, Next extends string, Returned>(
+    job: Job<Name, Given, Input, Next, Returned, unknown>,
+    handler: JobHandler<Transaction, Name, Input, Next, Returned>,
     options: HandleOptions<Transaction> = {},
   ): this {
     checked(job)
     checkNames(handleNames, options)
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
-    if (this.#state !== 'new')
-      throw new TaskError('LIFECYCLE', `The job "${job.name}" must be handled before the stream starts`, { job: job.name })
-    if (this.#handled.has(job.name))
-      throw new TaskError('LIFECYCLE', `The job "${job.name}" is handled already`, { job: job.name })
-    const { repository } = this.#driver
+    this.#checkNew(job, 'handled')
     const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, ...others } = options
     checkInteger('concurrency', concurrency, 1, 10_000)
     // A slot of a limiter, or a transaction, is for a job that is being handled.
@@ -166,7 +117,7 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       mode,
       ...(mode === 'transactional' && { concurrency }),
       size: 1,
-      handler: jobHandler({ repository, process: this.#process }, job, handler, { concurrency, ahead }),
+      handler: jobHandler({ repository: this.#worded.job, process: this.process }, job, handler, { concurrency, ahead }),
       retry: job.settings.retry,
       ...job.settings.topic,
     })
@@ -175,105 +126,79 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
   }
 
   /**
-   * Ends jobs that have not ended, as filtered, with the reason `cancelled`. One that is being handled is taken from its handler, which can commit
-   * nothing any more.
+   * Waits until a job has ended, and returns what it has returned. If it goes on with another job, that one is waited for. In this process an end is
+   * seen at once, in others within a second. Any number of jobs may be waited for: all are looked at together.
    *
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @throws TaskError JOB_ENDED if the job ends without success; TASK_STATE if there is no such job; WAIT_TIMEOUT; OUTPUT_INVALID if what it has
+   * returned no longer fits its schema; LIFECYCLE if the stream is stopped; ARGUMENT_INVALID, TOPIC_UNKNOWN; the reason of the signal
    * @example
-   * await stream.cancel(tx, reminder, 'order 7')
+   * const { total } = await stream.wait(invoice, await stream.submit(invoice, order), { timeoutMs: 60_000 })
    */
-  cancel<Name extends string>(
-    transaction: Transaction,
-    job: Job<Name, never, unknown, string>,
-    selector: JobSelector<NoInfer<Name>>,
-  ): Outcome<E, Cancellation> {
-    return after(this.tasks.cancel(transaction, job.name, taskSelectorOf(checked(job), selector)), (cancellation) => {
-      this.#process.cancelled(transaction, cancellation.taken)
-      return cancellation
+  async wait<Name extends string, End>(
+    job: Job<Name, never, unknown, string, never, End>,
+    selector: string | JobRef<NoInfer<Name>>,
+    options: WaitOptions = {},
+  ): Promise<End> {
+    checkNames(waitNames, options)
+    const { timeoutMs, signal } = options
+    if (timeoutMs !== undefined) checkDuration('timeoutMs', timeoutMs)
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal', signal, 'must be an AbortSignal')
+    const which = whichOf(job, selector)
+    if (this.#isStopped) throw stopped()
+    const id = typeof selector === 'string' ? selector : selector.id
+    const late = (): TaskError => waitsTooLong(job.name, id, timeoutMs!)
+    const patience = { timeoutMs, signal, late }
+    const ending = await said<'async', TaskEnding | undefined>('job', job.name, () =>
+      this.#waiter.wait({ topic: job.name, which }, patience),
+    )
+    return resultOf(job, id, ending) as End
+  }
+
+  /**
+   * The tasks of a topic that `defineTopic` defines: batches, and pushes that supersede, with the types of the definition.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * await stream.topic(prices).push(tx, [{ symbol: 'EUR', price: 11.7 }], { insertion: 'supersede' })
+   */
+  topic<Name extends string, Given, Input>(
+    definition: Topic<Name, Given, Input>,
+  ): TypedTopic<Transaction, E, Name, Given, Input> {
+    return new TypedTopic(checkedTopic(definition), {
+      tasks: this.#worded.topic,
+      process: this.process,
+      node: this.node,
+      processed: (options) => this.processed(definition, options),
     })
   }
 
-  /**
-   * Moves jobs that wait to another time, or gives them another deadline or priority.
-   *
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
-   * @example
-   * await stream.reschedule(tx, reminder, 'order 7', { delayMs: 86_400_000 })
-   */
-  reschedule<Name extends string>(
-    transaction: Transaction,
-    job: Job<Name, never, unknown, string>,
-    selector: JobSelector<NoInfer<Name>>,
-    to: Rescheduling,
-  ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
-    this.#process.pushed(transaction, job.name)
-    return this.tasks.reschedule(transaction, job.name, taskSelectorOf(checked(job), selector), to)
+  /** Processes a typed topic once the stream is started. `TypedTopic.process` calls this. */
+  protected processed(definition: AnyTopic, options: ProcessOptions<Transaction>): void {
+    this.#checkNew(definition, 'processed')
+    this.node.process(definition.name, options)
+    this.#handled.set(definition.name, definition)
   }
 
-  /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
-  get<Name extends string, Given>(
-    transaction: Transaction,
-    job: Job<Name, Given, unknown, string>,
-    selector: string | JobRef<NoInfer<Name>>,
-  ): Outcome<E, JobInfo<Name, Given> | undefined> {
-    return after(this.#find(transaction, job, selector), (task) => task && infoOf<Name, Given>(job, task))
+  #checkNew({ name, settings: { what } }: Definition, verb: 'handled' | 'processed'): void {
+    if (this.#state !== 'new')
+      throw new TaskError('LIFECYCLE', `The ${what} "${name}" must be ${verb} before the stream starts`, { [what]: name })
+    if (this.#handled.has(name)) throw new TaskError('LIFECYCLE', `The ${what} "${name}" is ${verb} already`, { [what]: name })
   }
 
   /**
-   * Lists jobs of a definition in the order of their pushes: a hundred, or as many as `size` says. Go on with `after: last.task.sequence`.
+   * Brings the tables to the version of this release, and makes jobs and typed topics known. `start` does this for those that are handled, and for jobs
+   * that these go on with; a process that only pushes calls `prepare` once.
    *
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
-   * @example
-   * const failed = await stream.list(tx, invoice, { states: ['failed'] })
+   * @throws TaskError SCHEMA_*, PERMISSION_DENIED; TOPIC_DIFFERENT or TOPIC_NOT_KEYED if a job or topic was defined with another order or without a
+   * key before; errors of the database
    */
-  list<Name extends string, Given>(
-    transaction: Transaction,
-    job: Job<Name, Given, unknown, string>,
-    options: PageOptions = {},
-  ): Outcome<E, JobInfo<Name, Given>[]> {
-    return after(this.tasks.page(transaction, checked(job).name, options), (page) =>
-      page.map((task) => infoOf<Name, Given>(job, task)),
-    )
+  async prepare(...definitions: readonly Definition[]): Promise<void> {
+    await this.#prepare(definitions)
   }
 
-  /**
-   * Has a job that has ended, or waits, tried at once, in its old place: with all its tries, and with a new deadline if its definition has one.
-   *
-   * @throws TaskError TASK_STATE if there is no such job, or if it is ready or being handled; ARGUMENT_INVALID, TOPIC_UNKNOWN
-   * @example
-   * await stream.retry(tx, invoice, 'order 7')
-   */
-  retry<Name extends string>(
-    transaction: Transaction,
-    job: Job<Name, never, unknown, string>,
-    selector: string | JobRef<NoInfer<Name>>,
-  ): Outcome<E, void> {
-    const { name, settings } = checked(job)
-    const { deadlineMs } = settings
-    this.#process.pushed(transaction, name)
-    return after(this.#find(transaction, job, selector), (task) => {
-      if (!task) throw new TaskError('TASK_STATE', `There is no job "${name}" that is called so`, { job: name, selector })
-      return after(this.tasks.recreate(transaction, name, 'reset', [task]), () => {
-        if (deadlineMs === undefined) return undefined
-        return after(this.tasks.reschedule(transaction, name, task.sequence, { deadlineMs }), () => undefined)
-      })
-    }) as Outcome<E, void>
-  }
-
-  #find(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {
-    const which = taskSelectorOf(checked(job), selector) as number | { readonly externalId: string }
-    return this.tasks.task(transaction, job.name, which)
-  }
-
-  /**
-   * Brings the tables to the version of this release, and makes the topics of jobs known. `start` does this for the jobs that are handled, and for
-   * those they go on with; a process that only pushes calls `prepare` once.
-   *
-   * @throws TaskError SCHEMA_*, PERMISSION_DENIED; TOPIC_DIFFERENT or TOPIC_NOT_KEYED if a job was defined with another order or without a key
-   * before; errors of the database
-   */
-  async prepare(...jobs: readonly AnyJob[]): Promise<void> {
-    jobs.forEach(checked)
+  /** @param checkGoOn throws before the next step if there is to be none */
+  async #prepare(definitions: readonly Definition[], checkGoOn: () => void = () => {}): Promise<void> {
+    const found = reachable(definitions)
     const { repository, transactions } = this.#driver
     if (this.#options.migrate ?? true) {
       this.#migrated ??= repository.migrate(transactions)
@@ -282,16 +207,11 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
         throw error
       })
     }
-    const all = [...reachable(jobs).values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    const all = [...found.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
     if (all.length === 0) return
+    checkGoOn()
     await transactions(async (transaction) => {
-      for (const { name, settings } of all) {
-        try {
-          await repository.initialize(transaction, name, settings.topic)
-        } catch (error) {
-          throw inWords(name, error)
-        }
-      }
+      for (const { name, settings } of all) await this.#worded[settings.what].initialize(transaction, name, settings.topic)
     })
   }
 
@@ -299,10 +219,10 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
    * Prepares the handled jobs, and begins to handle them and to push those that have a timer. A start that fails leaves nothing running, and can be
    * repeated.
    *
-   * @throws TaskError LIFECYCLE if the stream was started or stopped; errors of `prepare`, and of `TaskNode.start`
+   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the stream was started or stopped; errors of `prepare`, and of `TaskNode.start`
    */
   async start(options: StartOptions = {}): Promise<void> {
-    checkNames(startNames, options)
+    checkStart(options)
     if (this.#state !== 'new')
       throw new TaskError(
         'LIFECYCLE',
@@ -310,16 +230,19 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
       )
     const { stopOn, onStopped, ...stopOptions } = options
     this.#state = 'starting'
-    await this.#start()
-    if (stopOn) stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
+    this.#starting = this.#start()
+    await this.#starting
+    if (stopOn) this.#signals = stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
   }
 
   async #start(): Promise<void> {
     try {
-      await this.prepare(...this.#handled.values())
+      const checkGoOn = (): void => this.#checkGoOn()
+      await this.#prepare([...this.#handled.values()], checkGoOn)
+      checkGoOn()
       // Timers come first, as a node that has run cannot be started again after a failure.
-      await this.#timers.start(this.#handled.values())
-      this.#checkGoOn()
+      await this.#timers.start(this.#handled.values(), checkGoOn)
+      checkGoOn()
       if (this.#handled.size > 0) await this.node.start()
       this.#checkGoOn()
       this.#state = 'started'
@@ -342,39 +265,30 @@ export class Stream<Transaction, E extends Execution = 'async'> implements Async
 
   /**
    * Stops in phases: no new jobs are taken, handlers get `graceMs` to end, then their signals abort. A second call gets the same report. The pool or
-   * database that you gave stays open.
+   * database that you gave stays open. A start under way rejects with LIFECYCLE, and `stop` waits for the end of its step, such as a migration,
+   * however long that takes. The signals of `stopOn` are no longer heard afterwards.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
     const stopping = this.node.stop(options)
     this.#state = 'stopped'
+    this.#waiter.stop(stopped)
     await this.#timers.stop()
+    // A start under way may still write, until it sees before its next step that it is to end.
+    await this.#starting?.catch(() => {})
     const report = await stopping
+    this.#signals?.[Symbol.dispose]()
     return report
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
+}
 
-  #push(
-    transaction: Transaction,
-    { name }: AnyJob,
-    creations: readonly ReturnType<typeof creationOf>[],
-    options?: PushOptions,
-  ): Outcome<E, PushedTask[]> {
-    this.#process.pushed(transaction, name)
-    try {
-      const pushed = this.tasks.push(transaction, name, creations, options)
-      if (!(pushed instanceof Promise)) return pushed
-      return pushed.catch((error: unknown) => {
-        throw inWords(name, error)
-      }) as Outcome<E, PushedTask[]>
-    } catch (error) {
-      throw inWords(name, error)
-    }
-  }
+function stopped(): TaskError {
+  return new TaskError('LIFECYCLE', 'The stream was stopped: make a new one')
 }
 
 function stoppedMeanwhile(cause?: unknown): TaskError {

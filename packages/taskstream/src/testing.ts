@@ -3,19 +3,21 @@ import type { DatabaseSync } from 'node:sqlite'
 import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
 import { idOf, InProcess, jobHandler } from '@taskstream/task-jobs'
-import type { AnyJob, Job, JobHandler } from '@taskstream/task-jobs'
-import type { TaskHandler } from '@taskstream/task-processor'
+import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Topic } from '@taskstream/task-jobs'
+import type { ProcessOptions } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
 import type { TestClock, TestTasks } from '@taskstream/task-testing'
 import { reachable } from './definitions.ts'
+import type { Definition } from './definitions.ts'
+import { given } from './given.ts'
 import { Stream } from './stream.ts'
 import type { HandleOptions } from './stream-options.ts'
 
 export type { TestClock } from '@taskstream/task-testing'
 
 export interface TestStreamOptions {
-  /** Jobs that are pushed and not handled in the test. Those that are handled, and those they go on with, are known anyway. */
-  readonly jobs?: readonly AnyJob[]
+  /** Jobs and topics that are pushed and not handled in the test. Those that are handled, and those they go on with, are known anyway. */
+  readonly jobs?: readonly (AnyJob | AnyTopic)[]
   /** The instant that the clock shows at first. Default: the time of the call. The clock stands still in either case. */
   readonly now?: Date
 }
@@ -31,8 +33,9 @@ export interface DrainOptions {
 
 const drainNames = optionNames<DrainOptions>('drain', { advance: true, rounds: true })
 
-/** One try of a job in a drain. A job that is tried again stands there once for each try. */
+/** One try of a job, or of a task of a typed topic, in a drain. What is tried again stands there once for each try. */
 export interface DrainedJob {
+  /** The name of the job or topic. */
   readonly job: string
   /** The caller's own name for the job, or `@` and its sequence. */
   readonly id: string
@@ -43,10 +46,7 @@ export interface DrainedJob {
   readonly output: string | undefined
 }
 
-interface Handled {
-  readonly handler: TaskHandler<DatabaseSync>
-  readonly job: AnyJob
-}
+type Handled = Pick<ProcessOptions<DatabaseSync>, 'handler' | 'size' | 'retry'>
 
 /** A stream for one test: on SQLite in memory, with a clock that the test moves. Jobs are handled by `drain`, not by `start`. */
 export class TestStream extends Stream<DatabaseSync, 'sync'> {
@@ -68,23 +68,33 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     this.#tasks = tasks
   }
 
-  override handle<Name extends string, Given, Input, Next extends string>(
-    job: Job<Name, Given, Input, Next>,
-    handler: JobHandler<DatabaseSync, Name, Input, Next>,
+  override handle<Name extends string, Given, Input, Next extends string, Returned>(
+    job: Job<Name, Given, Input, Next, Returned, unknown>,
+    handler: JobHandler<DatabaseSync, Name, Input, Next, Returned>,
     options: HandleOptions<DatabaseSync> = {},
   ): this {
     super.handle(job, handler, options)
-    // The driver is synchronous, so jobs can be pushed at once.
-    for (const { name, settings } of reachable([job]).values()) this.tasks.initialize(this.database, name, settings.topic)
-    this.#ways.set(job.name, {
-      job,
+    this.#drained(job, {
       handler: jobHandler({ repository: this.tasks, process: this.#handling }, job, handler, { concurrency: 1, ahead: false }),
+      size: 1,
+      retry: job.settings.retry,
     })
     return this
   }
 
+  protected override processed(definition: AnyTopic, options: ProcessOptions<DatabaseSync>): void {
+    super.processed(definition, options)
+    this.#drained(definition, options)
+  }
+
+  #drained(definition: Definition, { handler, size, retry }: Handled): void {
+    // The driver is synchronous, so tasks can be pushed at once.
+    for (const { name, settings } of reachable([definition]).values()) this.tasks.initialize(this.database, name, settings.topic)
+    this.#ways.set(definition.name, { handler, ...given({ size, retry }) })
+  }
+
   /**
-   * Handles jobs as a started stream would, one at a time, until none is ready.
+   * Handles jobs as a started stream would, one at a time, and typed topics in their batches, until none is ready.
    *
    * @throws TaskError DRAIN_ENDLESS if jobs are still ready after `rounds`; ARGUMENT_INVALID
    * @example
@@ -114,10 +124,10 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     }
   }
 
-  /** The inputs of all jobs of a definition that were ever pushed, in their order, as they were given. @throws TaskError TOPIC_UNKNOWN */
-  async pushed<Given>(job: Job<string, Given, unknown, string>): Promise<Given[]> {
-    await this.prepare(job)
-    const found = await this.transaction<TaskInfo[]>((database) => this.tasks.page(database, job.name, { size: 100_000 }))
+  /** The inputs of all jobs or tasks of a definition that were ever pushed, in their order, as they were given. @throws TaskError TOPIC_UNKNOWN */
+  async pushed<Given>(definition: JobOf<string, Given> | Topic<string, Given, unknown>): Promise<Given[]> {
+    await this.prepare(definition)
+    const found = await this.transaction<TaskInfo[]>((database) => this.tasks.page(database, definition.name, { size: 100_000 }))
     return found.map(({ input }) => (input === undefined ? undefined : JSON.parse(input)) as Given)
   }
 
@@ -129,10 +139,10 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   /** Handles what is ready in each topic once. */
   async #pass(): Promise<DrainedJob[]> {
     const all: DrainedJob[] = []
-    for (const { job, handler } of this.#ways.values()) {
-      const { handled } = await this.#tasks.drain(job.name, handler, { size: 1, retry: job.settings.retry })
+    for (const [job, { handler, ...options }] of this.#ways) {
+      const { handled } = await this.#tasks.drain(job, handler, options)
       for (const { task, decision, state } of handled)
-        all.push({ job: job.name, id: idOf(task), tries: task.tries, state, output: decision.toMessage() })
+        all.push({ job, id: idOf(task), tries: task.tries, state, output: decision.toMessage() })
     }
     return all
   }

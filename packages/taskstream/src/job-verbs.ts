@@ -1,0 +1,245 @@
+import { invalid } from '@taskstream/task-api'
+import type {
+  Cancellation,
+  Execution,
+  Outcome,
+  PageOptions,
+  PushedTask,
+  PushOptions,
+  Rescheduling,
+  TaskAttempt,
+  TaskCreation,
+  TaskInfo,
+} from '@taskstream/task-api'
+import { creationOf, infoOf, parsed, refOf, taskSelectorOf } from '@taskstream/task-jobs'
+import type {
+  AnyJob,
+  InProcess,
+  Job,
+  JobDetails,
+  JobInfo,
+  JobOf,
+  JobRef,
+  JobSelector,
+  PushArguments,
+} from '@taskstream/task-jobs'
+import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { checked } from './definitions.ts'
+import { checkNotContinued, noJob } from './ends.ts'
+import { checkList, findTasks } from './find-tasks.ts'
+import type { FindOptions, FoundJobs } from './find-tasks.ts'
+import { after } from './outcome.ts'
+import type { PushManyOptions } from './stream-options.ts'
+import { wordedTasks } from './words.ts'
+import type { WordedTasks } from './words.ts'
+
+/** What a stream does with jobs in your own transactions. */
+export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
+  /** The tasks under the jobs: topics, batches, filters, counts. */
+  readonly tasks: SqlTaskRepository<Transaction, E>
+  protected readonly process: InProcess
+  readonly #jobs: WordedTasks<Transaction, E>
+
+  constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess) {
+    this.tasks = tasks
+    this.process = process
+    this.#jobs = wordedTasks(tasks, 'job')
+  }
+
+  /**
+   * Pushes a job in your own transaction: it exists if, and only if, the transaction commits. The topics of jobs that this process does not handle
+   * must be known: see `prepare`.
+   *
+   * @throws TaskError INPUT_INVALID, ARGUMENT_INVALID, TOPIC_UNKNOWN; nothing was written
+   * @example
+   * await stream.push(tx, email, { to: 'a@example.org', subject: 'Hello' }, { delayMs: 60_000 })
+   */
+  push<Name extends string, Given>(
+    transaction: Transaction,
+    job: JobOf<Name, Given>,
+    ...[input, options]: PushArguments<Given>
+  ): Outcome<E, JobRef<Name>> {
+    const creation = creationOf(checked(job), input, options)
+    return after(this.#push(transaction, job.name, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
+  }
+
+  /**
+   * Pushes several jobs of one definition, each given as its input and options.
+   *
+   * @param options `insertion` says what becomes of older jobs of the same keys: `append` (default), `supersede`, `replace`
+   * @throws TaskError as `push`; TOPIC_NOT_KEYED for an insertion without a key
+   * @example
+   * await stream.pushMany(tx, page, urls.map((url) => [{ url }]))
+   */
+  pushMany<Name extends string, Given>(
+    transaction: Transaction,
+    job: JobOf<Name, Given>,
+    items: readonly PushArguments<Given>[],
+    options: PushManyOptions = {},
+  ): Outcome<E, JobRef<Name>[]> {
+    // Under `delete` some jobs would have no reference.
+    if ((options.insertion as string | undefined) === 'delete')
+      throw invalid('insertion', 'delete', 'must be append, supersede or replace')
+    const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
+    return after(this.#push(transaction, job.name, creations, options), (pushed) =>
+      pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
+    )
+  }
+
+  /**
+   * Ends jobs that have not ended, as filtered, with the reason `cancelled`. One that is being handled is taken from its handler, which can commit
+   * nothing any more.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * await stream.cancel(tx, reminder, 'order 7')
+   */
+  cancel<Name extends string>(
+    transaction: Transaction,
+    job: JobOf<Name>,
+    selector: JobSelector<NoInfer<Name>>,
+  ): Outcome<E, Cancellation> {
+    return after(this.#jobs.cancel(transaction, job.name, taskSelectorOf(checked(job), selector)), (cancellation) => {
+      this.process.cancelled(transaction, cancellation.taken)
+      return cancellation
+    })
+  }
+
+  /**
+   * Moves jobs that wait to another time, or gives them another deadline or priority.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * await stream.reschedule(tx, reminder, 'order 7', { delayMs: 86_400_000 })
+   */
+  reschedule<Name extends string>(
+    transaction: Transaction,
+    job: JobOf<Name>,
+    selector: JobSelector<NoInfer<Name>>,
+    to: Rescheduling,
+  ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
+    this.process.pushed(transaction, job.name)
+    return this.#jobs.reschedule(transaction, job.name, taskSelectorOf(checked(job), selector), to)
+  }
+
+  /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
+  get<Name extends string, Given, End>(
+    transaction: Transaction,
+    job: Job<Name, Given, unknown, string, never, End>,
+    selector: string | JobRef<NoInfer<Name>>,
+  ): Outcome<E, JobDetails<Name, Given, End> | undefined> {
+    return after(this.#one(transaction, job, selector), (task) => {
+      if (!task) return undefined
+      return after(this.tasks.endings(transaction, [task]), ([ending]) => ({
+        ...infoOf<Name, Given>(job, task),
+        result: parsed(ending?.value) as End | undefined,
+      }))
+    }) as Outcome<E, JobDetails<Name, Given, End> | undefined>
+  }
+
+  /**
+   * The tries of a job that did not succeed, the oldest first: when each began and ended, how, and with which error. A job that is tried again keeps
+   * its history. Of one job the first five and the last fifteen are kept, and once it has succeeded they go after `keepAttemptsMs`, 14 days by default.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const [first] = await stream.attempts(tx, invoice, 'order 7')
+   */
+  attempts<Name extends string>(
+    transaction: Transaction,
+    job: JobOf<Name>,
+    selector: string | JobRef<NoInfer<Name>>,
+  ): Outcome<E, readonly TaskAttempt[]> {
+    return this.#jobs.attempts(transaction, job.name, whichOf(job, selector))
+  }
+
+  /**
+   * Lists jobs of a definition in the order of their pushes: a hundred, or as many as `size` says. Go on with `after: last.task.sequence`. To look for
+   * jobs by their tags, use `find`.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const failed = await stream.list(tx, invoice, { states: ['failed'] })
+   */
+  list<Name extends string, Given>(
+    transaction: Transaction,
+    job: JobOf<Name, Given>,
+    options: PageOptions = {},
+  ): Outcome<E, JobInfo<Name, Given>[]> {
+    checkList(options)
+    return after(this.#jobs.page(transaction, checked(job).name, options), (page) =>
+      page.map((task) => infoOf<Name, Given>(job, task)),
+    )
+  }
+
+  /**
+   * Looks for jobs of a definition by their tags, in the order of their pushes. Tags are no columns, so jobs are read until enough are found, or
+   * `limit` are looked at: `next` says where to go on, and is undefined once all have been looked at. To find one job, give it an `id` or a `key`.
+   *
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+   * @example
+   * const { jobs, lookedAt, next } = await stream.find(tx, invoice, { tags: { tenant: 7 }, states: ['failed'] })
+   * const more = next && (await stream.find(tx, invoice, { tags: { tenant: 7 }, states: ['failed'], ...next }))
+   */
+  find<Name extends string, Given>(
+    transaction: Transaction,
+    job: JobOf<Name, Given>,
+    options: FindOptions,
+  ): Outcome<E, FoundJobs<Name, Given>> {
+    const { name } = checked(job)
+    return after(
+      findTasks<E>((portion) => this.#jobs.page(transaction, name, portion), options),
+      ({ tasks, ...found }) => ({ ...found, jobs: tasks.map((task) => infoOf<Name, Given>(job, task)) }),
+    )
+  }
+
+  /**
+   * Has a job that has ended, or waits, tried at once, in its old place: with all its tries, and with a new deadline if its definition has one.
+   *
+   * @throws TaskError TASK_STATE if there is no such job, if it is ready or being handled, or if another job went on with its work; ARGUMENT_INVALID,
+   * TOPIC_UNKNOWN
+   * @example
+   * await stream.retry(tx, invoice, 'order 7')
+   */
+  retry<Name extends string>(
+    transaction: Transaction,
+    job: JobOf<Name>,
+    selector: string | JobRef<NoInfer<Name>>,
+  ): Outcome<E, void> {
+    const { name, settings } = checked(job)
+    const { deadlineMs } = settings
+    this.process.pushed(transaction, name)
+    return after(this.#one(transaction, job, selector), (task) => {
+      if (!task) throw noJob(name, typeof selector === 'string' ? selector : selector.id)
+      return after(this.tasks.endings(transaction, [task]), ([ending]) => {
+        checkNotContinued(job, task, ending)
+        return after(this.#jobs.recreate(transaction, name, 'reset', [task]), () => {
+          if (deadlineMs === undefined) return undefined
+          return after(this.#jobs.reschedule(transaction, name, task.sequence, { deadlineMs }), () => undefined)
+        })
+      })
+    }) as Outcome<E, void>
+  }
+
+  #push(
+    transaction: Transaction,
+    name: string,
+    creations: readonly TaskCreation[],
+    options?: PushOptions,
+  ): Outcome<E, PushedTask[]> {
+    this.process.pushed(transaction, name)
+    return this.#jobs.push(transaction, name, creations, options)
+  }
+
+  #one(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {
+    return this.#jobs.task(transaction, job.name, whichOf(job, selector))
+  }
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless one job is named */
+export function whichOf(job: AnyJob, selector: string | JobRef): number | { readonly externalId: string } {
+  const which = taskSelectorOf(checked(job), selector)
+  if (typeof which === 'object' && 'identifier' in which)
+    throw invalid('selector', selector, 'must be the id of a job or its reference')
+  return which as number | { readonly externalId: string }
+}

@@ -1,0 +1,122 @@
+/** What goes wrong is told on the console, and whether a try that failed is followed by another one. */
+import { TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskLease } from '@taskstream/task-api'
+import { consoleListener, defineJob, fixed, never } from 'taskstream'
+import { taskstream } from 'taskstream/node-sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, expect, test, vi } from 'vitest'
+
+afterEach(() => vi.restoreAllMocks())
+
+const task = (fields: Partial<HeldTask> = {}): HeldTask => ({
+  topic: 'email',
+  sequence: 5,
+  identifier: 'a',
+  lease: 1 as unknown as TaskLease,
+  attempt: 1,
+  tries: 1,
+  priority: 0,
+  ...fields,
+})
+
+const printed = (): { readonly lines: string[] } => {
+  const lines: string[] = []
+  vi.spyOn(console, 'error').mockImplementation((line: unknown) => void lines.push(String(line)))
+  return { lines }
+}
+
+test.each<[string, TaskDecision, Partial<HeldTask>, string]>([
+  ['the next try', TaskDecision.retry({ afterMs: 5_000 }), {}, 'email @5 (try 1, the next in 5 s)'],
+  ['a try left', TaskDecision.retry({ afterMs: 0 }), { tries: 2, maxTries: 3 }, 'email @5 (try 2, the next in 0 ms)'],
+  ['no try left', TaskDecision.retry({ afterMs: 5_000 }), { tries: 3, maxTries: 3 }, 'email @5 (try 3, the last)'],
+  [
+    'a try that is refunded',
+    TaskDecision.snooze({ afterMs: 999 }),
+    { tries: 3, maxTries: 3, externalId: 'order 7' },
+    'email order 7 (try 3, the next in 999 ms)',
+  ],
+  ['no retry', TaskDecision.failure('no'), { tries: 4 }, 'email @5 (try 4, the last)'],
+  ['a suspension', TaskDecision.suspension('later'), {}, 'email @5 (try 1, suspended)'],
+  ['a filter', TaskDecision.filter('no more'), {}, 'email @5 (try 1, filtered)'],
+  ['a success', TaskDecision.success(), {}, 'email @5 (try 1, succeeded)'],
+])('a try that failed is told with %s', (_, decision, fields, name) => {
+  const { lines } = printed()
+  const tasks = [task(fields)]
+  consoleListener.onError!({
+    activity: 'handle',
+    topic: 'email',
+    tasks,
+    error: new TaskError('TASK_TIMEOUT', 'it took too long'),
+    decisions: new Map([[tasks[0]!, decision]]),
+  })
+  expect(lines).toEqual([`taskstream: ${name}, handle: TASK_TIMEOUT: it took too long`])
+})
+
+test('pauses are told in the unit that is easiest to read', () => {
+  const { lines } = printed()
+  for (const afterMs of [999, 1_000, 1_540, 59_900, 60_000, 90_000, 3_600_000, 86_400_000]) {
+    const one = task()
+    const decisions = new Map([[one, TaskDecision.retry({ afterMs })]])
+    consoleListener.onError!({ activity: 'handle', topic: 'email', tasks: [one], error: 'no', decisions })
+  }
+  expect(lines.map((line) => /next in (.*)\)/.exec(line)?.[1])).toEqual([
+    '999 ms',
+    '1 s',
+    '1.5 s',
+    '59.9 s',
+    '1 min',
+    '1.5 min',
+    '1 h',
+    '1 d',
+  ])
+})
+
+test('each task of a batch is told with its own end, and what decides nothing is told without', () => {
+  const { lines } = printed()
+  const tasks = [task(), task({ sequence: 6 })]
+  consoleListener.onError!({
+    activity: 'handle',
+    topic: 'email',
+    tasks,
+    error: 'no',
+    decisions: new Map([
+      [tasks[0]!, TaskDecision.retry({ afterMs: 60_000 })],
+      [tasks[1]!, TaskDecision.failure()],
+    ]),
+  })
+  consoleListener.onError!({ activity: 'handle', topic: 'email', tasks, error: 'rolled back' })
+  consoleListener.onError!({ activity: 'poll', topic: 'email', error: 'gone' })
+  consoleListener.onLost!({ topic: 'email', tasks })
+  expect(lines).toEqual([
+    'taskstream: email @5 (try 1, the next in 1 min), email @6 (try 1, the last), handle: no',
+    'taskstream: email @5 (try 1), email @6 (try 1), handle: rolled back',
+    'taskstream: email, poll: gone',
+    expect.stringMatching(/^taskstream: email @5 \(try 1\), email @6 \(try 1\): no longer held/),
+  ])
+})
+
+test('a stream tells of each try of its jobs whether another one follows', async () => {
+  const { lines } = printed()
+  using database = new DatabaseSync(':memory:')
+  await using stream = taskstream(database)
+  const tried = defineJob('tried', { retry: fixed({ tries: 2, afterMs: 1, jitter: 0 }) })
+  const limited = defineJob('limited', { retry: fixed({ tries: 9, afterMs: 1, jitter: 0 }), maxTries: 1 })
+  const once = defineJob('once', { retry: never })
+  const decided = defineJob('decided')
+  for (const job of [tried, limited, once])
+    stream.handle(job, () => {
+      throw 'no'
+    })
+  stream.handle(decided, () => {
+    throw new TaskDecisionError(TaskDecision.filter('no more'))
+  })
+  await stream.start()
+  for (const job of [tried, limited, once, decided]) await stream.submit(job)
+  await expect.poll(() => lines.length).toBe(5)
+  const told = (name: string): unknown[] =>
+    lines.filter((line) => line.startsWith(`taskstream: ${name} `)).map((line) => /\((.*?)\), handle: /.exec(line)?.[1])
+  expect(told('tried')).toEqual(['try 1, the next in 1 ms', 'try 2, the last'])
+  expect(told('limited')).toEqual(['try 1, the last'])
+  expect(told('once')).toEqual(['try 1, the last'])
+  expect(told('decided')).toEqual(['try 1, filtered'])
+})
