@@ -42,9 +42,9 @@ const asked: Readonly<Record<string, Asked>> = {
 
   // Only PostgreSQL remembers what polls have passed, and finds names by a search path.
   'conformance/{aborted,poll-history,quiet,search-path,sequence}': onPostgres,
-  'conformance/{autocommit,isolation,lost-transaction,maintenance,prepared}': onPostgresServer,
+  'conformance/{autocommit,isolation,lost-transaction,maintenance,overtaken,prepared}': onPostgresServer,
   // A listener needs a connection of its own, which a pooler does not give.
-  'conformance/timers-told': all(onPostgresServer, direct),
+  'conformance/{tasks,timers}-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgresServer,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),

@@ -19,8 +19,22 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     tests: ['e2e/jobs-handled#goes on with another job'],
   },
   {
+    promise:
+      'What a job returns is kept if, and only if, the job is completed, and whoever waits for it gets it, from the last that went on',
+    tests: [
+      'conformance/endings',
+      'e2e/jobs-results#gets what it returns',
+      'e2e/jobs-results#waits for the last',
+      'e2e/jobs-results#fails its try',
+    ],
+  },
+  {
     promise: 'An input that does not fit is refused when it is pushed, and never reaches a handler',
     tests: ['e2e/jobs-pushed#is refused by name', 'e2e/jobs-handled#is not called with an input'],
+  },
+  {
+    promise: 'An input of a typed topic that does not fit fails its own task alone, and no other of its batch',
+    tests: ['e2e/topics-typed-inputs#ends a task whose input', 'e2e/topics-typed-inputs#ends such a task at once'],
   },
   {
     promise: 'The jobs of a key run one after the other, in the order of their pushes, and those of other keys meanwhile',

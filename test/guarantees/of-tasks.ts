@@ -45,6 +45,15 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'Each attempt that neither succeeds nor filters its task is kept with its error, and no other; a redrive does not end it',
+    tests: ['conformance/attempts', 'e2e/jobs-attempts'],
+  },
+  {
+    promise: 'The history of attempts is bounded: by number for each task, by age, and by the life of the task',
+    tests: ['conformance/attempts-kept'],
+  },
+  {
     promise: 'Nothing that waits for its time is purged unless it is asked for by name',
     tests: [
       'conformance/clean#by its own name only',
