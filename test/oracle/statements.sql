@@ -2272,22 +2272,8 @@ select identifier, stage from
 where 1 = 1
 
 -- purge, push, reassign, recreate, redrive
---   text, number, number
-select t.sequence
-from task_result t
-where t.topic = :1 and t.sequence between :2 and :3
-fetch first 1 rows only
-
--- purge, push, reassign, recreate, redrive
 --   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_result t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- purge, push
---   text, number, number
-select t.sequence
-from task_attempt t
-where t.topic = :1 and t.sequence between :2 and :3
-fetch first 1 rows only
 
 -- purge, push
 --   text, JSON
@@ -2474,22 +2460,8 @@ select t.sequence from
 where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
 
 -- purge
---   text, number, number
-select t.sequence
-from tasks.task_result t
-where t.topic = :1 and t.sequence between :2 and :3
-fetch first 1 rows only
-
--- purge
 --   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_result t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- purge
---   text, number, number
-select t.sequence
-from tasks.task_attempt t
-where t.topic = :1 and t.sequence between :2 and :3
-fetch first 1 rows only
 
 -- purge
 --   text, JSON

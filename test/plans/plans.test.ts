@@ -79,7 +79,7 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
   ],
   [
     'push, delete',
-    { postgres: 1_000, mariadb: 2_200 },
+    { postgres: 1_000, mariadb: 2_900 },
     (tasks, transaction) => tasks.push(transaction, 'keyed', names(100), { insertion: 'delete' }),
   ],
   [
@@ -123,7 +123,7 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
   ],
   [
     'purge, a portion',
-    { postgres: 1_000, mariadb: 1_100 },
+    { postgres: 1_000, mariadb: 1_300 },
     (tasks, transaction) => tasks.purge(transaction, 'plain', { limit: 100 }),
   ],
   [

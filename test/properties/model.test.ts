@@ -41,6 +41,18 @@ const examples: [TopicOptions, Step[]][] = [
       { kind: 'reassign given', session: 1, size: 3, pick: 11 },
     ],
   ],
+  [
+    // An attempt of one task ends while another task is purged, which waits for nobody: it looks up its own attempts alone.
+    {},
+    [
+      { kind: 'push', session: 0, size: 3, pick: 0 },
+      { kind: 'push', session: 1, size: 3, pick: 0 },
+      { kind: 'commit', session: 1, size: 1, pick: 0 },
+      { kind: 'take', session: 1, size: 1, pick: 0 },
+      { kind: 'purge', session: 0, size: 2, pick: 1 },
+      { kind: 'commit', session: 0, size: 1, pick: 0 },
+    ],
+  ],
 ]
 
 describe.skipIf(!canRun)(`any history of interleaved statements (${runs} of them, seed ${seed})`, () => {
