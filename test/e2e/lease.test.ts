@@ -47,9 +47,9 @@ describe.skipIf(!canRun)('a lease', () => {
       },
     })
     let maintained = false
-    const { purgeOwners } = tasks
+    const { purgeAttempts } = tasks
     Object.assign(tasks, {
-      purgeOwners: (...args: Parameters<typeof purgeOwners>) => ((maintained = true), purgeOwners(...args)),
+      purgeAttempts: (...args: Parameters<typeof purgeAttempts>) => ((maintained = true), purgeAttempts(...args)),
     })
     await using _ = node
     await node.start()
