@@ -15,6 +15,8 @@ import { JobCommit, JobContinuation } from './held-job.ts'
 import type { HeldJob, JobHandler } from './held-job.ts'
 import type { Done, InProcess } from './in-process.ts'
 import { JobSlots } from './job-slots.ts'
+import { throughMiddleware } from './middleware.ts'
+import type { AnyHeldJob, JobMiddleware } from './middleware.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { PushArguments } from './push-job.ts'
 import { TryTime } from './try-time.ts'
@@ -22,13 +24,17 @@ import { TryTime } from './try-time.ts'
 export interface JobEnvironment<Transaction> {
   readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
   readonly process: InProcess
+  /** The middleware around all jobs, the first outermost. */
+  readonly middleware?: readonly JobMiddleware<Transaction>[]
 }
 
-export interface JobHandling {
+export interface JobHandling<Transaction> {
   /** How many jobs are handled at a time. */
   readonly concurrency: number
   /** Whether the next jobs are polled while these are handled, as many as take some 50 ms. */
   readonly ahead: boolean
+  /** The middleware around these jobs, inside that of the environment. */
+  readonly use?: readonly JobMiddleware<Transaction>[]
 }
 
 /**
@@ -42,11 +48,12 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
   environment: JobEnvironment<Transaction>,
   job: Job<Name, Given, Input, Next, Returned, unknown>,
   handle: JobHandler<Transaction, Name, Input, Next, Returned>,
-  { concurrency, ahead }: JobHandling,
+  { concurrency, ahead, use = [] }: JobHandling<Transaction>,
 ): TaskHandlerFactory<Transaction> {
   return {
     open: () => {
       const slots = new JobSlots(concurrency, ahead)
+      const middleware = [...(environment.middleware ?? []), ...use]
       return {
         get capacity() {
           return slots.capacity
@@ -65,7 +72,7 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
             if (!task || context.aborted) return undefined
             const running = new RunningJob(environment, job, task, context)
             return await slots.measured(context.clock, async () => {
-              const outcome = await running.run(handle)
+              const outcome = await running.run(handle, middleware)
               // Commits wait for each other, and share transactions: others are handled meanwhile.
               free()
               return running.end(outcome)
@@ -101,15 +108,20 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     this.#context = context
   }
 
-  /** @returns what the handler returned. @throws what it threw; an error that ends the job if its input does not fit */
-  async run(handle: JobHandler<Transaction, Name, Input, Next, Returned>): Promise<unknown> {
+  /** @returns what the handler returned, or its middleware. @throws what was thrown; an error that ends the job if its input does not fit */
+  async run(
+    handle: JobHandler<Transaction, Name, Input, Next, Returned>,
+    middleware: readonly JobMiddleware<Transaction>[],
+  ): Promise<unknown> {
     using time = new TryTime(this.#task, this.#context as HandlerContext<never>, this.#job.settings)
     const held = this.#held(this.#input(), time)
     const handled = this.#environment.process.handling(this.#task, () => {
       time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
     })
     try {
-      return await time.of(async () => handle(held))
+      if (middleware.length === 0) return await time.of(async () => handle(held))
+      const any = held as unknown as AnyHeldJob<Transaction>
+      return await time.of(() => throughMiddleware(middleware, any, () => handle(held)))
     } catch (error) {
       if (!time.isLost) throw error
       this.#commit = undefined

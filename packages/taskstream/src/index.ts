@@ -1,5 +1,6 @@
 export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
 export type {
+  AnyHeldJob,
   AnyJob,
   AnyTopic,
   EndOf,
@@ -10,13 +11,16 @@ export type {
   JobDetails,
   JobHandler,
   JobInfo,
+  JobMiddleware,
   JobOf,
   JobOptions,
   JobPushOptions,
   JobRef,
+  JobReturn,
   JobSelector,
   JobState,
   JobTags,
+  MiddlewareOutcome,
   PushArguments,
   Topic,
   TopicCompletion,

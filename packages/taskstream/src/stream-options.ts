@@ -1,5 +1,6 @@
 import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import type { JobMiddleware } from '@taskstream/task-jobs'
 import { checkStopOptions } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -51,6 +52,8 @@ export interface HandleOptions<Transaction> extends Pick<
    * three times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
    */
   readonly share?: number
+  /** Middleware around the handler, the first outermost, inside of what `stream.use` has added. */
+  readonly use?: readonly JobMiddleware<Transaction>[]
 }
 
 export interface WaitOptions {
@@ -80,6 +83,7 @@ export const streamNames: OptionNames = optionNames<StreamOptions<never>>('tasks
 export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handle', {
   concurrency: true,
   share: true,
+  use: true,
   mode: true,
   idleMs: true,
   retainMs: true,

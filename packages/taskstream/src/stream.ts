@@ -1,6 +1,6 @@
 import { checkDuration, checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Execution, PushedTask, TaskEnding } from '@taskstream/task-api'
-import { creationOf, InProcess, jobHandler, refOf } from '@taskstream/task-jobs'
+import { checkMiddleware, creationOf, InProcess, jobHandler, refOf } from '@taskstream/task-jobs'
 import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
@@ -10,7 +10,8 @@ import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import { resultOf, waitsTooLong } from './ends.ts'
 import { JobTimers } from './job-timers.ts'
-import { JobVerbs, whichOf } from './job-verbs.ts'
+import { JobHandlers } from './job-handlers.ts'
+import { whichOf } from './job-verbs.ts'
 import { JobWaiter } from './job-waiter.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
@@ -28,13 +29,12 @@ import type { HandleOptions, StartOptions, StreamDriver, StreamOptions, WaitOpti
  * await stream.start({ stopOn: ['SIGTERM', 'SIGINT'] })
  * await stream.submit(email, { to: 'a@example.org', subject: 'Hello' })
  */
-export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs<Transaction, E> implements AsyncDisposable {
+export class Stream<Transaction, E extends Execution = 'async'> extends JobHandlers<Transaction, E> implements AsyncDisposable {
   /** Makes handlers and topics of your own, beside the jobs. */
   readonly node: TaskNode<Transaction>
   readonly #driver: StreamDriver<Transaction, E>
   readonly #worded: Readonly<Record<'job' | 'topic', WordedTasks<Transaction, E>>>
   readonly #options: StreamOptions<Transaction>
-  readonly #handled = new Map<string, Definition>()
   readonly #timers: JobTimers<Transaction, E>
   readonly #waiter: JobWaiter<Transaction, E>
   #migrated: Promise<unknown> | undefined
@@ -106,10 +106,12 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
     checked(job)
     checkNames(handleNames, options)
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
-    this.#checkNew(job, 'handled')
-    const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, ...others } = options
+    this.checkNew(job, 'handled')
+    const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, use = [], ...others } = options
+    checkMiddleware(use)
     checkInteger('concurrency', concurrency, 1, 10_000)
     // A slot of a limiter, or a transaction, is for a job that is being handled.
+    const { process, middleware } = this
     const ahead = mode === 'leased' && this.#options.limiter === undefined
     this.node.process(job.name, {
       share: 20,
@@ -117,11 +119,11 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
       mode,
       ...(mode === 'transactional' && { concurrency }),
       size: 1,
-      handler: jobHandler({ repository: this.#worded.job, process: this.process }, job, handler, { concurrency, ahead }),
+      handler: jobHandler({ repository: this.#worded.job, process, middleware }, job, handler, { concurrency, ahead, use }),
       retry: job.settings.retry,
       ...job.settings.topic,
     })
-    this.#handled.set(job.name, job)
+    this.handled.set(job.name, job)
     return this
   }
 
@@ -174,15 +176,13 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
 
   /** Processes a typed topic once the stream is started. `TypedTopic.process` calls this. */
   protected processed(definition: AnyTopic, options: ProcessOptions<Transaction>): void {
-    this.#checkNew(definition, 'processed')
+    this.checkNew(definition, 'processed')
     this.node.process(definition.name, options)
-    this.#handled.set(definition.name, definition)
+    this.handled.set(definition.name, definition)
   }
 
-  #checkNew({ name, settings: { what } }: Definition, verb: 'handled' | 'processed'): void {
-    if (this.#state !== 'new')
-      throw new TaskError('LIFECYCLE', `The ${what} "${name}" must be ${verb} before the stream starts`, { [what]: name })
-    if (this.#handled.has(name)) throw new TaskError('LIFECYCLE', `The ${what} "${name}" is ${verb} already`, { [what]: name })
+  protected get isNew(): boolean {
+    return this.#state === 'new'
   }
 
   /**
@@ -238,12 +238,12 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
   async #start(): Promise<void> {
     try {
       const checkGoOn = (): void => this.#checkGoOn()
-      await this.#prepare([...this.#handled.values()], checkGoOn)
+      await this.#prepare([...this.handled.values()], checkGoOn)
       checkGoOn()
       // Timers come first, as a node that has run cannot be started again after a failure.
-      await this.#timers.start(this.#handled.values(), checkGoOn)
+      await this.#timers.start(this.handled.values(), checkGoOn)
       checkGoOn()
-      if (this.#handled.size > 0) await this.node.start()
+      if (this.handled.size > 0) await this.node.start()
       this.#checkGoOn()
       this.#state = 'started'
     } catch (error) {

@@ -74,8 +74,9 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     options: HandleOptions<DatabaseSync> = {},
   ): this {
     super.handle(job, handler, options)
+    const environment = { repository: this.tasks, process: this.#handling, middleware: this.middleware }
     this.#drained(job, {
-      handler: jobHandler({ repository: this.tasks, process: this.#handling }, job, handler, { concurrency: 1, ahead: false }),
+      handler: jobHandler(environment, job, handler, { concurrency: 1, ahead: false, use: options.use ?? [] }),
       size: 1,
       retry: job.settings.retry,
     })
