@@ -1,4 +1,4 @@
-export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
+export { defineJob, defineQueue, defineTopic, json } from '@taskstream/task-jobs'
 export type {
   AnyHeldJob,
   AnyJob,
@@ -22,6 +22,9 @@ export type {
   JobTags,
   MiddlewareOutcome,
   PushArguments,
+  Queue,
+  QueueOptions,
+  RouteHandler,
   Topic,
   TopicCompletion,
   TopicContext,

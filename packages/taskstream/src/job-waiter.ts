@@ -1,6 +1,6 @@
 /** Waits for jobs to end: one waiter for any number of them, which looks at all in one statement. */
 import { isPassing } from '@taskstream/task-api'
-import type { Execution, Task, TaskEnding, TaskError, TaskKey } from '@taskstream/task-api'
+import type { Execution, Task, TaskEnding, TaskError, TaskInfo, TaskKey } from '@taskstream/task-api'
 import { systemClock } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import type { StreamDriver } from './stream-options.ts'
@@ -15,6 +15,8 @@ const togetherMs = 20
 export interface Awaited {
   readonly topic: string
   readonly which: number | { readonly externalId: string }
+  /** Refuses the task of another job in the same queue. Without it, a sequence is not looked up. */
+  readonly check?: ((task: TaskInfo) => void) | undefined
 }
 
 export interface Patience {
@@ -27,6 +29,7 @@ export interface Patience {
 interface Waiting {
   readonly topic: string
   readonly which: Awaited['which']
+  readonly check: Awaited['check']
   /** The task that does the work now, once it is known. */
   task: TaskKey | undefined
   nextMs: number
@@ -52,12 +55,12 @@ export class JobWaiter<Transaction, E extends Execution> {
   }
 
   /** @returns how the job has ended; undefined if it is not there */
-  async wait({ topic, which }: Awaited, { timeoutMs, signal, late }: Patience): Promise<TaskEnding | undefined> {
+  async wait({ topic, which, check }: Awaited, { timeoutMs, signal, late }: Patience): Promise<TaskEnding | undefined> {
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskEnding | undefined>()
-    const task = typeof which === 'number' ? { topic, sequence: which } : undefined
+    const task = typeof which === 'number' && !check ? { topic, sequence: which } : undefined
     const nextMs = this.#clock.monotonicMs()
-    const one: Waiting = { topic, which, task, nextMs, pauseMs: firstPauseMs, isStale: false, end: resolve, fail: reject }
+    const one: Waiting = { topic, which, check, task, nextMs, pauseMs: firstPauseMs, isStale: false, end: resolve, fail: reject }
     const abort = (): void => reject(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => reject(late()))
@@ -151,7 +154,8 @@ export class JobWaiter<Transaction, E extends Execution> {
     return transactions(async (transaction) => {
       for (const one of looked) {
         if (one.task) continue
-        const task = await repository.task(transaction, one.topic, one.which as { readonly externalId: string })
+        const task = await repository.task(transaction, one.topic, one.which)
+        if (task && !isRightful(one, task)) continue
         one.task = task && { topic: task.topic, sequence: task.sequence }
       }
       const known = looked.filter(({ task }) => task)
@@ -162,5 +166,16 @@ export class JobWaiter<Transaction, E extends Execution> {
       const byOne = new Map(known.map((one, index) => [one, endings[index]]))
       return looked.map((one) => byOne.get(one))
     })
+  }
+}
+
+/** Whether the task is one of the job that is waited for. If not, whoever waits is told. */
+function isRightful({ check, fail }: Waiting, task: TaskInfo): boolean {
+  try {
+    check?.(task)
+    return true
+  } catch (error) {
+    fail(error)
+    return false
   }
 }

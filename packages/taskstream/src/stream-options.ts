@@ -89,6 +89,7 @@ export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handl
   retainMs: true,
   activation: true,
 })
+export const routeNames: OptionNames = { ...handleNames, of: 'route' }
 export const waitNames: OptionNames = optionNames<WaitOptions>('wait', { timeoutMs: true, signal: true })
 const startNames: OptionNames = optionNames<StartOptions>('start', {
   stopOn: true,

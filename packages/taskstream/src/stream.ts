@@ -1,18 +1,19 @@
-import { checkDuration, checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, PushedTask, TaskEnding } from '@taskstream/task-api'
-import { checkMiddleware, creationOf, InProcess, jobHandler, refOf } from '@taskstream/task-jobs'
-import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Topic } from '@taskstream/task-jobs'
+import { checkDuration, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Execution, PushedTask, TaskEnding, TaskInfo, TaskKey } from '@taskstream/task-api'
+import { creationOf, InProcess, jobHandler, refOf, topicOf } from '@taskstream/task-jobs'
+import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Queue, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
-import { checked, checkedTopic, reachable } from './definitions.ts'
+import { checked, checkedTopic, reachable, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
-import { resultOf, waitsTooLong } from './ends.ts'
+import { lastName, resultOf, waitsTooLong } from './ends.ts'
 import { JobTimers } from './job-timers.ts'
 import { JobHandlers } from './job-handlers.ts'
-import { whichOf } from './job-verbs.ts'
 import { JobWaiter } from './job-waiter.ts'
+import { loopOf } from './loop-options.ts'
+import { checkOwn, whichOf } from './own-jobs.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -44,7 +45,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
-    super(driver.repository, new InProcess())
+    super(driver.repository, new InProcess(), options.limiter)
     checkNames(streamNames, options)
     const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
     if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
@@ -89,7 +90,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     ...[input, options]: PushArguments<Given>
   ): Promise<JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(job.name, [creation]))
+    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(topicOf(job), [creation]))
     return refOf(job.name, pushed!, creation)
   }
 
@@ -107,19 +108,11 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     checkNames(handleNames, options)
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
     this.checkNew(job, 'handled')
-    const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, use = [], ...others } = options
-    checkMiddleware(use)
-    checkInteger('concurrency', concurrency, 1, 10_000)
-    // A slot of a limiter, or a transaction, is for a job that is being handled.
-    const { process, middleware } = this
-    const ahead = mode === 'leased' && this.#options.limiter === undefined
+    if (job.settings.queue) return this.handledInQueue(job, handler as never, options)
+    const { handling, loop } = loopOf(options, this.#options.limiter)
     this.node.process(job.name, {
-      share: 20,
-      ...others,
-      mode,
-      ...(mode === 'transactional' && { concurrency }),
-      size: 1,
-      handler: jobHandler({ repository: this.#worded.job, process, middleware }, job, handler, { concurrency, ahead, use }),
+      ...loop,
+      handler: jobHandler(this.environment(), job, handler, handling),
       retry: job.settings.retry,
       ...job.settings.topic,
     })
@@ -150,10 +143,12 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     const id = typeof selector === 'string' ? selector : selector.id
     const late = (): TaskError => waitsTooLong(job.name, id, timeoutMs!)
     const patience = { timeoutMs, signal, late }
+    const check = job.settings.queue && ((task: TaskInfo): void => checkOwn(job, task))
     const ending = await said<'async', TaskEnding | undefined>('job', job.name, () =>
-      this.#waiter.wait({ topic: job.name, which }, patience),
+      this.#waiter.wait({ topic: topicOf(job), which, check }, patience),
     )
-    return resultOf(job, id, ending) as End
+    const last = ending ? await lastName(job, ending.task, () => this.#read(ending.task)) : job.name
+    return resultOf(job, id, ending, last) as End
   }
 
   /**
@@ -174,11 +169,15 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     })
   }
 
-  /** Processes a typed topic once the stream is started. `TypedTopic.process` calls this. */
-  protected processed(definition: AnyTopic, options: ProcessOptions<Transaction>): void {
+  /** Processes a typed topic, or a queue, once the stream is started. `TypedTopic.process` calls this. */
+  protected processed(definition: AnyTopic | Queue, options: ProcessOptions<Transaction>): void {
     this.checkNew(definition, 'processed')
     this.node.process(definition.name, options)
     this.handled.set(definition.name, definition)
+  }
+
+  #read({ topic, sequence }: TaskKey): Promise<TaskInfo | undefined> {
+    return this.#driver.transactions<TaskInfo | undefined>((transaction) => this.tasks.task(transaction, topic, sequence))
   }
 
   protected get isNew(): boolean {
@@ -207,11 +206,11 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
         throw error
       })
     }
-    const all = [...found.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    const all = topicsOf(found.values())
     if (all.length === 0) return
     checkGoOn()
     await transactions(async (transaction) => {
-      for (const { name, settings } of all) await this.#worded[settings.what].initialize(transaction, name, settings.topic)
+      for (const { name, what, topic } of all) await said(what, name, () => this.tasks.initialize(transaction, name, topic))
     })
   }
 
@@ -229,6 +228,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
         this.#state === 'stopped' ? 'The stream was stopped: make a new one' : 'The stream runs already',
       )
     const { stopOn, onStopped, ...stopOptions } = options
+    this.openQueues()
     this.#state = 'starting'
     this.#starting = this.#start()
     await this.#starting
