@@ -70,17 +70,17 @@ interface JobMode {
 export function checkInQueue(queue: Partial<Queue>, name: string, { order, ordered, key }: JobMode): asserts queue is Queue {
   if (queue?.settings?.what !== 'queue') throw invalid('queue', queue, 'must be made by defineQueue')
   const { topic } = queue.settings
-  const of = `the queue "${queue.name}" of the job "${name}"`
   const isOrdered = topic.condition !== 'none'
   if (name === queue.name) throw invalid('name', name, 'must differ from the name of the queue')
-  if (name.includes('*')) throw invalid('name', name, `must not contain *, which stands for many names in the routes of a queue`)
+  if (name.includes('*')) throw invalid('name', name, 'must not contain *, which stands for many names in the routes of a queue')
   if (order !== undefined && order !== topic.order)
-    throw invalid('order', order, `must be given to ${of}, whose order is "${topic.order}"`)
+    throw invalid('order', order, `of the job "${name}" is up to its queue "${queue.name}", where it is "${topic.order}"`)
   if (ordered !== undefined && ordered !== isOrdered)
-    throw invalid('ordered', ordered, `must be given to ${of}, which is ${isOrdered ? '' : 'not '}ordered`)
+    throw invalid('ordered', ordered, `of the job "${name}" is up to its queue "${queue.name}", where it is ${isOrdered}`)
   if (key !== undefined && !topic.keyed)
-    throw invalid('key', key, `must not be given, unless ${of} is defined with { keyed: true }`)
-  if (key === undefined && topic.keyed) throw invalid('key', key, `must be given, as the jobs of ${of} have keys`)
+    throw invalid('key', key, `must not be given for the job "${name}", unless its queue "${queue.name}" has { keyed: true }`)
+  if (key === undefined && topic.keyed)
+    throw invalid('key', key, `must be given for the job "${name}", as its queue "${queue.name}" is keyed`)
 }
 
 /** The topic of the tasks of a definition: that of its queue, or its own. */

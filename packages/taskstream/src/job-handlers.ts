@@ -6,6 +6,7 @@ import type { ProcessOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { checkedQueue } from './definitions.ts'
 import type { Definition } from './definitions.ts'
+import { given } from './given.ts'
 import { JobVerbs } from './job-verbs.ts'
 import { loopOf } from './loop-options.ts'
 import { routeNames } from './stream-options.ts'
@@ -100,7 +101,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
   protected handledInQueue(job: AnyJob, handler: RouteHandler<Transaction>, options: HandleOptions<Transaction>): this {
     const queue = job.settings.queue!
     const { use = [], ...others } = options
-    for (const [option, value] of Object.entries(others))
+    for (const [option, value] of Object.entries(given(others)))
       throw invalid(option, value, `must be given where its queue is routed: stream.route(${queue.name}, {}, { ${option} })`)
     checkMiddleware(use)
     const handled = this.#handledQueue(queue)

@@ -40,12 +40,12 @@ export interface StartOptions extends StopOptions {
   readonly onStopped?: (report: StopReport) => void
 }
 
-/** How the jobs of one definition are handled. */
+/** How the jobs of one definition are handled, or those of one queue. */
 export interface HandleOptions<Transaction> extends Pick<
   ProcessOptions<Transaction>,
   'mode' | 'idleMs' | 'retainMs' | 'activation'
 > {
-  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
+  /** How many jobs of the definition or queue this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
   /**
    * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is about

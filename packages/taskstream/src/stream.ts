@@ -34,7 +34,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   /** Makes handlers and topics of your own, beside the jobs. */
   readonly node: TaskNode<Transaction>
   readonly #driver: StreamDriver<Transaction, E>
-  readonly #worded: Readonly<Record<'job' | 'topic', WordedTasks<Transaction, E>>>
+  readonly #topics: WordedTasks<Transaction, E>
   readonly #options: StreamOptions<Transaction>
   readonly #timers: JobTimers<Transaction, E>
   readonly #waiter: JobWaiter<Transaction, E>
@@ -52,7 +52,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     if (application !== undefined) checkText('application', application, 200)
     this.#driver = driver
     this.#options = options
-    this.#worded = { job: wordedTasks(this.tasks, 'job'), topic: wordedTasks(this.tasks, 'topic') }
+    this.#topics = wordedTasks(this.tasks, 'topic')
     this.node = new TaskNode<Transaction>({
       ...nodeOptions,
       listener: [...[listener].flat(), { onComplete: ({ tasks }) => this.#waiter.completed(tasks) }],
@@ -97,6 +97,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   /**
    * Handles the jobs of a definition once the stream is started. What the handler throws is a failed try, which `retry` may repeat.
    *
+   * @param options of a job in a queue: `use` alone. The others are those of `route`, as all jobs of the queue have one loop
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the job is handled already, or the stream was started
    */
   handle<Name extends string, Given, Input, Next extends string, Returned>(
@@ -162,7 +163,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     definition: Topic<Name, Given, Input>,
   ): TypedTopic<Transaction, E, Name, Given, Input> {
     return new TypedTopic(checkedTopic(definition), {
-      tasks: this.#worded.topic,
+      tasks: this.#topics,
       process: this.process,
       node: this.node,
       processed: (options) => this.processed(definition, options),
