@@ -51,9 +51,9 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
   {
     promise: 'A verb for a job of a queue does nothing to the jobs of other definitions in it',
     tests: [
-      'e2e/jobs-queues#of other definitions',
-      'e2e/jobs-queues#are cancelled and rescheduled',
-      'e2e/jobs-queues#are listed',
+      'e2e/jobs-queues-found#of other definitions',
+      'e2e/jobs-queues-found#are cancelled and rescheduled',
+      'e2e/jobs-queues-found#are listed',
     ],
   },
   {

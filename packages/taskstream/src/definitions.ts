@@ -38,6 +38,14 @@ export function reachable(
   return found
 }
 
+/** The queues of a job, and of all with which it may go on. */
+export function queuesOf(job: AnyJob): ReadonlySet<string> {
+  const queues = [...reachable([job]).values()].map(({ settings }) =>
+    settings.what === 'job' ? settings.queue?.name : undefined,
+  )
+  return new Set(queues.filter((name) => name !== undefined))
+}
+
 function isTopic(definition: Definition): definition is AnyTopic {
   return definition?.settings?.what === 'topic'
 }

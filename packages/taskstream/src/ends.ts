@@ -1,20 +1,21 @@
 /** How jobs have ended, for those who wait for them or look at them. */
 import { readInput, TaskError } from '@taskstream/task-api'
-import type { Task, TaskEnding, TaskInfo, TaskKey } from '@taskstream/task-api'
+import type { Task, TaskEnding } from '@taskstream/task-api'
 import type { AnyJob } from '@taskstream/task-jobs'
-import { jobNameOf, parsed, topicOf } from '@taskstream/task-jobs'
+import { parsed, topicOf } from '@taskstream/task-jobs'
 import { reachable } from './definitions.ts'
+import type { JobEnding } from './job-waiter.ts'
 
 /**
  * The result of a job that was waited for, as the schema of the job that has returned it makes it.
  *
- * @param last the name of the job that has ended: this one, or the last of those that went on with its work
  * @throws TaskError TASK_STATE if the job is not there; JOB_ENDED if it has ended without success; OUTPUT_INVALID
  */
-export function resultOf(job: AnyJob, id: string, ending: TaskEnding | undefined, last: string): unknown {
+export function resultOf(job: AnyJob, id: string, ending: JobEnding | undefined): unknown {
   const { name } = job
   if (!ending) throw noJob(name, id)
   const { state, reason, output, task, value } = ending
+  const last = ending.job ?? (task.topic === topicOf(job) ? name : task.topic)
   const what =
     last === name ? `The job "${name}" ${id}` : `The job "${last}" @${task.sequence}, as which "${name}" ${id} went on,`
   if (state !== 'succeeded') {
@@ -30,18 +31,6 @@ export function resultOf(job: AnyJob, id: string, ending: TaskEnding | undefined
   const settings = reachable([job]).get(last)?.settings
   const schema = settings?.what === 'job' ? settings.output : undefined
   return schema ? readInput(schema, last, value, 'output') : parsed(value)
-}
-
-/**
- * The name of the job that a task is of, among those with which a job may go on. It is known by the topic, unless several of them share a queue.
- *
- * @param read reads the task
- */
-export async function lastName(job: AnyJob, task: TaskKey, read: () => Promise<TaskInfo | undefined>): Promise<string> {
-  const names = [...reachable([job]).values()].filter((one) => topicOf(one as AnyJob) === task.topic).map(({ name }) => name)
-  if (names.length <= 1) return names[0] ?? task.topic
-  const found = await read()
-  return (found && jobNameOf(found)) ?? task.topic
 }
 
 export function noJob(job: string, id: string): TaskError {

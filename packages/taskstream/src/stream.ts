@@ -1,17 +1,18 @@
 import { checkDuration, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, PushedTask, TaskEnding, TaskInfo, TaskKey } from '@taskstream/task-api'
+import type { Execution, PushedTask, TaskInfo } from '@taskstream/task-api'
 import { creationOf, InProcess, jobHandler, refOf, topicOf } from '@taskstream/task-jobs'
 import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Queue, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
-import { checked, checkedTopic, reachable, topicsOf } from './definitions.ts'
+import { checked, checkedTopic, queuesOf, reachable, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
-import { lastName, resultOf, waitsTooLong } from './ends.ts'
+import { resultOf, waitsTooLong } from './ends.ts'
 import { JobTimers } from './job-timers.ts'
 import { JobHandlers } from './job-handlers.ts'
 import { JobWaiter } from './job-waiter.ts'
+import type { JobEnding } from './job-waiter.ts'
 import { loopOf } from './loop-options.ts'
 import { checkOwn, whichOf } from './own-jobs.ts'
 import { TypedTopic } from './typed-topic.ts'
@@ -145,11 +146,9 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     const late = (): TaskError => waitsTooLong(job.name, id, timeoutMs!)
     const patience = { timeoutMs, signal, late }
     const check = job.settings.queue && ((task: TaskInfo): void => checkOwn(job, task))
-    const ending = await said<'async', TaskEnding | undefined>('job', job.name, () =>
-      this.#waiter.wait({ topic: topicOf(job), which, check }, patience),
-    )
-    const last = ending ? await lastName(job, ending.task, () => this.#read(ending.task)) : job.name
-    return resultOf(job, id, ending, last) as End
+    const awaited = { topic: topicOf(job), which, check, queues: queuesOf(job) }
+    const ending = await said<'async', JobEnding | undefined>('job', job.name, () => this.#waiter.wait(awaited, patience))
+    return resultOf(job, id, ending) as End
   }
 
   /**
@@ -175,10 +174,6 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     this.checkNew(definition, 'processed')
     this.node.process(definition.name, options)
     this.handled.set(definition.name, definition)
-  }
-
-  #read({ topic, sequence }: TaskKey): Promise<TaskInfo | undefined> {
-    return this.#driver.transactions<TaskInfo | undefined>((transaction) => this.tasks.task(transaction, topic, sequence))
   }
 
   protected get isNew(): boolean {
