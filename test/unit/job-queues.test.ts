@@ -88,6 +88,16 @@ test('two queues of one name that differ are refused, by the one that came first
   })
 })
 
+test('a route that goes on with a job which nobody has prepared is told the name of that job', async () => {
+  const elsewhere = defineJob('elsewhere', { queue: defineQueue('unprepared') })
+  await using stream = await testStream({ jobs: [welcome] })
+  stream.route(mail, { '*': ({ next }) => next(elsewhere) })
+  await stream.submit(welcome, { to: 'ann' }, { maxTries: 1 })
+  expect(await stream.drain()).toMatchObject([
+    { output: expect.stringContaining('The job "elsewhere" is not known in this database') },
+  ])
+})
+
 test('a queue with many routes names twenty of them, and says how many more there are', async () => {
   await using stream = await testStream()
   const pattern = (index: number): string => `route-${String(index).padStart(2, '0')}`

@@ -1,6 +1,6 @@
 import { checkNames, invalid, TaskError } from '@taskstream/task-api'
-import type { Execution } from '@taskstream/task-api'
-import { checkMiddleware, JobRoutes, routedHandler } from '@taskstream/task-jobs'
+import type { Execution, TaskCreation } from '@taskstream/task-api'
+import { checkMiddleware, jobNameOf, JobRoutes, routedHandler } from '@taskstream/task-jobs'
 import type { AnyJob, InProcess, JobEnvironment, JobMiddleware, Queue, RouteHandler } from '@taskstream/task-jobs'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -11,7 +11,7 @@ import { JobVerbs } from './job-verbs.ts'
 import { loopOf } from './loop-options.ts'
 import { routeNames } from './stream-options.ts'
 import type { HandleOptions } from './stream-options.ts'
-import { wordedTasks } from './words.ts'
+import { said } from './words.ts'
 
 /** A queue whose jobs this process handles. */
 interface HandledQueue<Transaction> {
@@ -94,7 +94,11 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
 
   /** What handlers of jobs need of the stream. */
   protected environment(): JobEnvironment<Transaction> {
-    return { repository: wordedTasks(this.tasks, 'job'), process: this.process, middleware: this.#middleware }
+    type Push = JobEnvironment<Transaction>['repository']['push']
+    // In a queue, the topic is not the name that the error is about.
+    const push = (transaction: Transaction, topic: string, creation: TaskCreation): unknown =>
+      said('job', jobNameOf(creation) ?? topic, () => this.tasks.push(transaction, topic, creation))
+    return { repository: { push: push as Push }, process: this.process, middleware: this.#middleware }
   }
 
   /** Handles a job of a queue, whose loop is that of all its jobs. */
