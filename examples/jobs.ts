@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { defineJob, exponential, json, TaskDecision, taskstream } from 'taskstream/node-sqlite'
+import { defineJob, defineQueue, exponential, json, TaskDecision, taskstream } from 'taskstream/node-sqlite'
 import { z } from 'zod'
 
 const letter = defineJob('letter', {
@@ -15,6 +15,10 @@ const account = defineJob('account', {
   ordered: true,
   next: [letter],
 })
+
+const mail = defineQueue('mail', { order: 'priority' })
+const invitation = defineJob('mail:invitation', { queue: mail, input: json<{ to: string }>(), priority: 1 })
+const newsletter = defineJob('mail:newsletter', { queue: mail, input: json<{ edition: number }>() })
 
 const stream = taskstream(new DatabaseSync(':memory:'))
 await stream.transaction((tx) => tx.exec('create table account (id integer, owner text)'))
@@ -42,6 +46,20 @@ stream.handle(account, ({ input, commit, next }) => {
   })
 })
 
+const tookMs = new Map<string, number>()
+stream.use(async (job, next) => {
+  const begunMs = performance.now()
+  try {
+    return await next()
+  } finally {
+    tookMs.set(job.name, performance.now() - begunMs)
+  }
+})
+
+const outbox: string[] = []
+stream.handle(invitation, ({ input }) => void outbox.push(`invitation to ${input.to}`))
+stream.route(mail, { 'mail:*': ({ name, input }) => void outbox.push(`${name} ${JSON.stringify(input)}`) }, { concurrency: 50 })
+
 await stream.start()
 
 const first = await stream.submit(account, { id: 7, owner: 'ann' })
@@ -67,4 +85,7 @@ const welcome = await stream.wait(account, first)
 console.log(printedAs > 0, welcome !== undefined && welcome.printedAs > 0)
 
 await stream.wait(account, 'wrong')
+await stream.wait(invitation, await stream.submit(invitation, { to: 'eve' }))
+await stream.wait(newsletter, await stream.submit(newsletter, { edition: 7 }))
+console.log(outbox.join(', '), tookMs.has('mail:newsletter'))
 await stream.stop()

@@ -41,6 +41,27 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     tests: ['e2e/jobs-handled#runs the jobs of a key'],
   },
   {
+    promise: 'Middleware runs around every try, once, and what a handler commits is not lost on its way',
+    tests: [
+      'e2e/jobs-middleware#runs the first outermost',
+      'e2e/jobs-middleware#lets commits',
+      'e2e/jobs-middleware#that is misused',
+    ],
+  },
+  {
+    promise: 'A verb for a job of a queue does nothing to the jobs of other definitions in it',
+    tests: [
+      'e2e/jobs-queues-found#of other definitions',
+      'e2e/jobs-queues-found#are cancelled and rescheduled',
+      'e2e/jobs-queues-found#are listed',
+    ],
+  },
+  {
+    promise:
+      'A job of a queue is handled by the route of its name or its longest prefix, and fails with ROUTE_MISSING without one',
+    tests: ['e2e/jobs-routes#is that of the name', 'e2e/jobs-routes#that is missing'],
+  },
+  {
     promise: 'A try ends when its time is up, and its handler can commit nothing any more',
     tests: ['e2e/jobs-time#is up after', 'e2e/jobs-time#ends a job whose handler', 'e2e/jobs-time#begins anew'],
   },

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Sql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, json, TaskDecision } from 'taskstream'
+import { defineJob, defineQueue, json, TaskDecision } from 'taskstream'
 import type { Job } from 'taskstream'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
 import { taskstream } from 'taskstream/pg'
@@ -226,3 +226,51 @@ await stream.find(tx, letter, { states: ['failed'] })
 // A tag is no date.
 // @ts-expect-error
 await stream.find(tx, letter, { tags: { day: new Date() } })
+
+// ---- Middleware, queues and routes
+
+const mail = defineQueue('mail')
+const welcome = defineJob('email:welcome', { queue: mail, input: json<{ to: string }>() })
+// A middleware forgets to return what next returns.
+// @ts-expect-error
+stream.use(async (_, next) => {
+  await next()
+})
+// A middleware returns nothing where it catches an error.
+// @ts-expect-error
+stream.use(async (_, next) => {
+  try {
+    return await next()
+  } catch {
+    return
+  }
+})
+// A middleware reads the input of one job, though it is given any.
+// @ts-expect-error
+stream.use(({ input }, next) => (input.to === 'all' ? next() : next()))
+// The middleware of a job is no list.
+// @ts-expect-error
+stream.handle(letter, () => {}, { use: (_, next) => next() })
+// There is no such option of a queue.
+// @ts-expect-error
+defineQueue('a', { maxEntries: 10 })
+// @ts-expect-error
+defineQueue('a', { concurrency: 10 })
+// The name of a queue stands in place of its definition.
+// @ts-expect-error
+defineJob('a', { queue: 'mail' })
+// A job stands in place of its queue.
+// @ts-expect-error
+stream.route(welcome, { '*': () => {} })
+// A route has no handler.
+// @ts-expect-error
+stream.route(mail, { 'email:*': 'forward' })
+// A route reads an input that nothing has checked.
+// @ts-expect-error
+stream.route(mail, { 'email:*': ({ input }) => input.to })
+// There is no such option of a route.
+// @ts-expect-error
+stream.route(mail, {}, { size: 3 })
+// The reference is of another job of the queue.
+// @ts-expect-error
+await stream.cancel(tx, defineJob('email:other', { queue: mail }), await stream.submit(welcome, { to: 'a' }))

@@ -10,8 +10,8 @@ import type pg from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, json, TaskDecision } from 'taskstream'
-import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags } from 'taskstream'
+import { defineJob, defineQueue, json, TaskDecision } from 'taskstream'
+import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags, Queue, RouteHandler } from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
@@ -190,6 +190,38 @@ const ping: Job<'ping', number, number, 'pong'> = defineJob('ping', { input: jso
 const pong = defineJob('pong', { input: json<number>(), next: () => [ping] })
 expectType<Equal<typeof pong, Job<'pong', number, number, 'ping'>>>()
 stream.handle(ping, ({ input, next }) => next(pong, input + 1))
+
+// Middleware is given jobs of any kind, and returns what the handler returned. Routes are given jobs by their names.
+const mail = defineQueue('mail', { order: 'priority' })
+expectType<Equal<typeof mail, Queue<'mail'>>>()
+const welcome = defineJob('email:welcome', { queue: mail, input: json<{ to: string }>(), output: json<number>() })
+expectType<Equal<typeof welcome, Job<'email:welcome', { to: string }, { to: string }, never, number>>>()
+stream.use(async (job, next) => {
+  expectType<Equal<typeof job.input, unknown>>()
+  expectType<Equal<typeof job.name, string>>()
+  const returned = await next()
+  return job.tries > 1 ? TaskDecision.success() : returned
+})
+stream.use((_, next) => next())
+stream.use(({ commit }) => commit((client) => expectType<Equal<typeof client, pg.PoolClient>>()))
+stream.handle(welcome, ({ input }) => input.to.length, { use: [(_, next) => next()] })
+stream.route(
+  mail,
+  {
+    'email:*': ({ name, input, commit, next }) => {
+      expectType<Equal<typeof name, string>>()
+      expectType<Equal<typeof input, unknown>>()
+      return name === 'email:lost'
+        ? next(letter, { to: 'a', subject: 'b' })
+        : commit((client) => expectType<Equal<typeof client, pg.PoolClient>>())
+    },
+  },
+  { concurrency: 50, use: [(_, next) => next()] },
+)
+const byName: RouteHandler<pg.PoolClient> = ({ name }) => name
+stream.route(mail, { '*': byName })
+const welcomed = await stream.wait(welcome, await stream.submit(welcome, { to: 'a@example.org' }))
+expectType<Equal<typeof welcomed, number>>()
 
 // Transactions are those of the driver: in `commit`, in `transaction` and in every verb.
 declare const betterDatabase: Database

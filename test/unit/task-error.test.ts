@@ -19,6 +19,7 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   OUTPUT_INVALID: true,
   JOB_ENDED: true,
   WAIT_TIMEOUT: true,
+  ROUTE_MISSING: true,
   TASK_STATE: true,
   ISOLATION_UNSUPPORTED: true,
   OWNER_UNKNOWN: true,

@@ -31,6 +31,8 @@ export const taskErrorCodes = {
   JOB_ENDED: 'JOB_ENDED',
   /** A job that was waited for has not ended in time, and goes on: `data.job`, `data.id`, `data.timeoutMs`. */
   WAIT_TIMEOUT: 'WAIT_TIMEOUT',
+  /** No route of this process handles a job of a queue: `data.queue`, `data.job`, `data.routes`. */
+  ROUTE_MISSING: 'ROUTE_MISSING',
   /** Some tasks are not in a state that the verb accepts, or do not exist: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
   /** The verb cannot keep its promise at the isolation level of this transaction: `data.found`, `data.needed`. */

@@ -3,6 +3,8 @@ import type { InputSchema, PollOrder } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
+import { checkInQueue } from './define-queue.ts'
+import type { Queue } from './define-queue.ts'
 import type { JsonOnly } from './json-only.ts'
 import { checkSchema, taskSettingsOf } from './task-settings.ts'
 import type { JobTags, TaskSettings } from './task-settings.ts'
@@ -48,6 +50,11 @@ export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, 
    * schema makes of that. Without a schema nothing is kept.
    */
   readonly output?: InputSchema<Result, Returned>
+  /**
+   * The queue that the jobs of this definition share with others. Its own options decide on `order` and `ordered`, and on whether there is a `key`.
+   * Default: a topic of the same name as the job.
+   */
+  readonly queue?: Queue
   /** What a job is about, 1 to 500 characters, such as its customer. The topic becomes keyed: jobs are found and superseded by their key. */
   readonly key?: (input: NoInfer<Given>) => string
   /** Whether the jobs of a key run one after the other, in the order of their pushes. Default false. Needs `key`. */
@@ -91,6 +98,7 @@ export interface JobSettings extends TaskSettings {
 const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
   input: true,
   output: true,
+  queue: true,
   key: true,
   ordered: true,
   id: true,
@@ -109,7 +117,7 @@ const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
 const dayMs = 86_400_000
 
 /**
- * Defines a job. Its jobs are tasks of the topic of the same name.
+ * Defines a job. Its jobs are tasks of the topic of the same name, or of a queue.
  *
  * @param name 1 to 250 characters
  * @throws TaskError ARGUMENT_INVALID, TIMER_INVALID
@@ -140,7 +148,10 @@ export function defineJob<
 
 function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): JobSettings {
   checkNames(names, options)
-  const { order, ...settings } = taskSettingsOf(options as Parameters<typeof taskSettingsOf>[0])
+  const { queue } = options
+  if (queue !== undefined) checkInQueue(queue, name, options as Parameters<typeof checkInQueue>[2])
+  const retry = options.retry ?? queue?.settings.retry
+  const { order, ...settings } = taskSettingsOf({ ...options, retry } as Parameters<typeof taskSettingsOf>[0])
   const { input, key, id, deadlineMs } = settings
   const { output, ordered = false, timeoutMs, maxRunMs, timer, next = [] } = options
   checkSchema('output', output)
@@ -165,6 +176,7 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
     timeoutMs,
     maxRunMs,
     timer: typeof timer === 'string' ? parseTimer(timer) : timer,
-    topic: { order, condition: ordered ? 'singular-by-identifier' : 'none', keyed: key !== undefined },
+    queue,
+    topic: queue?.settings.topic ?? { order, condition: ordered ? 'singular-by-identifier' : 'none', keyed: key !== undefined },
   }
 }

@@ -11,10 +11,14 @@ import {
 import type { Execution, HeldTask, TaskKey, TaskSink } from '@taskstream/task-api'
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { Job } from './define-job.ts'
+import { topicOf } from './define-queue.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
-import type { HeldJob, JobHandler } from './held-job.ts'
+import type { JobHandler } from './held-job.ts'
 import type { Done, InProcess } from './in-process.ts'
+import type { JobRoute } from './job-routes.ts'
 import { JobSlots } from './job-slots.ts'
+import { throughMiddleware } from './middleware.ts'
+import type { AnyHeldJob, JobMiddleware } from './middleware.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { PushArguments } from './push-job.ts'
 import { TryTime } from './try-time.ts'
@@ -22,13 +26,17 @@ import { TryTime } from './try-time.ts'
 export interface JobEnvironment<Transaction> {
   readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
   readonly process: InProcess
+  /** The middleware around all jobs, the first outermost. */
+  readonly middleware?: readonly JobMiddleware<Transaction>[]
 }
 
-export interface JobHandling {
+export interface JobHandling<Transaction> {
   /** How many jobs are handled at a time. */
   readonly concurrency: number
   /** Whether the next jobs are polled while these are handled, as many as take some 50 ms. */
   readonly ahead: boolean
+  /** The middleware around these jobs, inside that of the environment. */
+  readonly use?: readonly JobMiddleware<Transaction>[]
 }
 
 /**
@@ -42,11 +50,26 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
   environment: JobEnvironment<Transaction>,
   job: Job<Name, Given, Input, Next, Returned, unknown>,
   handle: JobHandler<Transaction, Name, Input, Next, Returned>,
-  { concurrency, ahead }: JobHandling,
+  handling: JobHandling<Transaction>,
+): TaskHandlerFactory<Transaction> {
+  const route = { job, handle, use: [], isOpen: false } as unknown as JobRoute<Transaction>
+  return routedHandler(environment, () => route, handling)
+}
+
+/**
+ * Makes the handler of a topic whose jobs have several handlers.
+ *
+ * @param routeOf finds the handler of a job. What it throws fails the try
+ */
+export function routedHandler<Transaction>(
+  environment: JobEnvironment<Transaction>,
+  routeOf: (task: HeldTask) => JobRoute<Transaction>,
+  { concurrency, ahead, use = [] }: JobHandling<Transaction>,
 ): TaskHandlerFactory<Transaction> {
   return {
     open: () => {
       const slots = new JobSlots(concurrency, ahead)
+      const middleware = [...(environment.middleware ?? []), ...use]
       return {
         get capacity() {
           return slots.capacity
@@ -63,9 +86,10 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
           try {
             // The job may have been cancelled, or the stream stopped, while it waited.
             if (!task || context.aborted) return undefined
-            const running = new RunningJob(environment, job, task, context)
+            const route = routeOf(task)
+            const running = new RunningJob(environment, route, task, context)
             return await slots.measured(context.clock, async () => {
-              const outcome = await running.run(handle)
+              const outcome = await running.run(middleware)
               // Commits wait for each other, and share transactions: others are handled meanwhile.
               free()
               return running.end(outcome)
@@ -80,9 +104,9 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
 }
 
 /** One try of one job. */
-class RunningJob<Transaction, Name extends string, Given, Input, Next extends string, Returned> {
+class RunningJob<Transaction> {
   readonly #environment: JobEnvironment<Transaction>
-  readonly #job: Job<Name, Given, Input, Next, Returned, unknown>
+  readonly #route: JobRoute<Transaction>
   readonly #task: HeldTask
   readonly #context: HandlerContext<Transaction>
   #commit: JobCommit<Transaction> | undefined
@@ -91,25 +115,27 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
 
   constructor(
     environment: JobEnvironment<Transaction>,
-    job: Job<Name, Given, Input, Next, Returned, unknown>,
+    route: JobRoute<Transaction>,
     task: HeldTask,
     context: HandlerContext<Transaction>,
   ) {
     this.#environment = environment
-    this.#job = job
+    this.#route = route
     this.#task = task
     this.#context = context
   }
 
-  /** @returns what the handler returned. @throws what it threw; an error that ends the job if its input does not fit */
-  async run(handle: JobHandler<Transaction, Name, Input, Next, Returned>): Promise<unknown> {
-    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, this.#job.settings)
+  /** @returns what the handler returned, or its middleware. @throws what was thrown; an error that ends the job if its input does not fit */
+  async run(outer: readonly JobMiddleware<Transaction>[]): Promise<unknown> {
+    const { job, handle, use } = this.#route
+    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, job.settings)
     const held = this.#held(this.#input(), time)
     const handled = this.#environment.process.handling(this.#task, () => {
       time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
     })
     try {
-      return await time.of(async () => handle(held))
+      if (outer.length + use.length === 0) return await time.of(async () => handle(held))
+      return await time.of(() => throughMiddleware([...outer, ...use], held, () => handle(held)))
     } catch (error) {
       if (!time.isLost) throw error
       this.#commit = undefined
@@ -149,11 +175,11 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     return undefined
   }
 
-  #input(): Input {
-    const { name, settings } = this.#job
-    if (!settings.input) return undefined as Input
+  #input(): unknown {
+    const { name, settings } = this.#route.job
+    if (!settings.input) return undefined
     try {
-      return readInput(settings.input, name, this.#task.input) as Input
+      return readInput(settings.input, name, this.#task.input)
     } catch (error) {
       if (!isTaskError(error, 'INPUT_INVALID')) throw error
       // It will not fit at the next try either.
@@ -161,9 +187,9 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
     }
   }
 
-  #held(input: Input, time: TryTime): HeldJob<Transaction, Name, Input, Next, Returned> {
+  #held(input: unknown, time: TryTime): AnyHeldJob<Transaction> {
     const task = this.#task
-    const { name, settings } = this.#job
+    const { name, settings } = this.#route.job
     return {
       name,
       id: idOf(task),
@@ -194,7 +220,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
 
   /** What is returned is the job's output, if it has one. It is checked as whoever waits will get it, after JSON. */
   #decisionOf(outcome: unknown): TaskDecision {
-    const { name, settings } = this.#job
+    const { name, settings } = this.#route.job
     if (outcome instanceof TaskDecision) {
       if (settings.output && outcome.result === 'success' && outcome.value === undefined)
         throw this.#misuse('decided on success without its output: return the output itself')
@@ -209,21 +235,22 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   /** @returns the job that goes on; one that was pushed before, if the id says so */
   async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<TaskKey> {
     const { repository, process } = this.#environment
-    const { name, settings } = this.#job
-    if (job.name !== name && !settings.next().some((known) => known.name === job.name))
+    const { isOpen, job: own } = this.#route
+    if (job.name !== own.name && !isOpen && !own.settings.next().some((known) => known.name === job.name))
       throw this.#misuse(`goes on with "${job.name}", which its definition does not name: add it to next`)
     const { priority, headers } = this.#task
     const inherited = {
       ...(priority !== 0 && { priority }),
       ...(headers?.['tags'] !== undefined && { tags: tagsOf(this.#task) }),
     }
-    const [pushed] = await repository.push(transaction, job.name, creationOf(job, input, { ...inherited, ...options }))
-    process.pushed(transaction, job.name)
+    const topic = topicOf(job)
+    const [pushed] = await repository.push(transaction, topic, creationOf(job, input, { ...inherited, ...options }))
+    process.pushed(transaction, topic)
     return pushed!
   }
 
   #misuse(what: string): TaskError {
-    const { name } = this.#job
+    const { name } = this.#route.job
     return new TaskError('LIFECYCLE', `The handler of the job "${name}" ${what}`, { job: name, task: this.#task })
   }
 }

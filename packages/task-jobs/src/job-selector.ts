@@ -1,5 +1,6 @@
 import { invalid } from '@taskstream/task-api'
 import type { PushedTask, TaskSelector } from '@taskstream/task-api'
+import { topicOf } from './define-queue.ts'
 import type { JobRef } from './push-job.ts'
 import type { TaskDefinition } from './task-settings.ts'
 
@@ -7,7 +8,8 @@ import type { TaskDefinition } from './task-settings.ts'
 export type JobSelector<Name extends string = string> = string | JobRef<Name> | { readonly key: string }
 
 /** @throws TaskError ARGUMENT_INVALID */
-export function taskSelectorOf({ name, settings }: TaskDefinition, selector: JobSelector | PushedTask): TaskSelector {
+export function taskSelectorOf(definition: TaskDefinition, selector: JobSelector | PushedTask): TaskSelector {
+  const { name, settings } = definition
   const { what } = settings
   if (typeof selector === 'string') {
     if (!selector.startsWith('@')) return { externalId: selector }
@@ -18,7 +20,7 @@ export function taskSelectorOf({ name, settings }: TaskDefinition, selector: Job
   }
   if (typeof selector !== 'object' || selector === null) throw noSelector(what, selector)
   if ('sequence' in selector) {
-    if (selector.topic !== name)
+    if (selector.topic !== topicOf(definition))
       throw invalid('selector', selector.sequence, `must be of the ${what} "${name}", and is of "${selector.topic}"`)
     return selector.sequence
   }

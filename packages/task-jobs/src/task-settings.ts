@@ -2,6 +2,7 @@ import { checkDuration, checkInteger, invalid, pollOrders, taskLimits } from '@t
 import type { InputSchema, PollOrder, TopicOptions } from '@taskstream/task-api'
 import { exponential } from '@taskstream/task-processor'
 import type { RetryPolicy } from '@taskstream/task-processor'
+import type { Queue } from './define-queue.ts'
 
 /** Small facts about a job or a task, for people and filters. */
 export type JobTags = Readonly<Record<string, string | number | boolean>>
@@ -20,6 +21,8 @@ export interface TaskSettings {
   readonly tags: JobTags | undefined
   /** How the topic of the tasks is initialized. */
   readonly topic: TopicOptions
+  /** The queue that these tasks share with others. Undefined for those with a topic of their own. */
+  readonly queue?: Queue | undefined
 }
 
 /** A definition: what tasks are pushed by, and found by. */
@@ -29,14 +32,16 @@ export interface TaskDefinition {
 }
 
 /** The options that the definitions of jobs and of topics share. */
-interface SharedOptions extends Partial<Omit<TaskSettings, 'what' | 'topic'>> {
+interface SharedOptions extends Partial<Omit<TaskSettings, 'what' | 'topic' | 'queue'>> {
   readonly order?: PollOrder
 }
 
 const defaultRetry = exponential({ tries: 4, firstMs: 5_000 })
 
 /** @throws TaskError ARGUMENT_INVALID if an option that both kinds of definitions have is not as it must be */
-export function taskSettingsOf(options: SharedOptions): Omit<TaskSettings, 'what' | 'topic'> & { readonly order: PollOrder } {
+export function taskSettingsOf(
+  options: SharedOptions,
+): Omit<TaskSettings, 'what' | 'topic' | 'queue'> & { readonly order: PollOrder } {
   const { input, key, id, order = 'fifo', retry = defaultRetry, maxTries, deadlineMs, priority, tags } = options
   checkSchema('input', input)
   for (const [argument, value] of Object.entries({ key, id }))

@@ -1,7 +1,7 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { HeldTask, TaskDecision, TaskResult } from '@taskstream/task-api'
 import type { TaskListener } from '@taskstream/task-processor'
-import { idOf } from '@taskstream/task-jobs'
+import { idOf, jobNameOf } from '@taskstream/task-jobs'
 
 /**
  * Writes a line to the console when something goes wrong, or works again. After a try that failed, the line says when the next try comes, or that this
@@ -38,7 +38,9 @@ function namesOf(tasks: readonly HeldTask[]): string {
 
 function nameOf(task: HeldTask, decision?: TaskDecision): string {
   const then = decision ? `, ${outcomeOf(task, decision)}` : ''
-  return `${task.topic} ${idOf(task)} (try ${task.tries}${then})`
+  // In a queue, the topic alone does not say which job it is.
+  const name = [task.topic, jobNameOf(task), idOf(task)].filter(Boolean).join(' ')
+  return `${name} (try ${task.tries}${then})`
 }
 
 function outcomeOf({ tries, maxTries = Infinity }: HeldTask, { result, retryAfterMs, refunded }: TaskDecision): string {

@@ -1,8 +1,9 @@
 import { invalid } from '@taskstream/task-api'
-import type { AnyJob, AnyTopic } from '@taskstream/task-jobs'
+import type { TopicOptions } from '@taskstream/task-api'
+import type { AnyJob, AnyTopic, Queue } from '@taskstream/task-jobs'
 
 /** What `prepare` makes known. */
-export type Definition = AnyJob | AnyTopic
+export type Definition = AnyJob | AnyTopic | Queue
 
 /** Refuses what `defineJob` has not made. */
 export function checked<SomeJob extends AnyJob>(job: SomeJob): SomeJob {
@@ -17,13 +18,19 @@ export function checkedTopic<SomeTopic extends AnyTopic>(topic: SomeTopic): Some
   return topic
 }
 
+/** Refuses what `defineQueue` has not made. */
+export function checkedQueue<SomeQueue extends Queue>(queue: SomeQueue): SomeQueue {
+  if (queue?.settings?.what !== 'queue') throw invalid('queue', queue, 'must be made by defineQueue')
+  return queue
+}
+
 /** The definitions, and all those of jobs with which they may go on. */
 export function reachable(
   definitions: readonly Definition[],
   found: Map<string, Definition> = new Map(),
 ): Map<string, Definition> {
   for (const definition of definitions) {
-    const next = isTopic(definition) ? () => [] : checked(definition).settings.next
+    const next = isTopic(definition) || isQueue(definition) ? () => [] : checked(definition).settings.next
     if (found.has(definition.name)) continue
     found.set(definition.name, definition)
     reachable(next(), found)
@@ -31,6 +38,46 @@ export function reachable(
   return found
 }
 
-export function isTopic(definition: Definition): definition is AnyTopic {
+/** The queues of a job, and of all with which it may go on. */
+export function queuesOf(job: AnyJob): ReadonlySet<string> {
+  const queues = [...reachable([job]).values()].map(({ settings }) =>
+    settings.what === 'job' ? settings.queue?.name : undefined,
+  )
+  return new Set(queues.filter((name) => name !== undefined))
+}
+
+function isTopic(definition: Definition): definition is AnyTopic {
   return definition?.settings?.what === 'topic'
+}
+
+function isQueue(definition: Definition): definition is Queue {
+  return definition?.settings?.what === 'queue'
+}
+
+/** A topic as a definition needs it. */
+interface NeededTopic {
+  readonly name: string
+  readonly what: Definition['settings']['what']
+  readonly topic: TopicOptions
+}
+
+/**
+ * The topics of definitions, in the order of their names: jobs of a queue share that.
+ *
+ * @throws TaskError ARGUMENT_INVALID if a queue has the name of something else
+ */
+export function topicsOf(definitions: Iterable<Definition>): readonly NeededTopic[] {
+  const needed = new Map<TopicOptions, NeededTopic>()
+  for (const { name, settings } of definitions) {
+    const queue = settings.what === 'job' ? settings.queue : undefined
+    const { topic } = settings
+    needed.set(topic, queue ? { name: queue.name, what: 'queue', topic } : { name, what: settings.what, topic })
+  }
+  const topics = [...needed.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+  for (const [index, { name, what }] of topics.entries()) {
+    const other = topics[index + 1]
+    if (other?.name === name && other.what !== what)
+      throw invalid('name', name, `must not be that of a ${what} and of a ${other.what}: their tasks would be in one topic`)
+  }
+  return topics
 }

@@ -35,21 +35,36 @@ export interface FoundTasks extends Omit<FoundJobs, 'jobs'> {
 const listNames: OptionNames = { ...verbOptions.page, of: 'list' }
 const findNames: OptionNames = { ...verbOptions.page, of: 'find', known: new Set([...verbOptions.page.known, 'tags', 'limit']) }
 
+type Page<E extends Execution> = (options: PageOptions) => Outcome<E, TaskInfo[]>
+type Test = (task: TaskInfo) => boolean
+
 /**
  * Looks for tasks by their tags. Tags are headers, by which no engine filters: all that the other filters let through is read in portions.
  *
  * @param page reads a portion
+ * @param isOwn passes over tasks of others
  * @throws TaskError ARGUMENT_INVALID; errors of `page`
  */
 export function findTasks<E extends Execution>(
-  page: (options: PageOptions) => Outcome<E, TaskInfo[]>,
+  page: Page<E>,
   options: Partial<FindOptions> = {},
+  isOwn: Test = () => true,
 ): Outcome<E, FoundTasks> {
   checkNames(findNames, options)
-  const { tags, size: most = 100, limit = 10_000, after: from, before, ...filter } = options
+  const { tags, size = 100, limit = 10_000, ...filter } = options
   const hasTags = tagFilter(tags!)
-  checkInteger('size', most, 1, taskLimits.batchSize)
+  checkInteger('size', size, 1, taskLimits.batchSize)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
+  return lookThrough(page, filter, (task) => hasTags(task) && isOwn(task), { size, limit })
+}
+
+/** Reads tasks in portions until `size` of them pass a test, or `limit` are looked at. */
+export function lookThrough<E extends Execution>(
+  page: Page<E>,
+  { after: from, before, ...filter }: PageOptions,
+  passes: Test,
+  { size: most, limit }: { readonly size: number; readonly limit: number },
+): Outcome<E, FoundTasks> {
   const tasks: TaskInfo[] = []
   let lookedAt = 0
   let next: FoundJobs['next'] = given({ after: from, before })
@@ -59,7 +74,7 @@ export function findTasks<E extends Execution>(
       for (const task of read) {
         lookedAt++
         next = before === undefined ? { after: task.sequence } : { before: task.sequence }
-        if (hasTags(task)) tasks.push(task)
+        if (passes(task)) tasks.push(task)
         if (tasks.length === most) return { tasks, lookedAt, next }
       }
       if (read.length < size) return { tasks, lookedAt, next: undefined }

@@ -1,5 +1,6 @@
-export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
+export { defineJob, defineQueue, defineTopic, json } from '@taskstream/task-jobs'
 export type {
+  AnyHeldJob,
   AnyJob,
   AnyTopic,
   EndOf,
@@ -10,14 +11,20 @@ export type {
   JobDetails,
   JobHandler,
   JobInfo,
+  JobMiddleware,
   JobOf,
   JobOptions,
   JobPushOptions,
   JobRef,
+  JobReturn,
   JobSelector,
   JobState,
   JobTags,
+  MiddlewareOutcome,
   PushArguments,
+  Queue,
+  QueueOptions,
+  RouteHandler,
   Topic,
   TopicCompletion,
   TopicContext,

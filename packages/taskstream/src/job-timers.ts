@@ -1,8 +1,7 @@
 import type { Execution } from '@taskstream/task-api'
-import { creationOf } from '@taskstream/task-jobs'
+import { creationOf, topicOf } from '@taskstream/task-jobs'
 import type { AnyJob } from '@taskstream/task-jobs'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
-import { isTopic } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import type { StreamDriver, StreamOptions } from './stream-options.ts'
@@ -33,7 +32,7 @@ export class JobTimers<Transaction, E extends Execution> {
   async start(definitions: Iterable<Definition>, checkGoOn: () => void): Promise<void> {
     const { repository, transactions, notifier } = this.#driver
     const { application, clock, statementTimeoutMs } = this.#options
-    const timed = [...definitions].filter((one): one is AnyJob => !isTopic(one) && one.settings.timer !== undefined)
+    const timed = [...definitions].filter((one): one is AnyJob => one.settings.what === 'job' && one.settings.timer !== undefined)
     if (timed.length === 0 && application === undefined) return
     const timers = periodicTasks(repository, { scope })
     const undeclared = application === undefined ? 'report' : 'remove'
@@ -42,11 +41,12 @@ export class JobTimers<Transaction, E extends Execution> {
     })
     if (timed.length === 0) return
     checkGoOn()
+    const topics = new Map(timed.map((job) => [job.name, topicOf(job)]))
     this.#scheduler = new PeriodicScheduler<Transaction, E>({
       repository,
       transactions,
       ...given({ notifier, clock, statementTimeoutMs }),
-      listener: { onFired: ({ timer }) => this.#wake(timer.id) },
+      listener: { onFired: ({ timer }) => this.#wake(topics.get(timer.id) ?? timer.id) },
     })
     await this.#scheduler.start()
   }
@@ -59,5 +59,5 @@ export class JobTimers<Transaction, E extends Execution> {
 function toTask(job: AnyJob): Parameters<ReturnType<typeof periodicTasks>['schedule']>[1] {
   const { name, settings } = job
   const { identifier, priority, maxTries, headers } = creationOf(job, undefined)
-  return { id: name, name, topic: name, timer: settings.timer!, identifier, ...given({ priority, maxTries, headers }) }
+  return { id: name, name, topic: topicOf(job), timer: settings.timer!, identifier, ...given({ priority, maxTries, headers }) }
 }

@@ -11,7 +11,7 @@ import type {
   TaskCreation,
   TaskInfo,
 } from '@taskstream/task-api'
-import { creationOf, infoOf, parsed, refOf, taskSelectorOf } from '@taskstream/task-jobs'
+import { creationOf, infoOf, isOf, parsed, refOf, topicOf } from '@taskstream/task-jobs'
 import type {
   AnyJob,
   InProcess,
@@ -29,6 +29,7 @@ import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
 import type { FindOptions, FoundJobs } from './find-tasks.ts'
 import { after } from './outcome.ts'
+import { ownPage, ownSelector, ownTask, whichOf } from './own-jobs.ts'
 import type { PushManyOptions } from './stream-options.ts'
 import { wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -60,7 +61,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     ...[input, options]: PushArguments<Given>
   ): Outcome<E, JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    return after(this.#push(transaction, job.name, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
+    return after(this.#push(transaction, job, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
   }
 
   /**
@@ -80,8 +81,14 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     // Under `delete` some jobs would have no reference.
     if ((options.insertion as string | undefined) === 'delete')
       throw invalid('insertion', 'delete', 'must be append, supersede or replace')
+    if (checked(job).settings.queue && (options.insertion ?? 'append') !== 'append')
+      throw invalid(
+        'insertion',
+        options.insertion,
+        `must be append: "${job.name}" shares its queue, and would end jobs of others`,
+      )
     const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
-    return after(this.#push(transaction, job.name, creations, options), (pushed) =>
+    return after(this.#push(transaction, job, creations, options), (pushed) =>
       pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
     )
   }
@@ -99,10 +106,13 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     job: JobOf<Name>,
     selector: JobSelector<NoInfer<Name>>,
   ): Outcome<E, Cancellation> {
-    return after(this.#jobs.cancel(transaction, job.name, taskSelectorOf(checked(job), selector)), (cancellation) => {
-      this.process.cancelled(transaction, cancellation.taken)
-      return cancellation
-    })
+    const tasks = this.#tasksOf(job)
+    return after(ownSelector(tasks, transaction, job, selector), (which) =>
+      after(tasks.cancel(transaction, topicOf(job), which), (cancellation) => {
+        this.process.cancelled(transaction, cancellation.taken)
+        return cancellation
+      }),
+    ) as Outcome<E, Cancellation>
   }
 
   /**
@@ -118,8 +128,12 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     selector: JobSelector<NoInfer<Name>>,
     to: Rescheduling,
   ): ReturnType<SqlTaskRepository<Transaction, E>['reschedule']> {
-    this.process.pushed(transaction, job.name)
-    return this.#jobs.reschedule(transaction, job.name, taskSelectorOf(checked(job), selector), to)
+    const tasks = this.#tasksOf(job)
+    const topic = topicOf(job)
+    this.process.pushed(transaction, topic)
+    return after(ownSelector(tasks, transaction, job, selector), (which) =>
+      tasks.reschedule(transaction, topic, which, to),
+    ) as ReturnType<SqlTaskRepository<Transaction, E>['reschedule']>
   }
 
   /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
@@ -150,7 +164,11 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     job: JobOf<Name>,
     selector: string | JobRef<NoInfer<Name>>,
   ): Outcome<E, readonly TaskAttempt[]> {
-    return this.#jobs.attempts(transaction, job.name, whichOf(job, selector))
+    const tasks = this.#tasksOf(job)
+    if (!job.settings.queue) return tasks.attempts(transaction, job.name, whichOf(job, selector))
+    return after(ownTask(tasks, transaction, job, selector), (task) =>
+      task ? tasks.attempts(transaction, topicOf(job), task.sequence) : [],
+    ) as Outcome<E, readonly TaskAttempt[]>
   }
 
   /**
@@ -167,7 +185,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     options: PageOptions = {},
   ): Outcome<E, JobInfo<Name, Given>[]> {
     checkList(options)
-    return after(this.#jobs.page(transaction, checked(job).name, options), (page) =>
+    return after(ownPage(this.#tasksOf(job), transaction, job, options), (page) =>
       page.map((task) => infoOf<Name, Given>(job, task)),
     )
   }
@@ -186,9 +204,13 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     job: JobOf<Name, Given>,
     options: FindOptions,
   ): Outcome<E, FoundJobs<Name, Given>> {
-    const { name } = checked(job)
+    const tasks = this.#tasksOf(job)
     return after(
-      findTasks<E>((portion) => this.#jobs.page(transaction, name, portion), options),
+      findTasks<E>(
+        (portion) => tasks.page(transaction, topicOf(job), portion),
+        options,
+        (task) => isOf(job, task),
+      ),
       ({ tasks, ...found }) => ({ ...found, jobs: tasks.map((task) => infoOf<Name, Given>(job, task)) }),
     )
   }
@@ -208,14 +230,16 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   ): Outcome<E, void> {
     const { name, settings } = checked(job)
     const { deadlineMs } = settings
-    this.process.pushed(transaction, name)
+    const topic = topicOf(job)
+    const tasks = this.#tasksOf(job)
+    this.process.pushed(transaction, topic)
     return after(this.#one(transaction, job, selector), (task) => {
       if (!task) throw noJob(name, typeof selector === 'string' ? selector : selector.id)
       return after(this.tasks.endings(transaction, [task]), ([ending]) => {
         checkNotContinued(job, task, ending)
-        return after(this.#jobs.recreate(transaction, name, 'reset', [task]), () => {
+        return after(tasks.recreate(transaction, topic, 'reset', [task]), () => {
           if (deadlineMs === undefined) return undefined
-          return after(this.#jobs.reschedule(transaction, name, task.sequence, { deadlineMs }), () => undefined)
+          return after(tasks.reschedule(transaction, topic, task.sequence, { deadlineMs }), () => undefined)
         })
       })
     }) as Outcome<E, void>
@@ -223,23 +247,21 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
 
   #push(
     transaction: Transaction,
-    name: string,
+    job: AnyJob,
     creations: readonly TaskCreation[],
     options?: PushOptions,
   ): Outcome<E, PushedTask[]> {
-    this.process.pushed(transaction, name)
-    return this.#jobs.push(transaction, name, creations, options)
+    const topic = topicOf(job)
+    this.process.pushed(transaction, topic)
+    return this.#tasksOf(job).push(transaction, topic, creations, options)
   }
 
   #one(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {
-    return this.#jobs.task(transaction, job.name, whichOf(job, selector))
+    return ownTask(this.#tasksOf(job), transaction, job, selector)
   }
-}
 
-/** @throws TaskError ARGUMENT_INVALID unless one job is named */
-export function whichOf(job: AnyJob, selector: string | JobRef): number | { readonly externalId: string } {
-  const which = taskSelectorOf(checked(job), selector)
-  if (typeof which === 'object' && 'identifier' in which)
-    throw invalid('selector', selector, 'must be the id of a job or its reference')
-  return which as number | { readonly externalId: string }
+  /** The verbs for a job, whose errors name it and not its queue. */
+  #tasksOf(job: AnyJob): WordedTasks<Transaction, E> {
+    return checked(job).settings.queue ? wordedTasks(this.tasks, 'job', job.name) : this.#jobs
+  }
 }

@@ -1,6 +1,7 @@
 /** Waits for jobs to end: one waiter for any number of them, which looks at all in one statement. */
 import { isPassing } from '@taskstream/task-api'
-import type { Execution, Task, TaskEnding, TaskError, TaskKey } from '@taskstream/task-api'
+import type { Execution, Task, TaskEnding, TaskError, TaskInfo, TaskKey } from '@taskstream/task-api'
+import { jobNameOf } from '@taskstream/task-jobs'
 import { systemClock } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 import type { StreamDriver } from './stream-options.ts'
@@ -15,6 +16,16 @@ const togetherMs = 20
 export interface Awaited {
   readonly topic: string
   readonly which: number | { readonly externalId: string }
+  /** Refuses the task of another job in the same queue. Without it, a sequence is not looked up. */
+  readonly check?: ((task: TaskInfo) => void) | undefined
+  /** The topics that several jobs share: the task has to be read to know which of them has ended. */
+  readonly queues?: ReadonlySet<string>
+}
+
+/** How the work of a job has ended. */
+export interface JobEnding extends TaskEnding {
+  /** The name of the job that has ended, if it is in a queue and is not the one that was waited for. */
+  readonly job?: string
 }
 
 export interface Patience {
@@ -27,13 +38,17 @@ export interface Patience {
 interface Waiting {
   readonly topic: string
   readonly which: Awaited['which']
+  readonly check: Awaited['check']
+  readonly queues: Awaited['queues']
+  /** The sequence of the job itself, if it was looked up. */
+  own: number | undefined
   /** The task that does the work now, once it is known. */
   task: TaskKey | undefined
   nextMs: number
   pauseMs: number
   /** Whether a task has ended since the look under way began. */
   isStale: boolean
-  readonly end: (ending: TaskEnding | undefined) => void
+  readonly end: (ending: JobEnding | undefined) => void
   readonly fail: (error: unknown) => void
 }
 
@@ -52,12 +67,24 @@ export class JobWaiter<Transaction, E extends Execution> {
   }
 
   /** @returns how the job has ended; undefined if it is not there */
-  async wait({ topic, which }: Awaited, { timeoutMs, signal, late }: Patience): Promise<TaskEnding | undefined> {
+  async wait({ topic, which, check, queues }: Awaited, { timeoutMs, signal, late }: Patience): Promise<JobEnding | undefined> {
     signal?.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<TaskEnding | undefined>()
-    const task = typeof which === 'number' ? { topic, sequence: which } : undefined
+    const { promise, resolve, reject } = Promise.withResolvers<JobEnding | undefined>()
+    const task = typeof which === 'number' && !check ? { topic, sequence: which } : undefined
     const nextMs = this.#clock.monotonicMs()
-    const one: Waiting = { topic, which, task, nextMs, pauseMs: firstPauseMs, isStale: false, end: resolve, fail: reject }
+    const one: Waiting = {
+      topic,
+      which,
+      check,
+      queues,
+      own: undefined,
+      task,
+      nextMs,
+      pauseMs: firstPauseMs,
+      isStale: false,
+      end: resolve,
+      fail: reject,
+    }
     const abort = (): void => reject(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => reject(late()))
@@ -127,7 +154,7 @@ export class JobWaiter<Transaction, E extends Execution> {
     }
   }
 
-  #told(one: Waiting, ending: TaskEnding | undefined): void {
+  #told(one: Waiting, ending: JobEnding | undefined): void {
     if (ending?.ended === false) {
       one.task = ending.task
       this.#again(one)
@@ -146,12 +173,14 @@ export class JobWaiter<Transaction, E extends Execution> {
     one.pauseMs = Math.min(longestPauseMs, one.pauseMs * growth)
   }
 
-  #endingsOf(looked: readonly Waiting[]): Promise<readonly (TaskEnding | undefined)[]> {
+  #endingsOf(looked: readonly Waiting[]): Promise<readonly (JobEnding | undefined)[]> {
     const { repository, transactions } = this.#driver
     return transactions(async (transaction) => {
       for (const one of looked) {
         if (one.task) continue
-        const task = await repository.task(transaction, one.topic, one.which as { readonly externalId: string })
+        const task = await repository.task(transaction, one.topic, one.which)
+        if (task && !isRightful(one, task)) continue
+        one.own = task?.sequence
         one.task = task && { topic: task.topic, sequence: task.sequence }
       }
       const known = looked.filter(({ task }) => task)
@@ -159,8 +188,25 @@ export class JobWaiter<Transaction, E extends Execution> {
         transaction,
         known.map(({ task }) => task!),
       )
-      const byOne = new Map(known.map((one, index) => [one, endings[index]]))
+      const byOne = new Map<Waiting, JobEnding | undefined>(known.map((one, index) => [one, endings[index]]))
+      for (const [one, ending] of byOne) {
+        if (!ending?.ended || !one.queues?.has(ending.task.topic) || ending.task.sequence === one.own) continue
+        const { topic, sequence } = ending.task
+        const task: TaskInfo | undefined = await repository.task(transaction, topic, sequence)
+        byOne.set(one, { ...ending, job: (task && jobNameOf(task)) ?? topic })
+      }
       return looked.map((one) => byOne.get(one))
     })
+  }
+}
+
+/** Whether the task is one of the job that is waited for. If not, whoever waits is told. */
+function isRightful({ check, fail }: Waiting, task: TaskInfo): boolean {
+  try {
+    check?.(task)
+    return true
+  } catch (error) {
+    fail(error)
+    return false
   }
 }

@@ -1,5 +1,6 @@
 import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import type { JobMiddleware } from '@taskstream/task-jobs'
 import { checkStopOptions } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -39,18 +40,20 @@ export interface StartOptions extends StopOptions {
   readonly onStopped?: (report: StopReport) => void
 }
 
-/** How the jobs of one definition are handled. */
+/** How the jobs of one definition are handled, or those of one queue. */
 export interface HandleOptions<Transaction> extends Pick<
   ProcessOptions<Transaction>,
   'mode' | 'idleMs' | 'retainMs' | 'activation'
 > {
-  /** How many jobs of the definition this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
+  /** How many jobs of the definition or queue this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
   /**
    * How many commits may share a transaction, 1 to 1000. Default 20: commits that are ready while others are under way go together, which is about
    * three times as fast. If one of them throws, each runs again alone. With 1, each has a transaction of its own from the first.
    */
   readonly share?: number
+  /** Middleware around the handler, the first outermost, inside of what `stream.use` has added. */
+  readonly use?: readonly JobMiddleware<Transaction>[]
 }
 
 export interface WaitOptions {
@@ -80,11 +83,13 @@ export const streamNames: OptionNames = optionNames<StreamOptions<never>>('tasks
 export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handle', {
   concurrency: true,
   share: true,
+  use: true,
   mode: true,
   idleMs: true,
   retainMs: true,
   activation: true,
 })
+export const routeNames: OptionNames = { ...handleNames, of: 'route' }
 export const waitNames: OptionNames = optionNames<WaitOptions>('wait', { timeoutMs: true, signal: true })
 const startNames: OptionNames = optionNames<StartOptions>('start', {
   stopOn: true,

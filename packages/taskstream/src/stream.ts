@@ -1,17 +1,20 @@
-import { checkDuration, checkInteger, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, PushedTask, TaskEnding } from '@taskstream/task-api'
-import { creationOf, InProcess, jobHandler, refOf } from '@taskstream/task-jobs'
-import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Topic } from '@taskstream/task-jobs'
+import { checkDuration, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
+import type { Execution, PushedTask, TaskInfo } from '@taskstream/task-api'
+import { creationOf, InProcess, jobHandler, refOf, topicOf } from '@taskstream/task-jobs'
+import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Queue, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
-import { checked, checkedTopic, reachable } from './definitions.ts'
+import { checked, checkedTopic, queuesOf, reachable, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import { resultOf, waitsTooLong } from './ends.ts'
 import { JobTimers } from './job-timers.ts'
-import { JobVerbs, whichOf } from './job-verbs.ts'
+import { JobHandlers } from './job-handlers.ts'
 import { JobWaiter } from './job-waiter.ts'
+import type { JobEnding } from './job-waiter.ts'
+import { loopOf } from './loop-options.ts'
+import { checkOwn, whichOf } from './own-jobs.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -28,13 +31,12 @@ import type { HandleOptions, StartOptions, StreamDriver, StreamOptions, WaitOpti
  * await stream.start({ stopOn: ['SIGTERM', 'SIGINT'] })
  * await stream.submit(email, { to: 'a@example.org', subject: 'Hello' })
  */
-export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs<Transaction, E> implements AsyncDisposable {
+export class Stream<Transaction, E extends Execution = 'async'> extends JobHandlers<Transaction, E> implements AsyncDisposable {
   /** Makes handlers and topics of your own, beside the jobs. */
   readonly node: TaskNode<Transaction>
   readonly #driver: StreamDriver<Transaction, E>
-  readonly #worded: Readonly<Record<'job' | 'topic', WordedTasks<Transaction, E>>>
+  readonly #topics: WordedTasks<Transaction, E>
   readonly #options: StreamOptions<Transaction>
-  readonly #handled = new Map<string, Definition>()
   readonly #timers: JobTimers<Transaction, E>
   readonly #waiter: JobWaiter<Transaction, E>
   #migrated: Promise<unknown> | undefined
@@ -44,14 +46,14 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
-    super(driver.repository, new InProcess())
+    super(driver.repository, new InProcess(), options.limiter)
     checkNames(streamNames, options)
     const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
     if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
     if (application !== undefined) checkText('application', application, 200)
     this.#driver = driver
     this.#options = options
-    this.#worded = { job: wordedTasks(this.tasks, 'job'), topic: wordedTasks(this.tasks, 'topic') }
+    this.#topics = wordedTasks(this.tasks, 'topic')
     this.node = new TaskNode<Transaction>({
       ...nodeOptions,
       listener: [...[listener].flat(), { onComplete: ({ tasks }) => this.#waiter.completed(tasks) }],
@@ -89,13 +91,14 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
     ...[input, options]: PushArguments<Given>
   ): Promise<JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(job.name, [creation]))
+    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(topicOf(job), [creation]))
     return refOf(job.name, pushed!, creation)
   }
 
   /**
    * Handles the jobs of a definition once the stream is started. What the handler throws is a failed try, which `retry` may repeat.
    *
+   * @param options of a job in a queue: `use` alone. The others are those of `route`, as all jobs of the queue have one loop
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the job is handled already, or the stream was started
    */
   handle<Name extends string, Given, Input, Next extends string, Returned>(
@@ -106,22 +109,16 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
     checked(job)
     checkNames(handleNames, options)
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
-    this.#checkNew(job, 'handled')
-    const { mode = 'leased', concurrency = mode === 'transactional' ? 2 : 10, ...others } = options
-    checkInteger('concurrency', concurrency, 1, 10_000)
-    // A slot of a limiter, or a transaction, is for a job that is being handled.
-    const ahead = mode === 'leased' && this.#options.limiter === undefined
+    this.checkNew(job, 'handled')
+    if (job.settings.queue) return this.handledInQueue(job, handler as never, options)
+    const { handling, loop } = loopOf(options, this.#options.limiter)
     this.node.process(job.name, {
-      share: 20,
-      ...others,
-      mode,
-      ...(mode === 'transactional' && { concurrency }),
-      size: 1,
-      handler: jobHandler({ repository: this.#worded.job, process: this.process }, job, handler, { concurrency, ahead }),
+      ...loop,
+      handler: jobHandler(this.environment(), job, handler, handling),
       retry: job.settings.retry,
       ...job.settings.topic,
     })
-    this.#handled.set(job.name, job)
+    this.handled.set(job.name, job)
     return this
   }
 
@@ -148,9 +145,9 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
     const id = typeof selector === 'string' ? selector : selector.id
     const late = (): TaskError => waitsTooLong(job.name, id, timeoutMs!)
     const patience = { timeoutMs, signal, late }
-    const ending = await said<'async', TaskEnding | undefined>('job', job.name, () =>
-      this.#waiter.wait({ topic: job.name, which }, patience),
-    )
+    const check = job.settings.queue && ((task: TaskInfo): void => checkOwn(job, task))
+    const awaited = { topic: topicOf(job), which, check, queues: queuesOf(job) }
+    const ending = await said<'async', JobEnding | undefined>('job', job.name, () => this.#waiter.wait(awaited, patience))
     return resultOf(job, id, ending) as End
   }
 
@@ -165,24 +162,22 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
     definition: Topic<Name, Given, Input>,
   ): TypedTopic<Transaction, E, Name, Given, Input> {
     return new TypedTopic(checkedTopic(definition), {
-      tasks: this.#worded.topic,
+      tasks: this.#topics,
       process: this.process,
       node: this.node,
       processed: (options) => this.processed(definition, options),
     })
   }
 
-  /** Processes a typed topic once the stream is started. `TypedTopic.process` calls this. */
-  protected processed(definition: AnyTopic, options: ProcessOptions<Transaction>): void {
-    this.#checkNew(definition, 'processed')
+  /** Processes a typed topic, or a queue, once the stream is started. `TypedTopic.process` calls this. */
+  protected processed(definition: AnyTopic | Queue, options: ProcessOptions<Transaction>): void {
+    this.checkNew(definition, 'processed')
     this.node.process(definition.name, options)
-    this.#handled.set(definition.name, definition)
+    this.handled.set(definition.name, definition)
   }
 
-  #checkNew({ name, settings: { what } }: Definition, verb: 'handled' | 'processed'): void {
-    if (this.#state !== 'new')
-      throw new TaskError('LIFECYCLE', `The ${what} "${name}" must be ${verb} before the stream starts`, { [what]: name })
-    if (this.#handled.has(name)) throw new TaskError('LIFECYCLE', `The ${what} "${name}" is ${verb} already`, { [what]: name })
+  protected get isNew(): boolean {
+    return this.#state === 'new'
   }
 
   /**
@@ -207,11 +202,11 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
         throw error
       })
     }
-    const all = [...found.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    const all = topicsOf(found.values())
     if (all.length === 0) return
     checkGoOn()
     await transactions(async (transaction) => {
-      for (const { name, settings } of all) await this.#worded[settings.what].initialize(transaction, name, settings.topic)
+      for (const { name, what, topic } of all) await said(what, name, () => this.tasks.initialize(transaction, name, topic))
     })
   }
 
@@ -229,6 +224,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
         this.#state === 'stopped' ? 'The stream was stopped: make a new one' : 'The stream runs already',
       )
     const { stopOn, onStopped, ...stopOptions } = options
+    this.openQueues()
     this.#state = 'starting'
     this.#starting = this.#start()
     await this.#starting
@@ -238,12 +234,12 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobVerbs
   async #start(): Promise<void> {
     try {
       const checkGoOn = (): void => this.#checkGoOn()
-      await this.#prepare([...this.#handled.values()], checkGoOn)
+      await this.#prepare([...this.handled.values()], checkGoOn)
       checkGoOn()
       // Timers come first, as a node that has run cannot be started again after a failure.
-      await this.#timers.start(this.#handled.values(), checkGoOn)
+      await this.#timers.start(this.handled.values(), checkGoOn)
       checkGoOn()
-      if (this.#handled.size > 0) await this.node.start()
+      if (this.handled.size > 0) await this.node.start()
       this.#checkGoOn()
       this.#state = 'started'
     } catch (error) {

@@ -2,12 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
-import { idOf, InProcess, jobHandler } from '@taskstream/task-jobs'
-import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Topic } from '@taskstream/task-jobs'
+import { idOf, InProcess, isOf, jobHandler, jobNameOf, topicOf } from '@taskstream/task-jobs'
+import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Queue, Topic } from '@taskstream/task-jobs'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
 import type { TestClock, TestTasks } from '@taskstream/task-testing'
-import { reachable } from './definitions.ts'
+import { reachable, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import { Stream } from './stream.ts'
@@ -74,22 +74,30 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     options: HandleOptions<DatabaseSync> = {},
   ): this {
     super.handle(job, handler, options)
+    this.#known(job)
+    // The loop of a queue is opened by the first drain, as its options may still come.
+    if (job.settings.queue) return this
+    const environment = { ...this.environment(), process: this.#handling }
     this.#drained(job, {
-      handler: jobHandler({ repository: this.tasks, process: this.#handling }, job, handler, { concurrency: 1, ahead: false }),
+      handler: jobHandler(environment, job, handler, { concurrency: 1, ahead: false, use: options.use ?? [] }),
       size: 1,
       retry: job.settings.retry,
     })
     return this
   }
 
-  protected override processed(definition: AnyTopic, options: ProcessOptions<DatabaseSync>): void {
+  protected override processed(definition: AnyTopic | Queue, options: ProcessOptions<DatabaseSync>): void {
     super.processed(definition, options)
+    this.#known(definition)
     this.#drained(definition, options)
   }
 
+  /** Makes topics known at once, as the driver is synchronous, so that tasks can be pushed. */
+  #known(definition: Definition): void {
+    for (const { name, topic } of topicsOf(reachable([definition]).values())) this.tasks.initialize(this.database, name, topic)
+  }
+
   #drained(definition: Definition, { handler, size, retry }: Handled): void {
-    // The driver is synchronous, so tasks can be pushed at once.
-    for (const { name, settings } of reachable([definition]).values()) this.tasks.initialize(this.database, name, settings.topic)
     this.#ways.set(definition.name, { handler, ...given({ size, retry }) })
   }
 
@@ -104,6 +112,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   async drain(options: DrainOptions = {}): Promise<DrainedJob[]> {
     checkNames(drainNames, options)
     const { advance = false, rounds = 1_000 } = options
+    this.openQueues()
     checkInteger('rounds', rounds, 1, 1_000_000)
     const all: DrainedJob[] = []
     for (let round = 1; ; round++) {
@@ -127,8 +136,10 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   /** The inputs of all jobs or tasks of a definition that were ever pushed, in their order, as they were given. @throws TaskError TOPIC_UNKNOWN */
   async pushed<Given>(definition: JobOf<string, Given> | Topic<string, Given, unknown>): Promise<Given[]> {
     await this.prepare(definition)
-    const found = await this.transaction<TaskInfo[]>((database) => this.tasks.page(database, definition.name, { size: 100_000 }))
-    return found.map(({ input }) => (input === undefined ? undefined : JSON.parse(input)) as Given)
+    const topic = topicOf(definition as AnyJob)
+    const found = await this.transaction<TaskInfo[]>((database) => this.tasks.page(database, topic, { size: 100_000 }))
+    const own = found.filter((task) => isOf(definition, task))
+    return own.map(({ input }) => (input === undefined ? undefined : JSON.parse(input)) as Given)
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
@@ -139,10 +150,17 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   /** Handles what is ready in each topic once. */
   async #pass(): Promise<DrainedJob[]> {
     const all: DrainedJob[] = []
-    for (const [job, { handler, ...options }] of this.#ways) {
-      const { handled } = await this.#tasks.drain(job, handler, options)
+    for (const [topic, { handler, ...options }] of this.#ways) {
+      const { handled } = await this.#tasks.drain(topic, handler, options)
+      const isQueue = this.handled.get(topic)?.settings.what === 'queue'
       for (const { task, decision, state } of handled)
-        all.push({ job, id: idOf(task), tries: task.tries, state, output: decision.toMessage() })
+        all.push({
+          job: (isQueue ? jobNameOf(task) : undefined) ?? topic,
+          id: idOf(task),
+          tries: task.tries,
+          state,
+          output: decision.toMessage(),
+        })
     }
     return all
   }

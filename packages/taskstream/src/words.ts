@@ -3,11 +3,12 @@ import type { Execution, Outcome, TaskErrorCode } from '@taskstream/task-api'
 import type { TaskSettings } from '@taskstream/task-jobs'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 
-type What = TaskSettings['what']
+type What = TaskSettings['what'] | 'queue'
 
 /** How jobs and topics are spoken of. */
 const words = {
   job: { begun: 'handle', told: 'order, ordered or key' },
+  queue: { begun: 'handle', told: 'order, ordered or keyed' },
   topic: { begun: 'process', told: 'order, condition or keyed' },
 }
 
@@ -31,15 +32,20 @@ const verbs = ['initialize', 'push', 'cancel', 'reschedule', 'recreate', 'task',
 
 export type WordedTasks<Transaction, E extends Execution> = Pick<SqlTaskRepository<Transaction, E>, (typeof verbs)[number]>
 
-/** The repository, for jobs or for typed topics: its verbs say their errors in their words. */
+/**
+ * The repository, for jobs or for typed topics: its verbs say their errors in their words.
+ *
+ * @param name what the errors are about. Default: what has the name of the topic
+ */
 export function wordedTasks<Transaction, E extends Execution>(
   repository: SqlTaskRepository<Transaction, E>,
   what: What,
+  name?: string,
 ): WordedTasks<Transaction, E> {
   type Call = (transaction: Transaction, topic: string, ...others: unknown[]) => Outcome<E, unknown>
   const tasks = repository as unknown as Readonly<Record<string, Call>>
   const worded = (verb: string): Call => {
-    return (transaction, topic, ...others) => said(what, topic, () => tasks[verb]!(transaction, topic, ...others))
+    return (transaction, topic, ...others) => said(what, name ?? topic, () => tasks[verb]!(transaction, topic, ...others))
   }
   return Object.fromEntries(verbs.map((verb) => [verb, worded(verb)])) as unknown as WordedTasks<Transaction, E>
 }

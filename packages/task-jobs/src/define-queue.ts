@@ -1,0 +1,95 @@
+import { checkNames, checkTopic, invalid, optionNames, pollOrders } from '@taskstream/task-api'
+import type { PollOrder, TopicOptions } from '@taskstream/task-api'
+import type { RetryPolicy } from '@taskstream/task-processor'
+
+/**
+ * The definition of a queue: one topic with the jobs of several definitions. It is a value without any connection, as a job is.
+ */
+export interface Queue<Name extends string = string> {
+  readonly name: Name
+  readonly settings: QueueSettings
+}
+
+export interface QueueOptions {
+  /** In which order ready jobs start. Default `fifo`. */
+  readonly order?: PollOrder
+  /** Whether jobs have keys. Then each definition in the queue has a `key`, and otherwise none has. Default: true if the queue is `ordered`. */
+  readonly keyed?: boolean
+  /** Whether the jobs of a key run one after the other, whatever their definitions. Default false. */
+  readonly ordered?: boolean
+  /** When a job is tried again whose definition says nothing, or which no route matches. Default: as for jobs of a topic of their own. */
+  readonly retry?: RetryPolicy
+}
+
+/** The checked options of a queue. */
+export interface QueueSettings {
+  readonly what: 'queue'
+  readonly retry: RetryPolicy | undefined
+  readonly topic: Required<TopicOptions>
+}
+
+const names = optionNames<QueueOptions>('defineQueue', { order: true, keyed: true, ordered: true, retry: true })
+
+/**
+ * Defines a queue, for jobs that are too many for a topic and a loop each, or that have one order together. Ids are unique in a queue: two jobs of
+ * different definitions cannot have the same.
+ *
+ * @param name 1 to 250 characters
+ * @throws TaskError ARGUMENT_INVALID
+ * @example
+ * const mail = defineQueue('mail', { order: 'priority' })
+ * const welcome = defineJob('email:welcome', { queue: mail, input: json<{ to: string }>() })
+ */
+export function defineQueue<const Name extends string>(name: Name, options: QueueOptions = {}): Queue<Name> {
+  checkTopic(name)
+  checkNames(names, options)
+  const { order = 'fifo', ordered = false, keyed = ordered, retry } = options
+  if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
+  if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'must be true or false')
+  if (typeof keyed !== 'boolean') throw invalid('keyed', keyed, 'must be true or false')
+  if (ordered && !keyed)
+    throw invalid('keyed', keyed, `must not be given: the jobs of the queue "${name}" are in order by their keys`)
+  if (retry !== undefined && typeof retry !== 'function')
+    throw invalid('retry', retry, 'must be a policy, such as exponential({ … })')
+  const topic = Object.freeze({ order, condition: ordered ? 'singular-by-identifier' : 'none', keyed } as const)
+  return Object.freeze({ name, settings: Object.freeze({ what: 'queue', retry, topic } as const) })
+}
+
+/** What a job says of its own order and key. */
+interface JobMode {
+  readonly order: PollOrder | undefined
+  readonly ordered: boolean | undefined
+  readonly key: unknown
+}
+
+/**
+ * Refuses a job that would be in another order than its queue, or found in another way.
+ *
+ * @throws TaskError ARGUMENT_INVALID, naming the option that differs
+ */
+export function checkInQueue(queue: Partial<Queue>, name: string, { order, ordered, key }: JobMode): asserts queue is Queue {
+  if (queue?.settings?.what !== 'queue') throw invalid('queue', queue, 'must be made by defineQueue')
+  const { topic } = queue.settings
+  const isOrdered = topic.condition !== 'none'
+  if (name === queue.name) throw invalid('name', name, 'must differ from the name of the queue')
+  if (name.includes('*')) throw invalid('name', name, 'must not contain *, which stands for many names in the routes of a queue')
+  if (order !== undefined && order !== topic.order)
+    throw invalid('order', order, `of the job "${name}" is up to its queue "${queue.name}", where it is "${topic.order}"`)
+  if (ordered !== undefined && ordered !== isOrdered)
+    throw invalid('ordered', ordered, `of the job "${name}" is up to its queue "${queue.name}", where it is ${isOrdered}`)
+  if (key !== undefined && !topic.keyed)
+    throw invalid('key', key, `must not be given for the job "${name}", unless its queue "${queue.name}" has { keyed: true }`)
+  if (key === undefined && topic.keyed)
+    throw invalid('key', key, `must be given for the job "${name}", as its queue "${queue.name}" is keyed`)
+}
+
+/** The topic of the tasks of a definition: that of its queue, or its own. */
+export function topicOf({
+  name,
+  settings,
+}: {
+  readonly name: string
+  readonly settings: { readonly queue?: Queue | undefined }
+}): string {
+  return settings.queue?.name ?? name
+}
