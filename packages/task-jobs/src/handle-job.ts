@@ -1,13 +1,4 @@
-import {
-  checkInput,
-  isTaskError,
-  jsonOf,
-  readInput,
-  TaskDecision,
-  TaskDecisionError,
-  TaskError,
-  taskToString,
-} from '@taskstream/task-api'
+import { checkInput, isTaskError, jsonOf, TaskDecision, TaskDecisionError, TaskError, taskToString } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskKey, TaskSink } from '@taskstream/task-api'
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { Job } from './define-job.ts'
@@ -15,8 +6,10 @@ import { JobCommit, JobContinuation } from './held-job.ts'
 import type { HeldJob, JobHandler } from './held-job.ts'
 import type { Done, InProcess } from './in-process.ts'
 import { JobSlots } from './job-slots.ts'
+import { NewerInputs } from './newer-inputs.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { PushArguments } from './push-job.ts'
+import { inputOf } from './task-input.ts'
 import { TryTime } from './try-time.ts'
 
 export interface JobEnvironment<Transaction> {
@@ -44,6 +37,7 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
   handle: JobHandler<Transaction, Name, Input, Next, Returned>,
   { concurrency, ahead }: JobHandling,
 ): TaskHandlerFactory<Transaction> {
+  const newer = new NewerInputs(job)
   return {
     open: () => {
       const slots = new JobSlots(concurrency, ahead)
@@ -63,6 +57,8 @@ export function jobHandler<Transaction, Name extends string, Given, Input, Next 
           try {
             // The job may have been cancelled, or the stream stopped, while it waited.
             if (!task || context.aborted) return undefined
+            const snoozed = newer.snoozed(task, context)
+            if (snoozed) return new Map([[task, snoozed]])
             const running = new RunningJob(environment, job, task, context)
             return await slots.measured(context.clock, async () => {
               const outcome = await running.run(handle)
@@ -150,10 +146,8 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
   }
 
   #input(): Input {
-    const { name, settings } = this.#job
-    if (!settings.input) return undefined as Input
     try {
-      return readInput(settings.input, name, this.#task.input) as Input
+      return inputOf(this.#job, this.#task) as Input
     } catch (error) {
       if (!isTaskError(error, 'INPUT_INVALID')) throw error
       // It will not fit at the next try either.

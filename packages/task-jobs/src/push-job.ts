@@ -1,6 +1,7 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
 import { checkTags, isTag } from './task-settings.ts'
+import { versionHeader } from './task-input.ts'
 import type { JobTags, TaskDefinition } from './task-settings.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
@@ -74,7 +75,7 @@ export function creationOf(definition: TaskDefinition, given: unknown, options: 
     priority,
     maxTries,
     suspended,
-    headers: tags && headersOf(tags),
+    headers: headersOf(definition, tags),
   }
   return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation
 }
@@ -103,9 +104,11 @@ function inputText({ name, settings }: TaskDefinition, given: unknown): string |
   return text
 }
 
-function headersOf(tags: JobTags): TaskHeaders {
+function headersOf({ settings }: TaskDefinition, tags: JobTags | undefined): TaskHeaders | undefined {
+  const version = versionHeader(settings.input)
+  if (tags === undefined) return version
   checkTags(tags)
-  return { tags }
+  return { ...version, tags }
 }
 
 /** The tags that a job was pushed with. A task that was pushed in another way may have anything in their place. */

@@ -1,4 +1,4 @@
-export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
+export { defineJob, defineTopic, json, versioned } from '@taskstream/task-jobs'
 export type {
   AnyJob,
   AnyTopic,
@@ -27,6 +27,7 @@ export type {
   TopicTask,
   TopicWork,
   TypedTopicOptions,
+  VersionedSchema,
 } from '@taskstream/task-jobs'
 export { isTaskError, TaskDecision, TaskError } from '@taskstream/task-api'
 export type { AttemptOutcome, InputSchema, TaskAttempt, TaskErrorCode } from '@taskstream/task-api'
