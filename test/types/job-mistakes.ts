@@ -162,6 +162,15 @@ versioned(z.object({ at: z.date() }))
 // What is pushed is of an older version.
 // @ts-expect-error
 await stream.submit(defineJob('bill', { input: bill.to(Bill, (old) => ({ ...old, currency: 'NOK' })) }), { id: 1 })
+// A check takes a list.
+// @ts-expect-error
+await stream.check(letter)
+// A check takes no names.
+// @ts-expect-error
+await stream.check(['letter'])
+// There is no such option of a check.
+// @ts-expect-error
+await stream.check([letter], { size: 5 })
 
 // ---- Handlers
 

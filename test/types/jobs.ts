@@ -11,7 +11,7 @@ import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { defineJob, defineTopic, json, TaskDecision, versioned } from 'taskstream'
-import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags, Topic, VersionedSchema } from 'taskstream'
+import type { CheckedDefinition, EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags, Topic, VersionedSchema } from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
@@ -204,6 +204,8 @@ const bills = defineTopic('bills', { input: Bill, key: ({ ref }) => ref })
 expectType<Equal<typeof bills, Topic<'bills', { ref: string; day: string }, { ref: string; day: Date }>>>()
 const alone = defineJob('alone', { input: versioned(json<Letter>()) })
 expectType<Equal<typeof alone, Job<'alone', Letter>>>()
+const checks = await stream.check([bill, bills, cleanup], { limit: 100 })
+expectType<Equal<typeof checks, CheckedDefinition[]>>()
 
 // Of two definitions that lead to each other, one writes its type.
 const ping: Job<'ping', number, number, 'pong'> = defineJob('ping', { input: json<number>(), next: () => [pong] })

@@ -35,6 +35,7 @@ export { byError, exponential, fixed, linear, never, steps } from '@taskstream/t
 export type { RetryPolicy, TaskListener } from '@taskstream/task-processor'
 export { calendar, cron, every } from '@taskstream/task-timers'
 export type { Timer } from '@taskstream/task-timers'
+export type { CheckedDefinition, CheckOptions, Misfit } from './check-waiting.ts'
 export { consoleListener } from './console-listener.ts'
 export type { FindOptions, FoundJobs } from './find-tasks.ts'
 export { Stream } from './stream.ts'
