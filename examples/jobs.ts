@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { defineJob, exponential, json, TaskDecision, taskstream } from 'taskstream/node-sqlite'
+import { defineJob, exponential, json, TaskDecision, taskstream, versioned } from 'taskstream/node-sqlite'
 import { z } from 'zod'
 
 const letter = defineJob('letter', {
@@ -14,6 +14,13 @@ const account = defineJob('account', {
   key: ({ owner }) => owner,
   ordered: true,
   next: [letter],
+})
+
+const firstBill = json<{ id: number; total: number }>()
+const Bill = z.object({ id: z.number(), total: z.number(), currency: z.string() })
+const bill = defineJob('bill', {
+  input: versioned(firstBill).to(Bill, (old) => ({ ...old, currency: 'NOK' })),
+  output: json<string>(),
 })
 
 const stream = taskstream(new DatabaseSync(':memory:'))
@@ -42,6 +49,8 @@ stream.handle(account, ({ input, commit, next }) => {
   })
 })
 
+stream.handle(bill, ({ input }) => `${input.total} ${input.currency}`)
+
 await stream.start()
 
 const first = await stream.submit(account, { id: 7, owner: 'ann' })
@@ -67,4 +76,14 @@ const welcome = await stream.wait(account, first)
 console.log(printedAs > 0, welcome !== undefined && welcome.printedAs > 0)
 
 await stream.wait(account, 'wrong')
+
+// The release before has pushed these, and the second still waits.
+const before = defineJob('bill', { input: firstBill })
+console.log(await stream.wait(bill, await stream.submit(before, { id: 1, total: 100 })))
+await stream.submit(before, { id: 2, total: 50 }, { delayMs: 3_600_000 })
+
+const found = await stream.check([letter, account, bill])
+const misfits = found.flatMap((one) => one.misfits.map(({ id, message }) => `${one.name} ${id}: ${message}`))
+for (const line of misfits) console.error(line)
+if (misfits.length > 0) process.exitCode = 1
 await stream.stop()
