@@ -58,7 +58,7 @@ describe.skipIf(!canRun)('a check of what waits', () => {
     expect(await fixture.page(one)).toEqual(before)
   })
 
-  test('counts what is being handled, and nothing that has ended', async () => {
+  test('counts what is being handled, or was when its process fell silent, and nothing that has ended', async () => {
     const job = defineJob('at-work', { input: first })
     const held = Promise.withResolvers<void>()
     await using stream = fixture.streamOf()
@@ -75,8 +75,14 @@ describe.skipIf(!canRun)('a check of what waits', () => {
     await stream.start()
     try {
       await expect.poll(() => fixture.states(job)).toEqual({ failed: 1, succeeded: 1, filtered: 1, active: 1 })
-      const [found] = await stream.check([defineJob('at-work', { input: z.string() })])
-      expect(found).toMatchObject({ lookedAt: 1, misfitCount: 1, misfits: [{ id: 'active' }] })
+      const next = defineJob('at-work', { input: z.string() })
+      expect(await stream.check([next])).toMatchObject([{ lookedAt: 1, misfitCount: 1, misfits: [{ id: 'active' }] }])
+      const states = async (): Promise<unknown> => {
+        await fixture.commit(async (tx) => fixture.subject.tasks().expire(tx, { olderThanMs: 0, then: 'expired' }))
+        return fixture.states(job)
+      }
+      await expect.poll(states).toEqual({ failed: 1, succeeded: 1, filtered: 1, expired: 1 })
+      expect(await stream.check([next])).toMatchObject([{ lookedAt: 1, misfitCount: 1, misfits: [{ id: 'active' }] }])
     } finally {
       held.resolve()
     }
