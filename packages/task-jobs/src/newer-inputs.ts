@@ -34,6 +34,6 @@ export class NewerInputs {
  * second. If only earlier releases run, for minutes or after a deploy was taken back, each look costs a poll and a write, so the pause grows to a minute.
  */
 function pauseMs({ attempt, tries }: HeldTask): number {
-  // A snooze refunds its try, so the difference says how often the task was put off.
+  // A snooze refunds its try, so the difference says how often the task was put off, or handed back.
   return Math.min(longestMs, firstMs * 2 ** Math.min(attempt - tries, 10))
 }

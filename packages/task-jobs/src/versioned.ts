@@ -78,11 +78,8 @@ class Versioned<Input, Given> implements VersionedSchema<Input, Given> {
     if (pushedAs === this.version || !this.#older) return this.#check(name, value, pushedAs)
     const { schema, upcast } = this.#older
     const old = schema.read(name, value, pushedAs) as never
-    return this.#check(
-      name,
-      this.#broughtUp(name, pushedAs, () => upcast(old)),
-      pushedAs,
-    )
+    const brought = this.#broughtUp(name, pushedAs, () => upcast(old))
+    return this.#check(name, brought, pushedAs)
   }
 
   #check(name: string, value: unknown, pushedAs: number): Input {
