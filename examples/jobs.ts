@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { defineJob, defineQueue, exponential, json, TaskDecision, taskstream } from 'taskstream/node-sqlite'
+import { defineJob, defineQueue, exponential, json, TaskDecision, taskstream, versioned } from 'taskstream/node-sqlite'
 import { z } from 'zod'
 
 const letter = defineJob('letter', {
@@ -19,6 +19,13 @@ const account = defineJob('account', {
 const mail = defineQueue('mail', { order: 'priority' })
 const invitation = defineJob('mail:invitation', { queue: mail, input: json<{ to: string }>(), priority: 1 })
 const newsletter = defineJob('mail:newsletter', { queue: mail, input: json<{ edition: number }>() })
+
+const firstBill = json<{ id: number; total: number }>()
+const Bill = z.object({ id: z.number(), total: z.number(), currency: z.string() })
+const bill = defineJob('bill', {
+  input: versioned(firstBill).to(Bill, (old) => ({ ...old, currency: 'NOK' })),
+  output: json<string>(),
+})
 
 const stream = taskstream(new DatabaseSync(':memory:'))
 await stream.transaction((tx) => tx.exec('create table account (id integer, owner text)'))
@@ -60,6 +67,8 @@ const outbox: string[] = []
 stream.handle(invitation, ({ input }) => void outbox.push(`invitation to ${input.to}`))
 stream.route(mail, { 'mail:*': ({ name, input }) => void outbox.push(`${name} ${JSON.stringify(input)}`) }, { concurrency: 50 })
 
+stream.handle(bill, ({ input }) => `${input.total} ${input.currency}`)
+
 await stream.start()
 
 const first = await stream.submit(account, { id: 7, owner: 'ann' })
@@ -88,4 +97,14 @@ await stream.wait(account, 'wrong')
 await stream.wait(invitation, await stream.submit(invitation, { to: 'eve' }))
 await stream.wait(newsletter, await stream.submit(newsletter, { edition: 7 }))
 console.log(outbox.join(', '), tookMs.has('mail:newsletter'))
+
+// The release before has pushed these, and the second still waits.
+const before = defineJob('bill', { input: firstBill })
+console.log(await stream.wait(bill, await stream.submit(before, { id: 1, total: 100 })))
+await stream.submit(before, { id: 2, total: 50 }, { delayMs: 3_600_000 })
+
+const found = await stream.check([letter, account, bill])
+const misfits = found.flatMap((one) => one.misfits.map(({ id, message }) => `${one.name} ${id}: ${message}`))
+for (const line of misfits) console.error(line)
+if (misfits.length > 0) process.exitCode = 1
 await stream.stop()

@@ -28,6 +28,7 @@ export function handlerContext(signal: AbortSignal = new AbortController().signa
     clock: systemClock,
     at: () => {},
     stuck: () => {},
+    report: () => {},
     wake: () => {},
     failed: (_, error) => toDecision(error).include('by the policy'),
     complete: () => Promise.reject(new Error('There is no transaction here')),

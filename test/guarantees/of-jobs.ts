@@ -37,6 +37,20 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     tests: ['e2e/topics-typed-inputs#ends a task whose input', 'e2e/topics-typed-inputs#ends such a task at once'],
   },
   {
+    promise:
+      'An input of an earlier version is brought up before its handler is called, and one of a later version waits, with all its tries, for a program that knows it',
+    tests: [
+      'e2e/jobs-versions#of every earlier version',
+      'e2e/jobs-versions#that cannot be brought up',
+      'e2e/jobs-versions#of a later version',
+      'e2e/jobs-versions#that is old is brought up',
+    ],
+  },
+  {
+    promise: 'A check reads what waits as its handlers would, and changes nothing',
+    tests: ['e2e/jobs-checked'],
+  },
+  {
     promise: 'The jobs of a key run one after the other, in the order of their pushes, and those of other keys meanwhile',
     tests: ['e2e/jobs-handled#runs the jobs of a key'],
   },

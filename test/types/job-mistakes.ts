@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Sql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, defineQueue, json, TaskDecision } from 'taskstream'
+import { defineJob, defineQueue, json, TaskDecision, versioned } from 'taskstream'
 import type { Job } from 'taskstream'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
 import { taskstream } from 'taskstream/pg'
@@ -131,6 +131,46 @@ defineJob('a', { input: json<{ address: URL }>() })
 // The whole input is bytes: "input would not come back from JSON".
 // @ts-expect-error
 defineJob('a', { input: json<Uint8Array>() })
+
+// ---- Versions
+
+const bill = versioned(json<{ id: number }>())
+const Bill = z.object({ id: z.number(), currency: z.string() })
+// An upcast misses a field of the next schema.
+// @ts-expect-error
+bill.to(Bill, (old) => ({ id: old.id }))
+// An upcast makes a field of another type.
+// @ts-expect-error
+bill.to(Bill, (old) => ({ ...old, currency: 5 }))
+// An upcast reads what the schema before does not make.
+// @ts-expect-error
+bill.to(Bill, (old) => ({ ...old, currency: old.country }))
+// An upcast answers later.
+// @ts-expect-error
+bill.to(Bill, async (old) => ({ ...old, currency: 'NOK' }))
+// An upcast of the second version takes what the first has made.
+// @ts-expect-error
+bill.to(json<{ ref: string }>(), ({ id }) => ({ ref: `${id}` })).to(Bill, ({ id }) => ({ id, currency: 'NOK' }))
+// The upcast is forgotten.
+// @ts-expect-error
+bill.to(Bill)
+// A date becomes text in every version: "input.at would not come back from JSON".
+// @ts-expect-error
+bill.to(z.object({ at: z.date() }), () => ({ at: new Date() }))
+// @ts-expect-error
+versioned(z.object({ at: z.date() }))
+// What is pushed is of an older version.
+// @ts-expect-error
+await stream.submit(defineJob('bill', { input: bill.to(Bill, (old) => ({ ...old, currency: 'NOK' })) }), { id: 1 })
+// A check takes a list.
+// @ts-expect-error
+await stream.check(letter)
+// A check takes no names.
+// @ts-expect-error
+await stream.check(['letter'])
+// There is no such option of a check.
+// @ts-expect-error
+await stream.check([letter], { size: 5 })
 
 // ---- Handlers
 

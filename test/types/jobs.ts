@@ -10,8 +10,20 @@ import type pg from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, defineQueue, json, TaskDecision } from 'taskstream'
-import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags, Queue, RouteHandler } from 'taskstream'
+import { defineJob, defineQueue, defineTopic, json, TaskDecision, versioned } from 'taskstream'
+import type {
+  CheckedDefinition,
+  EndOf,
+  FoundJobs,
+  HeldJob,
+  Job,
+  JobRef,
+  JobTags,
+  Queue,
+  RouteHandler,
+  Topic,
+  VersionedSchema,
+} from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
@@ -184,6 +196,28 @@ expectType<Equal<typeof waited, void>>()
 const details = await stream.get(tx, crm, 'user 7')
 expectType<Equal<NonNullable<typeof details>['result'], { crmId: string; at: Date } | undefined>>()
 expectType<Equal<EndOf<typeof crm | typeof letter>, { crmId: string; at: Date } | void>>()
+
+// Versions: a push takes what the newest schema is given, and an upcast what the schema before it makes.
+const Bill = versioned(z.object({ id: z.number(), at: z.iso.datetime().transform((text) => new Date(text)) }))
+  .to(v.object({ id: v.number(), year: v.optional(v.number(), 2026) }), (old) => {
+    expectType<Equal<typeof old, { id: number; at: Date }>>()
+    return { id: old.id, year: old.at.getUTCFullYear() }
+  })
+  .to(type({ ref: 'string', day: 'string.date.parse' }), (old) => {
+    expectType<Equal<typeof old, { id: number; year: number }>>()
+    return { ref: `bill ${old.id}`, day: `${old.year}-01-01` }
+  })
+expectType<Equal<typeof Bill, VersionedSchema<{ ref: string; day: Date }, { ref: string; day: string }>>>()
+const bill = defineJob('bill', { input: Bill, id: ({ ref }) => ref, key: ({ day }) => day })
+expectType<Equal<typeof bill, Job<'bill', { ref: string; day: string }, { ref: string; day: Date }>>>()
+await stream.push(tx, bill, { ref: 'bill 1', day: '2026-03-01' })
+stream.handle(bill, ({ input }) => expectType<Equal<typeof input, { ref: string; day: Date }>>())
+const bills = defineTopic('bills', { input: Bill, key: ({ ref }) => ref })
+expectType<Equal<typeof bills, Topic<'bills', { ref: string; day: string }, { ref: string; day: Date }>>>()
+const alone = defineJob('alone', { input: versioned(json<Letter>()) })
+expectType<Equal<typeof alone, Job<'alone', Letter>>>()
+const checks = await stream.check([bill, bills, cleanup], { limit: 100 })
+expectType<Equal<typeof checks, CheckedDefinition[]>>()
 
 // Of two definitions that lead to each other, one writes its type.
 const ping: Job<'ping', number, number, 'pong'> = defineJob('ping', { input: json<number>(), next: () => [pong] })

@@ -1,7 +1,7 @@
 /** What goes wrong is told on the console, and whether a try that failed is followed by another one. */
 import { TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TaskLease } from '@taskstream/task-api'
-import { consoleListener, defineJob, fixed, never } from 'taskstream'
+import { consoleListener, defineJob, defineTopic, fixed, json, never, versioned } from 'taskstream'
 import { taskstream } from 'taskstream/node-sqlite'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -119,4 +119,29 @@ test('a stream tells of each try of its jobs whether another one follows', async
   expect(told('limited')).toEqual(['try 1, the last'])
   expect(told('once')).toEqual(['try 1, the last'])
   expect(told('decided')).toEqual(['try 1, filtered'])
+})
+
+test('a stream tells once of each definition that inputs of a later version wait', async () => {
+  const { lines } = printed()
+  using database = new DatabaseSync(':memory:')
+  await using stream = taskstream(database)
+  const newer = versioned(json<number>()).to(json<number>(), (old) => old)
+  const [job, topic] = [defineJob('bill', { input: json<number>() }), defineTopic('bills', { input: json<number>() })]
+  stream.handle(job, () => {})
+  stream.topic(topic).process({ handler: () => {} })
+  await stream.start()
+  for (const input of [1, 2, 3]) await stream.submit(defineJob('bill', { input: newer }), input)
+  await stream.topic(defineTopic('bills', { input: newer })).submit([1, 2, 3])
+  const waiting = (name: string): unknown => stream.tasks.count(database, { topic: name }).get(name)?.get('delayed')?.count
+  await expect.poll(() => [waiting('bill'), waiting('bills')]).toEqual([3, 3])
+  const told = 'has version 2, and this program knows none after 1: such tasks wait for a worker of the release that pushes them'
+  expect(lines.toSorted()).toEqual(
+    ['bill', 'bills'].map((name) =>
+      expect.stringMatching(
+        new RegExp(
+          `^taskstream: ${name} @\\d+ \\(try 1, the next in 1 s\\), handle: INPUT_NEWER: The input of a task "${name}" ${told}$`,
+        ),
+      ),
+    ),
+  )
 })

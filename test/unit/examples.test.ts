@@ -89,7 +89,7 @@ test.each([
   ['clock-jobs', 'counter: 3\n'],
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['jobs', 'true true\n'],
-  ['jobs', 'invitation to eve, mail:newsletter {"edition":7} true\n'],
+  ['jobs', 'invitation to eve, mail:newsletter {"edition":7} true\n100 NOK\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {

@@ -28,3 +28,10 @@ test.each<[string, (stream: Stream<DatabaseSync, 'sync'>, tx: DatabaseSync) => u
     ) as unknown,
   })
 })
+
+test('nothing waits, says a check, which makes no tables', async () => {
+  using database = new DatabaseSync(':memory:')
+  await using stream = taskstream(database)
+  expect(await stream.check([job])).toMatchObject([{ name: 'letter', known: false, lookedAt: 0, misfits: [] }])
+  expect(database.prepare('select name from sqlite_master').all()).toEqual([])
+})

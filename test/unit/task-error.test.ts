@@ -16,6 +16,7 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   TIMER_DUPLICATE: true,
   TIMER_AMBIGUOUS: true,
   INPUT_INVALID: true,
+  INPUT_NEWER: true,
   OUTPUT_INVALID: true,
   JOB_ENDED: true,
   WAIT_TIMEOUT: true,

@@ -6,7 +6,7 @@ import { compile } from '../compile.ts'
 const prelude = `
 import type pg from 'pg'
 import { z } from 'zod'
-import { defineJob, defineTopic, json } from 'taskstream'
+import { defineJob, defineTopic, json, versioned } from 'taskstream'
 import type { JobRef, Stream } from 'taskstream'
 
 declare const pool: pg.Pool
@@ -109,6 +109,25 @@ test('the last line of a message about a typed topic is in the words of the user
       "stream.topic(prices).push(tx, [{ symbol: 'EUR' }])": "Property 'price' is missing in type '{ symbol: string; }' but required in type '{ symbol: string; price: number; }'.",
       "stream.topic(prices).push(tx, [{ symbol: 'EUR', price: 1, prize: 1 }])": "Object literal may only specify known properties, but 'prize' does not exist in type '{ symbol: string; price: number; }'. Did you mean to write 'price'?",
       "stream.topic(prices).push(tx, { symbol: 'EUR', price: 1 })": "Object literal may only specify known properties, and 'symbol' does not exist in type 'readonly { symbol: string; price: number; }[]'.",
+    }
+  `)
+})
+
+test('the last line of a message about versions is in the words of the user too', () => {
+  const lines = lastLines([
+    `versioned(json<{ id: number }>()).to(json<{ id: number; currency: string }>(), (old) => ({ ...old }))`,
+    `versioned(json<{ id: number }>()).to(z.object({ id: z.string() }), (old) => old)`,
+    `versioned(json<{ id: number }>()).to(json<{ id: number }>(), async (old) => old)`,
+    `versioned(json<{ id: number }>()).to(z.object({ at: z.date() }), () => ({ at: new Date() }))`,
+    `versioned(z.object({ at: z.date() }))`,
+  ])
+  expect(lines).toMatchInlineSnapshot(`
+    {
+      "versioned(json<{ id: number }>()).to(json<{ id: number }>(), async (old) => old)": "Property 'id' is missing in type 'Promise<{ id: number; }>' but required in type '{ id: number; }'.",
+      "versioned(json<{ id: number }>()).to(json<{ id: number; currency: string }>(), (old) => ({ ...old }))": "Property 'currency' is missing in type '{ id: number; }' but required in type '{ id: number; currency: string; }'.",
+      "versioned(json<{ id: number }>()).to(z.object({ at: z.date() }), () => ({ at: new Date() }))": "Property 'input' is missing in type 'ZodObject<{ at: ZodDate; }, $strip>' but required in type '{ readonly input: "input.at would not come back from JSON"; }'.",
+      "versioned(json<{ id: number }>()).to(z.object({ id: z.string() }), (old) => old)": "Type 'number' is not assignable to type 'string'.",
+      "versioned(z.object({ at: z.date() }))": "Property 'input' is missing in type 'ZodObject<{ at: ZodDate; }, $strip>' but required in type '{ readonly input: "input.at would not come back from JSON"; }'.",
     }
   `)
 })

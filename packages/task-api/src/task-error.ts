@@ -25,6 +25,8 @@ export const taskErrorCodes = {
   TIMER_AMBIGUOUS: 'TIMER_AMBIGUOUS',
   /** An input does not match its schema, or is not JSON: `data.name`, `data.issues`. */
   INPUT_INVALID: 'INPUT_INVALID',
+  /** A later release has pushed the input, in a version that this program does not know: `data.name`, `data.version`, `data.known`. */
+  INPUT_NEWER: 'INPUT_NEWER',
   /** What a handler returned does not match the schema of its job's output, or is not JSON: `data.name`, `data.issues`. */
   OUTPUT_INVALID: 'OUTPUT_INVALID',
   /** A job that was waited for has ended without success: `data.job`, `data.id`, `data.state`, `data.reason`. */

@@ -8,6 +8,7 @@ import type { Queue } from './define-queue.ts'
 import type { JsonOnly } from './json-only.ts'
 import { checkSchema, taskSettingsOf } from './task-settings.ts'
 import type { JobTags, TaskSettings } from './task-settings.ts'
+import { isVersioned } from './versioned.ts'
 
 /**
  * The definition of a job: its name, the types of its input, and how it is tried. It is a value without any connection, so a module can share it
@@ -43,7 +44,7 @@ export type JobOf<Name extends string, Given = never> = Job<Name, Given, unknown
 export type EndOf<SomeJob extends AnyJob> = NonNullable<SomeJob['~types']>['end']
 
 export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, Result = Returned> {
-  /** The schema of the input: zod, valibot, arktype, any Standard Schema, or `json<T>()`. Without a schema the job has no input. */
+  /** The schema of the input: zod, valibot, arktype, any Standard Schema, `json<T>()`, or `versioned(…)`. Without a schema the job has no input. */
   readonly input?: InputSchema<Input, Given>
   /**
    * The schema of what a handler returns, which is kept for those who wait for the job. It is stored as it is returned, and whoever waits gets what the
@@ -155,6 +156,7 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
   const { input, key, id, deadlineMs } = settings
   const { output, ordered = false, timeoutMs, maxRunMs, timer, next = [] } = options
   checkSchema('output', output)
+  if (isVersioned(output)) throw invalid('output', output, 'must not be versioned: only inputs have versions')
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'must be true or false')
   if (ordered && key === undefined) throw invalid('ordered', ordered, `needs a key, by which the jobs "${name}" are in order`)
   if (typeof next !== 'function' && !Array.isArray(next))

@@ -20,7 +20,7 @@ export interface Topic<Name extends string = string, Given = unknown, Input = Gi
 export type AnyTopic = Topic<string, never, unknown>
 
 export interface TypedTopicOptions<Given, Input> extends TopicOptions {
-  /** The schema of the inputs: zod, valibot, arktype, any Standard Schema, or `json<T>()`. */
+  /** The schema of the inputs: zod, valibot, arktype, any Standard Schema, `json<T>()`, or `versioned(…)`. */
   readonly input: InputSchema<Input, Given>
   /** What a task is about, 1 to 500 characters, such as its customer: its identifier. Without it, a push may give the key of each task. */
   readonly key?: (input: NoInfer<Given>) => string

@@ -1,9 +1,11 @@
-import { invalid, isTaskError, readInput, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
+import { invalid, isTaskError, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { BatchHandler, HandlerContext, RetryPolicy } from '@taskstream/task-processor'
 import type { Topic } from './define-topic.ts'
 import type { Done, InProcess } from './in-process.ts'
+import { NewerInputs } from './newer-inputs.ts'
 import { idOf, tagsOf } from './push-job.ts'
+import { inputOf } from './task-input.ts'
 import { TopicCompletion } from './topic-task.ts'
 import type { TopicContext, TopicHandler, TopicTask } from './topic-task.ts'
 
@@ -29,22 +31,26 @@ export function topicHandler<Transaction, Name extends string, Given, Input>(
   topic: Topic<Name, Given, Input>,
   handle: TopicHandler<Transaction, Input>,
 ): TopicProcessing<Transaction> {
-  /** Tasks whose input does not fit, which are being decided. */
+  /** Tasks whose input does not fit, or is of a later release, which are being decided. */
   const misfits = new WeakMap<HeldTask, TaskDecision>()
+  const newer = new NewerInputs(topic)
   return {
     handler: async (tasks, context) => {
       const refused: Decisions = new Map()
       const held: TopicTask<Input>[] = []
+      const refuse = (task: HeldTask, decision: TaskDecision): void => {
+        misfits.set(task, decision)
+        refused.set(task, decision)
+      }
       for (const task of tasks) {
         try {
-          held.push(topicTaskOf(task, readInput(topic.settings.input, topic.name, task.input) as Input))
+          const snoozed = newer.snoozed(task, context)
+          if (snoozed) refuse(task, snoozed)
+          else held.push(topicTaskOf(task, inputOf(topic, task) as Input))
         } catch (error) {
           // An input that does not fit will not fit at the next try either.
-          const decision = isTaskError(error, 'INPUT_INVALID')
-            ? TaskDecision.failure(error).because('terminated')
-            : context.failed(task, error)
-          misfits.set(task, decision)
-          refused.set(task, decision)
+          const isMisfit = isTaskError(error, 'INPUT_INVALID')
+          refuse(task, isMisfit ? TaskDecision.failure(error).because('terminated') : context.failed(task, error))
         }
       }
       if (held.length === 0) return refused

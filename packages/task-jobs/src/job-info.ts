@@ -13,7 +13,10 @@ export interface JobInfo<Name extends string = string, Given = unknown> {
   readonly id: string
   /** What the job is about; undefined if it is defined without a key. */
   readonly key: string | undefined
-  /** The input as it was given. It is not checked, so that a job can be looked at whose input fits no more. Undefined if it is no JSON. */
+  /**
+   * The input as it was given, in the version of its push. It is not checked, so that a job can be looked at whose input fits no more. Undefined if it
+   * is no JSON.
+   */
   readonly input: Given
   readonly state: JobState
   /** Why it has its state, where that does not say so: `cancelled`, `deadline`, `tries`, `timeout`, `terminated`, `lease`. */

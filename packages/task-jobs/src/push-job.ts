@@ -2,6 +2,7 @@ import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstrea
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
 import { nameHeaders } from './job-name.ts'
 import { checkTags, isTag } from './task-settings.ts'
+import { versionHeader } from './task-input.ts'
 import type { JobTags, TaskDefinition } from './task-settings.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
@@ -105,10 +106,9 @@ function inputText({ name, settings }: TaskDefinition, given: unknown): string |
 }
 
 function headersOf(definition: TaskDefinition, tags: JobTags | undefined): TaskHeaders | undefined {
-  const name = nameHeaders(definition)
-  if (tags === undefined) return name
-  checkTags(tags)
-  return { ...name, tags }
+  const [name, version] = [nameHeaders(definition), versionHeader(definition.settings.input)]
+  if (tags !== undefined) checkTags(tags)
+  return name || version || tags ? { ...name, ...version, ...(tags && { tags }) } : undefined
 }
 
 /** The tags that a job was pushed with. A task that was pushed in another way may have anything in their place. */

@@ -65,7 +65,7 @@ export interface TopicContext<Transaction, Input = unknown> {
 
 /**
  * Handles a batch. An error fails each of its tasks, or retries it by the policy of the topic. Tasks whose input does not fit are not among `held`: each
- * of them fails by itself, with the reason `terminated`.
+ * of them fails by itself, with the reason `terminated`. Those of a later version wait by themselves for a newer program.
  */
 export type TopicHandler<Transaction, Input> = (
   held: readonly TopicTask<Input>[],

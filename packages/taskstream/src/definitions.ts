@@ -46,7 +46,7 @@ export function queuesOf(job: AnyJob): ReadonlySet<string> {
   return new Set(queues.filter((name) => name !== undefined))
 }
 
-function isTopic(definition: Definition): definition is AnyTopic {
+export function isTopic(definition: Definition): definition is AnyTopic {
   return definition?.settings?.what === 'topic'
 }
 

@@ -1,4 +1,4 @@
-export { defineJob, defineQueue, defineTopic, json } from '@taskstream/task-jobs'
+export { defineJob, defineQueue, defineTopic, json, versioned } from '@taskstream/task-jobs'
 export type {
   AnyHeldJob,
   AnyJob,
@@ -34,6 +34,7 @@ export type {
   TopicTask,
   TopicWork,
   TypedTopicOptions,
+  VersionedSchema,
 } from '@taskstream/task-jobs'
 export { isTaskError, TaskDecision, TaskError } from '@taskstream/task-api'
 export type { AttemptOutcome, InputSchema, TaskAttempt, TaskErrorCode } from '@taskstream/task-api'
@@ -41,6 +42,7 @@ export { byError, exponential, fixed, linear, never, steps } from '@taskstream/t
 export type { RetryPolicy, TaskListener } from '@taskstream/task-processor'
 export { calendar, cron, every } from '@taskstream/task-timers'
 export type { Timer } from '@taskstream/task-timers'
+export type { CheckedDefinition, CheckOptions, Misfit } from './check-waiting.ts'
 export { consoleListener } from './console-listener.ts'
 export type { FindOptions, FoundJobs } from './find-tasks.ts'
 export { Stream } from './stream.ts'

@@ -14,6 +14,7 @@ import type {
 import { creationOf, infoOf, isOf, parsed, refOf, topicOf } from '@taskstream/task-jobs'
 import type {
   AnyJob,
+  AnyTopic,
   InProcess,
   Job,
   JobDetails,
@@ -24,6 +25,8 @@ import type {
   PushArguments,
 } from '@taskstream/task-jobs'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
+import { checkWaiting } from './check-waiting.ts'
+import type { CheckedDefinition, CheckOptions } from './check-waiting.ts'
 import { checked } from './definitions.ts'
 import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
@@ -244,6 +247,26 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
       })
     }) as Outcome<E, void>
   }
+
+  /**
+   * Reads the inputs of all that waits of these jobs and topics as their handlers would: what is ready, delayed, suspended or being handled. It changes
+   * nothing, and migrates nothing. Call it before a deploy, to know whether the new definitions can read what the old ones have pushed. What waits is
+   * found by reading each topic to its end, in portions, each in a transaction of its own.
+   *
+   * @returns a finding for each definition, in their order. A definition that the database does not know has nothing that waits, and `known: false`
+   * @throws TaskError ARGUMENT_INVALID, also if there are no definitions; errors of the database
+   * @example
+   * const found = await stream.check([invoice, email])
+   * if (found.some(({ misfits }) => misfits.length > 0)) process.exitCode = 1
+   */
+  async check(definitions: readonly (AnyJob | AnyTopic)[], options: CheckOptions = {}): Promise<CheckedDefinition[]> {
+    const page = (name: string, portion: PageOptions): Promise<TaskInfo[]> =>
+      this.transaction<TaskInfo[]>((transaction) => this.tasks.page(transaction, name, portion))
+    return checkWaiting(page, definitions, options)
+  }
+
+  /** Runs `work` in a transaction. See `Stream`. */
+  abstract transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result>
 
   #push(
     transaction: Transaction,

@@ -110,7 +110,8 @@ export class TypedTopic<Transaction, E extends Execution, Name extends string, G
 
   /**
    * Processes the topic in batches once the stream is started. Tasks whose input does not fit fail by themselves, with the reason `terminated`, and the
-   * handler is not given them. A handler that returns nothing has succeeded with all the others; what it throws is a failed try of each of them.
+   * handler is not given them; nor those of a later version, which wait for a newer program. A handler that returns nothing has succeeded with all the
+   * others; what it throws is a failed try of each of them.
    *
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the stream was started
    * @example

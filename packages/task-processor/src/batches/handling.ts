@@ -95,6 +95,8 @@ export class Handling<Transaction> {
       failed: (task, error) => failed(task, error, retry),
       at: (task) => void (this.#at = task),
       stuck: (at, heldMs) => listener.onStuck({ ...this.event, at, heldMs }),
+      report: (error, decisions) =>
+        listener.onError({ ...this.event, tasks: [...decisions.keys()], activity: 'handle', error, decisions }),
       wake,
     }
   }

@@ -39,6 +39,12 @@ export interface HandlerContext<Transaction> {
   at(task: HeldTask): void
   /** Reports that a task's handler did not let go when its time was up, and that the task is decided without it. */
   stuck(task: HeldTask, heldMs: number): void
+  /**
+   * Tells the listener of an error that the handler has not thrown, as `onError` with the activity `handle`.
+   *
+   * @param decisions what becomes of the tasks that the error is about. The handler still has to return these decisions
+   */
+  report(error: unknown, decisions: Decisions): void
   /** The clock of the node, for pauses in handlers that tests may want to skip. */
   readonly clock: Clock
   /** Wakes another topic of this node, as there may be work. Call it once a push to that topic is committed. */
