@@ -174,6 +174,7 @@ class RunningJob<Transaction, Name extends string, Given, Input, Next extends st
       maxTries: task.maxTries,
       deadline: task.deadline,
       tags: tagsOf(task),
+      hasOutput: settings.output !== undefined,
       get signal() {
         return time.signal
       },

@@ -1,5 +1,8 @@
 export { defineJob } from './define-job.ts'
 export type { AnyJob, EndOf, Job, JobOf, JobOptions, JobSettings } from './define-job.ts'
+export type { ExternalHandler, ExternalJob } from './external-job.ts'
+export { externalProcess } from './external-process.ts'
+export type { ExternalProcessOptions } from './external-process.ts'
 export { jobHandler } from './handle-job.ts'
 export type { JobEnvironment, JobHandling } from './handle-job.ts'
 export type { HeldJob, JobCommit, JobContinuation, JobHandler, JobOutcome } from './held-job.ts'

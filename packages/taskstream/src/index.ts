@@ -1,8 +1,11 @@
-export { defineJob, defineTopic, json } from '@taskstream/task-jobs'
+export { defineJob, defineTopic, externalProcess, json } from '@taskstream/task-jobs'
 export type {
   AnyJob,
   AnyTopic,
   EndOf,
+  ExternalHandler,
+  ExternalJob,
+  ExternalProcessOptions,
   HeldJob,
   Job,
   JobCommit,
