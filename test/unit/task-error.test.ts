@@ -20,6 +20,7 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   OUTPUT_TOO_LONG: true,
   PROGRAM_NOT_STARTED: true,
   PROGRAM_FAILED: true,
+  REQUEST_FAILED: true,
   JOB_ENDED: true,
   WAIT_TIMEOUT: true,
   TASK_STATE: true,

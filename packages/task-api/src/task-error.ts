@@ -33,6 +33,8 @@ export const taskErrorCodes = {
   PROGRAM_NOT_STARTED: 'PROGRAM_NOT_STARTED',
   /** A program that handles a job has failed: `data.program`, and `data.exitCode`, or the signal that ended it, `data.signal`. */
   PROGRAM_FAILED: 'PROGRAM_FAILED',
+  /** A service that handles a job did not succeed: `data.url`, `data.status` if it answered, and `data.retryAfterMs` if it said when to come back. */
+  REQUEST_FAILED: 'REQUEST_FAILED',
   /** A job that was waited for has ended without success: `data.job`, `data.id`, `data.state`, `data.reason`. */
   JOB_ENDED: 'JOB_ENDED',
   /** A job that was waited for has not ended in time, and goes on: `data.job`, `data.id`, `data.timeoutMs`. */

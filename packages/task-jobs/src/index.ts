@@ -3,6 +3,8 @@ export type { AnyJob, EndOf, Job, JobOf, JobOptions, JobSettings } from './defin
 export type { ExternalHandler, ExternalJob } from './external-job.ts'
 export { externalProcess } from './external-process.ts'
 export type { ExternalProcessOptions } from './external-process.ts'
+export { httpRequest } from './http-request.ts'
+export type { HttpRequestOptions } from './http-request.ts'
 export { jobHandler } from './handle-job.ts'
 export type { JobEnvironment, JobHandling } from './handle-job.ts'
 export type { HeldJob, JobCommit, JobContinuation, JobHandler, JobOutcome } from './held-job.ts'

@@ -1,4 +1,4 @@
-export { defineJob, defineTopic, externalProcess, json } from '@taskstream/task-jobs'
+export { defineJob, defineTopic, externalProcess, httpRequest, json } from '@taskstream/task-jobs'
 export type {
   AnyJob,
   AnyTopic,
@@ -7,6 +7,7 @@ export type {
   ExternalJob,
   ExternalProcessOptions,
   HeldJob,
+  HttpRequestOptions,
   Job,
   JobCommit,
   JobContinuation,
