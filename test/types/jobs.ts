@@ -10,7 +10,7 @@ import type pg from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, json, TaskDecision } from 'taskstream'
+import { defineJob, externalProcess, httpRequest, json, TaskDecision } from 'taskstream'
 import type { EndOf, FoundJobs, HeldJob, Job, JobRef, JobTags } from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
@@ -60,6 +60,15 @@ stream.handle(letter, ({ input, name, id, key, tags, tries, signal, task }) => {
 const send = async ({ input }: HeldJob<pg.PoolClient, 'letter', Letter>): Promise<string> => input.to
 stream.handle(letter, send)
 stream.handle(letter, ({ input }: { readonly input: { readonly to: string } }) => input.to)
+
+// Handlers outside the program fit jobs of any definition.
+for (const handler of [externalProcess({ command: ['python3', 'render.py'] }), httpRequest({ url: new URL('http://mailer/') })]) {
+  stream.handle(cleanup, handler)
+  stream.handle(letter, handler, { concurrency: 2 })
+  stream.handle(defineJob('render', { output: json<{ pages: number }>(), input: json<number>() }), handler)
+  stream.handle(defineJob('lead', { next: [letter] }), handler)
+  stream.handle(defineJob('both', { next: [letter], output: z.number() }), handler)
+}
 
 // zod, valibot and arktype: keys and pushes take what is given, and handlers get what the schema makes of it.
 const zodJob = defineJob('zod', {
