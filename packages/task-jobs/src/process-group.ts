@@ -1,7 +1,10 @@
+import type { ChildProcess } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How often is looked whether a group has ended, in milliseconds. The system tells only of the end of a child, not of its children. */
-const lookMs = 20
+/** How soon is looked whether a group has ended, and how often at last, in milliseconds. The system tells of a child's end, and not of its children's. */
+const firstLookMs = 20
+const longestLookMs = 200
 
 const running = new Set<ProcessGroup>()
 
@@ -12,14 +15,18 @@ function killAll(): void {
 
 /** A program that was started with a group of its own, and all that it has started, other than what has left for another group. */
 export class ProcessGroup implements Disposable {
-  readonly #id: number
+  readonly #leader: ChildProcess
   #ending: Promise<void> | undefined
 
-  /** @param id the id of the group, which is that of the program */
-  constructor(id: number) {
-    this.#id = id
+  /** @param leader a program that was started `detached`, and has a process id */
+  constructor(leader: ChildProcess) {
+    this.#leader = leader
     if (running.size === 0) process.on('exit', killAll)
     running.add(this)
+  }
+
+  get #id(): number {
+    return this.#leader.pid!
   }
 
   /** @returns whether there was anybody to get the signal; 0 only looks */
@@ -41,7 +48,7 @@ export class ProcessGroup implements Disposable {
   async #end(killAfterMs: number): Promise<void> {
     if (!this.signal('SIGTERM')) return
     const untilMs = performance.now() + killAfterMs
-    while (this.signal(0)) {
+    for (let lookMs = firstLookMs; await this.#runs(); lookMs = Math.min(longestLookMs, 1.5 * lookMs)) {
       const leftMs = untilMs - performance.now()
       if (leftMs <= 0) {
         this.signal('SIGKILL')
@@ -51,8 +58,29 @@ export class ProcessGroup implements Disposable {
     }
   }
 
+  async #runs(): Promise<boolean> {
+    if (this.#leader.exitCode === null && this.#leader.signalCode === null) return true
+    return this.signal(0) && (await anyRuns(this.#id))
+  }
+
   [Symbol.dispose](): void {
     running.delete(this)
     if (running.size === 0) process.off('exit', killAll)
   }
+}
+
+/**
+ * Whether a group has a process that has not ended. Those that have ended stay in their group until somebody takes note, which may take a second, and
+ * in a container without an init nobody does. Systems without `/proc` do not tell them apart.
+ */
+async function anyRuns(group: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => [])
+  const ids = names.filter((name) => /^\d+$/.test(name))
+  for (const id of ids) {
+    const stat = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '')
+    // The second field is a name in parentheses, which may have anything in it. State, parent and group come after it.
+    const [state = 'Z', , its] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (Number(its) === group && state !== 'Z' && state !== 'X') return true
+  }
+  return ids.length === 0
 }

@@ -37,7 +37,7 @@ const drainMs = 500
  */
 export async function runProgram(program: Program, input: string, limits: RunLimits, signal: AbortSignal): Promise<Ended> {
   const child = await started(program)
-  using group = new ProcessGroup(child.pid!)
+  using group = new ProcessGroup(child)
   const end = (): void => void group.end(limits.killAfterMs)
   const output = collectOutput(child, limits.outputBytes, end)
   const errors = collectErrors(child)
