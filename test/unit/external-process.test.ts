@@ -101,7 +101,7 @@ describe('a program that ends', () => {
     async () => {
       const file = join(folder, 'left')
       const handler = script(
-        `setsid sh -c 'echo $$ > "$2"; exec sleep "$1"' sh "$1" '${file}' & while [ ! -s '${file}' ]; do :; done; echo 7`,
+        `setsid sh -c 'echo $$ > "$2"; exec sleep "$1"' sh "$1" '${file}' & while [ ! -s '${file}' ]; do sleep 0.01; done; echo 7`,
       )
       try {
         expect(await outcomeOf(handler, jobOf({ hasOutput: true }))).toBe(7)
