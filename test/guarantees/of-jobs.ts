@@ -79,4 +79,9 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     promise: 'A try ends when its time is up, and its handler can commit nothing any more',
     tests: ['e2e/jobs-time#is up after', 'e2e/jobs-time#ends a job whose handler', 'e2e/jobs-time#begins anew'],
   },
+  {
+    promise:
+      'What a program or a service answers ends its job, once and as its schema says; no program goes on for a job that was cancelled, is late, or is handed back',
+    tests: ['e2e/jobs-external'],
+  },
 ]

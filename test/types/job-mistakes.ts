@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Sql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, defineQueue, json, TaskDecision, versioned } from 'taskstream'
+import { defineJob, defineQueue, externalProcess, httpRequest, json, TaskDecision, versioned } from 'taskstream'
 import type { Job } from 'taskstream'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
 import { taskstream } from 'taskstream/pg'
@@ -174,6 +174,21 @@ await stream.check([letter], { size: 5 })
 
 // ---- Handlers
 
+// A command is a line for a shell.
+// @ts-expect-error
+externalProcess({ command: 'python3 render.py' })
+// A command has no program.
+// @ts-expect-error
+externalProcess({ command: [] })
+// A variable may not be set in this process.
+// @ts-expect-error
+externalProcess({ command: ['python3'], env: { TOKEN: process.env['TOKEN'] } })
+// A request has no body.
+// @ts-expect-error
+httpRequest({ url: 'http://mailer.internal/', method: 'GET' })
+// There is no address.
+// @ts-expect-error
+httpRequest({ attemptMs: 30_000 })
 // A handler takes another input.
 // @ts-expect-error
 stream.handle(letter, ({ input }: { input: { to: number } }) => input.to)

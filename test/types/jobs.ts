@@ -10,7 +10,7 @@ import type pg from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, defineQueue, defineTopic, json, TaskDecision, versioned } from 'taskstream'
+import { defineJob, defineQueue, defineTopic, externalProcess, httpRequest, json, TaskDecision, versioned } from 'taskstream'
 import type {
   CheckedDefinition,
   EndOf,
@@ -72,6 +72,15 @@ stream.handle(letter, ({ input, name, id, key, tags, tries, signal, task }) => {
 const send = async ({ input }: HeldJob<pg.PoolClient, 'letter', Letter>): Promise<string> => input.to
 stream.handle(letter, send)
 stream.handle(letter, ({ input }: { readonly input: { readonly to: string } }) => input.to)
+
+// Handlers outside the program fit jobs of any definition.
+for (const handler of [externalProcess({ command: ['python3', 'render.py'] }), httpRequest({ url: new URL('http://mailer/') })]) {
+  stream.handle(cleanup, handler)
+  stream.handle(letter, handler, { concurrency: 2 })
+  stream.handle(defineJob('render', { output: json<{ pages: number }>(), input: json<number>() }), handler)
+  stream.handle(defineJob('lead', { next: [letter] }), handler)
+  stream.handle(defineJob('both', { next: [letter], output: z.number() }), handler)
+}
 
 // zod, valibot and arktype: keys and pushes take what is given, and handlers get what the schema makes of it.
 const zodJob = defineJob('zod', {

@@ -60,6 +60,11 @@ test('the code of the guide to topics that is typed is examples/topics.ts, where
   expect(stdout).toBe('EUR redundant, EUR succeeded, USD succeeded, XXX filtered, NOK failed terminated\n')
 })
 
+test('the program in the guide to programs is the one that its example starts', () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'external-handlers.md'), 'utf8')
+  expect(guide).toContain(`\`\`\`js\n${readFileSync(join(root, 'examples', 'programs', 'render.js'), 'utf8')}\`\`\``)
+})
+
 test('housekeeping is done each time the clock has submitted it', async () => {
   const { stdout } = await run('examples/housekeeping.ts')
   expect(stdout).toBe('invitations: 2 forgotten\ninvitations: 0 forgotten\n')
@@ -90,6 +95,7 @@ test.each([
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['jobs', 'true true\n'],
   ['jobs', 'invitation to eve, mail:newsletter {"edition":7} true\n100 NOK\n'],
+  ['external-handlers', 'There is nothing to render\nreport.pdf 1\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],
 ])('the code of a guide is in examples/%s.ts, which runs', async (name, printed) => {

@@ -29,6 +29,14 @@ export const taskErrorCodes = {
   INPUT_NEWER: 'INPUT_NEWER',
   /** What a handler returned does not match the schema of its job's output, or is not JSON: `data.name`, `data.issues`. */
   OUTPUT_INVALID: 'OUTPUT_INVALID',
+  /** A program or a service has answered a job with more than it may: `data.mostBytes`. The program was ended, or the connection closed. */
+  OUTPUT_TOO_LONG: 'OUTPUT_TOO_LONG',
+  /** A program cannot be started: it is not there, is a folder or may not be executed, as the message says: `data.program`. */
+  PROGRAM_NOT_STARTED: 'PROGRAM_NOT_STARTED',
+  /** A program that handles a job has failed: `data.program`, and `data.exitCode`, or the signal that ended it, `data.signal`. */
+  PROGRAM_FAILED: 'PROGRAM_FAILED',
+  /** A service that handles a job did not succeed: `data.url`, `data.status` if it answered, and `data.retryAfterMs` if it said when to come back. */
+  REQUEST_FAILED: 'REQUEST_FAILED',
   /** A job that was waited for has ended without success: `data.job`, `data.id`, `data.state`, `data.reason`. */
   JOB_ENDED: 'JOB_ENDED',
   /** A job that was waited for has not ended in time, and goes on: `data.job`, `data.id`, `data.timeoutMs`. */

@@ -3,6 +3,7 @@ import type { InputSchema, PollOrder } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { parseTimer } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
+import { withAskedPause } from './asked-pause.ts'
 import { checkInQueue } from './define-queue.ts'
 import type { Queue } from './define-queue.ts'
 import type { JsonOnly } from './json-only.ts'
@@ -172,6 +173,7 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
       throw invalid(argument, value, `must not be given with a timer: the clock pushes jobs "${name}" without it`)
   return {
     ...settings,
+    retry: withAskedPause(settings.retry),
     what: 'job',
     output: output as InputSchema<unknown> | undefined,
     next: typeof next === 'function' ? next : () => next,

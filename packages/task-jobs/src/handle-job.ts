@@ -211,6 +211,7 @@ class RunningJob<Transaction> {
       maxTries: task.maxTries,
       deadline: task.deadline,
       tags: tagsOf(task),
+      hasOutput: settings.output !== undefined,
       get signal() {
         return time.signal
       },

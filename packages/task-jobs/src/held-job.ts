@@ -51,6 +51,8 @@ export interface HeldJob<
   readonly maxTries: number | undefined
   readonly deadline: Date | undefined
   readonly tags: JobTags
+  /** Whether the job is defined with an output. For handlers that serve jobs of any definition. */
+  readonly hasOutput: boolean
   /**
    * Aborted when the handler should let go: its time is up (TASK_TIMEOUT), the job was cancelled (TASK_LOST), the lease is lost (LEASE_LOST), or the
    * process is stopping (SHUTDOWN).

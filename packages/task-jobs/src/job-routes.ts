@@ -1,6 +1,7 @@
 import { invalid, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
+import { withAskedPause } from './asked-pause.ts'
 import type { AnyJob, JobSettings } from './define-job.ts'
 import { defineJob } from './define-job.ts'
 import type { Queue } from './define-queue.ts'
@@ -78,7 +79,7 @@ export class JobRoutes<Transaction> {
   }
 
   get #retry(): RetryPolicy {
-    return this.#queue.settings.retry ?? defaults.retry
+    return withAskedPause(this.#queue.settings.retry ?? defaults.retry)
   }
 
   #find(name: string): Route<Transaction> | undefined {

@@ -1,10 +1,14 @@
-export { defineJob, defineQueue, defineTopic, json, versioned } from '@taskstream/task-jobs'
+export { defineJob, defineQueue, defineTopic, externalProcess, httpRequest, json, versioned } from '@taskstream/task-jobs'
 export type {
   AnyHeldJob,
   AnyJob,
   AnyTopic,
   EndOf,
+  ExternalHandler,
+  ExternalJob,
+  ExternalProcessOptions,
   HeldJob,
+  HttpRequestOptions,
   Job,
   JobCommit,
   JobContinuation,

@@ -1,0 +1,73 @@
+/** One program with its folder and environment, and why it could not be started. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { TaskError } from '@taskstream/task-api'
+
+export interface Program {
+  /** As it was given, for messages. */
+  readonly name: string
+  /** The program as a path, or as a name that is looked for in PATH. */
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What a program gets of this process's environment: where things are, and in which language and zone. None of these is a secret. */
+const passedOn: readonly string[] = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ']
+
+/** The environment of a program. */
+export function environmentOf(more: Readonly<Record<string, string>>): Record<string, string> {
+  const own = passedOn.flatMap((name): [string, string][] => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { ...Object.fromEntries(own), ...more }
+}
+
+/** Makes a path of a program that is given as one. A name without a slash is looked for in PATH when the program is started. */
+export function fileOf(name: string, cwd: string): string {
+  return name.includes('/') ? resolve(cwd, name) : name
+}
+
+/** @throws TaskError PROGRAM_NOT_STARTED if a program that is given as a path cannot be started */
+export function checkFile({ name, file }: Pick<Program, 'name' | 'file'>): void {
+  const why = name.includes('/') ? obstacleOf(file) : undefined
+  if (why !== undefined) throw notStarted(name, why)
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/** Says why the system has not started a program. Its own answer is the same for a missing program, folder or interpreter. */
+export function startError({ name, file, cwd }: Program, cause: unknown): TaskError {
+  const { code } = cause as NodeJS.ErrnoException
+  return notStarted(name, whyOf(), cause)
+
+  function whyOf(): string {
+    if (code !== 'ENOENT' && code !== 'EACCES')
+      return `the system answers ${cause instanceof Error ? cause.message : String(cause)}`
+    if (!isFolder(cwd)) return `the folder ${cwd}, in which it is to run, is not there`
+    if (name.includes('/')) return obstacleOf(file) ?? 'the interpreter that its first line names cannot be started'
+    return code === 'ENOENT' ? 'no folder in PATH has it' : 'what PATH leads to may not be executed by this user'
+  }
+}
+
+function notStarted(program: string, why: string, cause?: unknown): TaskError {
+  const message = `The program "${program}" cannot be started: ${why}`
+  return new TaskError('PROGRAM_NOT_STARTED', message, { program }, cause === undefined ? {} : { cause })
+}
+
+/** @returns undefined if a file can be executed, as far as can be seen */
+function obstacleOf(file: string): string | undefined {
+  try {
+    if (statSync(file).isDirectory()) return `${file} is a folder`
+    accessSync(file, constants.X_OK)
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return `${file} is not there`
+    return code === 'EACCES' ? `${file} may not be executed by this user` : `${file} cannot be looked at: ${code}`
+  }
+}
