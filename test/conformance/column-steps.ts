@@ -89,6 +89,13 @@ export function columnSteps(): ColumnSteps {
   const release = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.promoteDue(transaction, topic))
   const expire = (then: 'expired' | 'ready'): Promise<unknown> =>
     run((tasks, transaction) => tasks.expire(transaction, { olderThanMs: 1, then }))
+  const depend = (tolerant = false): Promise<unknown> =>
+    run((tasks, transaction, topic) =>
+      tasks.depend(transaction, { topic, sequence }, [{ need: 'x', on: { topic: 'nowhere', sequence: 0 }, tolerant }]),
+    )
+  const missing = 'What it needs as "x", task 0 of topic "nowhere", is not there'
+  const settle = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.settle(transaction, topic))
+  const cancel = (): Promise<unknown> => run((tasks, transaction, topic) => tasks.cancel(transaction, topic, sequence))
   const insert = (insertion: Insertion): Promise<unknown> =>
     run((tasks, transaction, topic) => tasks.push(transaction, topic, whole.identifier, { insertion }))
   const junction = (): Promise<unknown> =>
@@ -169,6 +176,37 @@ export function columnSteps(): ColumnSteps {
       does: () => complete(TaskDecision.retry({ afterMs: 10 }, 'later').because('timeout')),
       leaves: () => completed('suspended', { output: 'later', reason: 'timeout', due: later(10) }),
     },
+    block: { after: 'push suspended', does: () => depend(), leaves: () => ({ blocked: true }) },
+    'block what a decision suspended': { after: 'suspend', does: () => depend(), leaves: () => ({ blocked: true }) },
+    'settle what misses something': {
+      after: 'block',
+      does: settle,
+      leaves: () => completed('failed', { blocked: undefined, reason: 'unreachable', output: missing }),
+    },
+    'settle what may miss something': {
+      after: 'block what may miss something',
+      does: settle,
+      leaves: () => ({ ...released, blocked: undefined }),
+    },
+    'block what may miss something': { after: 'push suspended', does: () => depend(true), leaves: () => ({ blocked: true }) },
+    'cancel what is blocked': {
+      after: 'block',
+      does: cancel,
+      leaves: () => completed('filtered', { blocked: undefined, reason: 'cancelled' }),
+    },
+    'reset what misses something': {
+      after: 'settle what misses something',
+      does: () => recreate('reset'),
+      leaves: () => ({ ...asPushed, state: 'suspended', blocked: true }),
+    },
+    'junction of what is blocked': { after: 'block', does: junction, leaves: () => ({}) },
+    'redrive of what is blocked': { after: 'block', does: redrive, leaves: () => ({}) },
+    'supersede what is blocked': {
+      after: 'block',
+      does: () => insert('supersede'),
+      leaves: () => ({ state: 'redundant', blocked: undefined }),
+    },
+    'delete what is blocked': { after: 'block', does: () => insert('delete') },
     release: { after: 'retry', does: release, leaves: () => released },
     'release what was pushed with a delay': { after: 'push with a delay', does: release, leaves: () => released },
     'poll for a second try': { after: 'release', does: poll, leaves: () => mine(2) },

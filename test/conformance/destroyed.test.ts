@@ -55,9 +55,11 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     const { tasks, topic, commit } = fixture
     await commit((transaction) => tasks.deactivate(transaction, topic))
     await fixture.push('a', 'b', 'c', 'd', { identifier: 'aside', suspended: true }, { identifier: 'delayed', delayMs: 60_000 })
-    const [a, b] = await fixture.poll(3)
+    const [a, b, c] = await fixture.poll(3)
     await fixture.complete([a!], TaskDecision.success().withValue('1'))
     await fixture.complete([b!], TaskDecision.failure())
+    const [child] = await fixture.push({ identifier: 'child', suspended: true })
+    await commit((transaction) => tasks.depend(transaction, child!, [{ need: 'x', on: c! }]))
     await commit((transaction) => tasks.recreate(transaction, topic, 'append', [a!]))
     await commit((transaction) => tasks.push(transaction, topic, 'd', { insertion: 'supersede' }))
   }
@@ -107,6 +109,7 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     expect(await rowsOf(fixture.topic)).toMatchObject({
       task: 0,
       task_attempt: 0,
+      task_dependency: 0,
       task_result: 0,
       task_turn: 0,
       task_topic: 1,

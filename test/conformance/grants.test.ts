@@ -1,6 +1,6 @@
 /** A missing right is reported by an error that says what to grant. The rights in docs/guides/grants.md are sufficient and necessary. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TaskError } from '@taskstream/task-api'
+import type { HeldTask, Task, TaskError } from '@taskstream/task-api'
 import { periodicTasks } from '@taskstream/task-scheduler'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
@@ -72,11 +72,16 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     for (const condition of ['none', 'singular-by-identifier'] as const) {
       const topic = `of everything, ${condition}`
       await commit((transaction) => tasks.initialize(transaction, topic, { condition }))
-      await commit((transaction) => tasks.push(transaction, topic, ['a', 'a', 'b', 'c']))
+      const pushed = await commit<Task[]>((transaction) => tasks.push(transaction, topic, ['a', 'a', 'b', 'c']))
       const batch = await held(topic)
       const decide = (task: HeldTask): TaskDecision =>
-        task === batch[0] ? TaskDecision.failure() : TaskDecision.success().withValue('1')
+        task === batch[0] ? TaskDecision.failure() : TaskDecision.success().withValue('1').withSuccessor(pushed[0]!)
+      await commit(async (transaction) => {
+        const [task] = await tasks.push(transaction, topic, { identifier: 'd', suspended: true })
+        await tasks.depend(transaction, task!, [{ need: 'x', on: pushed[3]! }])
+      })
       await commit((transaction) => tasks.complete(transaction, topic, new Map(batch.map((task) => [task, decide(task)]))))
+      await commit((transaction) => tasks.settle(transaction, topic))
       await held(topic)
       for (const verb of [tasks.deactivate, tasks.activate, tasks.deactivate])
         await commit((transaction) => verb(transaction, topic))

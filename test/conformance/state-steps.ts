@@ -8,6 +8,7 @@ export const stepTo: Readonly<Record<FilterState, string>> = {
   failed: 'fail',
   suspended: 'suspend',
   delayed: 'retry',
+  blocked: 'block',
   filtered: 'filter',
   succeeded: 'succeed',
   recreated: 'recreate after fail',

@@ -44,6 +44,7 @@ const tables = [
   'task_periodic',
   'task_result',
   'task_attempt',
+  'task_dependency',
 ]
 const empty = `truncate ${tables.map((table) => `taskstream.${table}`).join(', ')}`
 

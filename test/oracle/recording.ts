@@ -110,7 +110,7 @@ const plausible: Readonly<Record<string, unknown>> = {
   topic: 'mail',
   tries: 0,
   turn: (place: number) => place + 1,
-  version: 2,
+  version: 3,
   waiting: 1,
 }
 

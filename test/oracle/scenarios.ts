@@ -159,6 +159,12 @@ function* completions(): Generator<Scenario> {
   const returning = TaskDecision.success().withValue('1').withSuccessor({ topic, sequence: 9 })
   yield { verb: 'complete', run: (tasks, tx) => tasks.complete(tx, topic, decided(held(2), returning)) }
   yield { verb: 'endings', run: (tasks, tx) => tasks.endings(tx, held(2)) }
+  yield {
+    verb: 'depend',
+    run: (tasks, tx) => tasks.depend(tx, { topic, sequence: 9 }, [{ need: 'x', on: { topic: 'mail', sequence: 7 } }]),
+  }
+  yield { verb: 'dependencies', run: (tasks, tx) => tasks.dependencies(tx, held(2)) }
+  yield { verb: 'settle', run: (tasks, tx) => tasks.settle(tx, topic) }
   yield { verb: 'hold', scene: none, run: (tasks, tx) => tasks.hold(tx, topic, held(2)) }
   yield {
     verb: 'complete',

@@ -322,92 +322,108 @@ where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
@@ -415,26 +431,30 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -442,20 +462,24 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due is not null) then 9 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
+  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -479,6 +503,40 @@ values (:1, 0, :2)
 --   number, text
 update task_activation set active = 0, changed = :1 where topic = :2 and active <> 0
 
+-- depend
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 4 and t.due is null
+order by t.sequence
+for update
+
+-- depend
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 4 and t.due is null order by t.sequence
+
+-- depend
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set due = 253402214400000, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- depend
+--   number, JSON, text
+insert into task_dependency (topic, sequence, place, need, parent_topic, parent, tolerant)
+select p.topic, :1, r.place, r.need, r.needed_topic, r.needed, r.tolerant
+from task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, place number path '$[0]' error on error, need varchar2(4000 byte) path '$[1]' error on error, needed_topic varchar2(4000 byte) path '$[2]' error on error, needed number path '$[3]' error on error, tolerant number path '$[4]' error on error)) r
+where p.topic = :3
+
+-- dependencies
+--   JSON
+select r.asked, d.need, d.parent_topic, d.parent, d.tolerant
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, asked number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
+join task_dependency d on d.topic = r.wanted_topic and d.sequence = r.wanted
+order by r.asked, d.place
+
 -- destroy, purgeAll
 --   text
 delete from task_turn where topic = :1
@@ -494,6 +552,10 @@ delete from task_result where topic = :1
 -- destroy, purgeAll
 --   text
 delete from task_attempt where topic = :1
+
+-- destroy, purgeAll
+--   text
+delete from task_dependency where topic = :1
 
 -- destroy
 --   text
@@ -1140,6 +1202,35 @@ values (:1, :2, current_timestamp, :3)
 
 -- migrate
 begin
+execute immediate 'create table task_dependency (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  place number(10) not null,
+  need varchar2(100 char) not null,
+  parent_topic varchar2(250 char) not null,
+  parent number(16) not null,
+  tolerant number(1) not null,
+  constraint task_dependency_key primary key (topic, sequence, place) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_dependency_parent on task_dependency (parent_topic, parent)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
 execute immediate 'create table tasks.task_migration (
   version number(10) not null,
   name varchar2(250 char) not null,
@@ -1474,6 +1565,35 @@ values (:1, :2, current_timestamp, :3)
 
 -- migrate
 begin
+execute immediate 'create table tasks.task_dependency (
+  topic varchar2(250 char) not null,
+  sequence number(16) not null,
+  place number(10) not null,
+  need varchar2(100 char) not null,
+  parent_topic varchar2(250 char) not null,
+  parent number(16) not null,
+  tolerant number(1) not null,
+  constraint task_dependency_key primary key (topic, sequence, place) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_dependency_parent on tasks.task_dependency (parent_topic, parent)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
 execute immediate 'create table task (
   topic varchar2(250 char) not null,
   sequence number(16) not null,
@@ -1564,7 +1684,7 @@ end;
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as delayed_tasks,
+(select count(*) from task t where t.topic = p.topic and t.due < 253402214400000 and t.state = 4 and rownum <= :3) as delayed_tasks,
 (select k.ms from task_clock k) -
 (select t.created
   from task t
@@ -1579,7 +1699,7 @@ order by p.topic
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due is not null and t.state = 4 and rownum <= :3) as delayed_tasks,
+(select count(*) from task t where t.topic = p.topic and t.due < 253402214400000 and t.state = 4 and rownum <= :3) as delayed_tasks,
 :4 -
 (select t.created
   from task t
@@ -2174,16 +2294,24 @@ where 1 = 1
 --   text, number, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
+-- promoteDue, settle
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- promoteDue
---   text, text
+--   text, text, text
 select (select t.due
   from task t
   where t.topic = :1 and t.due is not null
   order by t.due
   fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :2 and t.due = 253402214400000
+  fetch first 1 rows only) as blocked,
 (select k.ms from task_clock k) as now
 from task_topic p
-where p.topic = :2
+where p.topic = :3
 
 -- promoteDue; so many rows are fetched as are wanted
 --   text
@@ -2202,19 +2330,19 @@ select t.sequence from
 where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order by t.due
 
 -- promoteDue
---   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- promoteDue
---   text, number, text
+--   text, text, number, text
 select (select t.due
   from task t
   where t.topic = :1 and t.due is not null
   order by t.due
   fetch first 1 rows only) as due,
-:2 as now
+(select 1
+  from task t
+  where t.topic = :2 and t.due = 253402214400000
+  fetch first 1 rows only) as blocked,
+:3 as now
 from task_topic p
-where p.topic = :3
+where p.topic = :4
 
 -- promoteDue; so many rows are fetched as are wanted
 --   text, number
@@ -2233,15 +2361,19 @@ select t.sequence from
 where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
 
 -- promoteDue
---   text, text
+--   text, text, text
 select (select t.due
   from tasks.task t
   where t.topic = :1 and t.due is not null
   order by t.due
   fetch first 1 rows only) as due,
+(select 1
+  from tasks.task t
+  where t.topic = :2 and t.due = 253402214400000
+  fetch first 1 rows only) as blocked,
 (select k.ms from tasks.task_clock k) as now
 from tasks.task_topic p
-where p.topic = :2
+where p.topic = :3
 
 -- promoteDue; so many rows are fetched as are wanted
 --   text
@@ -2281,13 +2413,21 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.t
 
 -- purge, push
 --   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_dependency t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge, push
+--   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2297,13 +2437,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2313,13 +2461,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2329,13 +2485,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 order by t.sequence
+where 1 = 1 and 1 = 1 and 1 = 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2345,13 +2509,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2361,13 +2533,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2377,13 +2557,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2393,13 +2581,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2409,13 +2605,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:4 + :5)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:4 + :5) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2425,13 +2629,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4) order by t.sequence
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2441,13 +2653,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2457,7 +2677,11 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge
 --   text, JSON
@@ -2466,6 +2690,10 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_result t wher
 -- purge
 --   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- purge
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from tasks.task_dependency t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge
 --   JSON, text
@@ -2490,7 +2718,11 @@ where p.topic = :2
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2500,13 +2732,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2516,13 +2756,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 order by t.sequence
+where 1 = 1 and 1 = 1 and 1 = 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2532,13 +2780,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) order by t.sequence
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2548,13 +2804,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13)
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2564,13 +2828,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2580,7 +2852,11 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purgeAll
 --   text
@@ -2650,7 +2926,7 @@ where p.topic = :3 and n.nth = r.nth
 --   text, JSON, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and (t.state = 1 or (t.state = 4 and t.due is not null))
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and (t.state = 1 or (t.state = 4 and t.due < 253402214400000) or (t.state = 4 and t.due = 253402214400000))
 order by t.sequence
 for update skip locked
 
@@ -2660,7 +2936,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and (t.state = 1 or (t.state = 4 and t.due is not null)) order by t.sequence
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and (t.state = 1 or (t.state = 4 and t.due < 253402214400000) or (t.state = 4 and t.due = 253402214400000)) order by t.sequence
 
 -- push, recreate
 --   text, JSON
@@ -2864,7 +3140,7 @@ where 1 = 1
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state between 2 and 6
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402214400000)
 order by t.sequence
 for update
 
@@ -2874,7 +3150,7 @@ select t.sequence, t.identifier, t.state, t.external_id from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state between 2 and 6 order by t.sequence
+where 1 = 1 and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402214400000) order by t.sequence
 
 -- reassign, reassignAll
 --   number, text, JSON
@@ -2944,6 +3220,16 @@ due = null,
 deadline = null,
 stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
+-- recreate, redrive
+--   text, JSON
+select distinct d.sequence
+from task_dependency d
+where d.topic = :1 and d.sequence in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate, redrive
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 4, listed = 0, due = 253402214400000 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- recreate, redrive; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
@@ -2973,6 +3259,27 @@ select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.prior
 case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
 from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :3 and n.nth = r.nth and t.topic = :4 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate
+--   text, JSON
+select distinct d.sequence from task_dependency d where d.topic = :1 and d.sequence in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate
+--   number, text, number
+insert into task_dependency (topic, sequence, place, need, parent_topic, parent, tolerant)
+select d.topic, :1, d.place, d.need, d.parent_topic, d.parent, d.tolerant
+from task_dependency d
+where d.topic = :2 and d.sequence = :3
+
+-- recreate
+--   text, JSON
+select distinct d.parent as sequence
+from task_dependency d
+where d.parent_topic = :1 and d.parent in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- recreate
+--   number, text, number
+update task_dependency set parent = :1 where parent_topic = :2 and parent = :3
 
 -- recreate
 --   JSON, number, JSON, text, text, JSON
@@ -3400,7 +3707,7 @@ where 1 = 1 and (
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0
 order by t.sequence
 for update
 
@@ -3410,7 +3717,7 @@ select t.sequence, t.identifier from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0 order by t.sequence
 
 -- reschedule
 --   number, number, number, number, number, text, JSON
@@ -3426,7 +3733,7 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set deadline = null wh
 
 -- reschedule
 --   text, JSON
-select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and case when t.state = 1 or (t.state = 4 and t.due is not null) then 1 else 0 end > 0
+select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0
 
 -- reschedule
 --   number, number, number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
@@ -3468,6 +3775,41 @@ left join (select t.topic, t.state, count(*) as count
   and (t.completed is not null or t.state <> 4) and t.completed >= :1 and t.completed < :2
   group by t.topic, t.state) c on c.topic = p.topic
 order by p.topic, c.state
+
+-- settle
+--   text, number
+select f.sequence, f.moved, f.unended, f.missed
+from (select c.sequence,
+  sum(case when c.moved is not null then 1 else 0 end) as moved,
+  sum(case when c.moved is null and c.state in (0, 1, 2, 4) then 1 else 0 end) as unended,
+  sum(case when coalesce(c.state, 8) in (3, 5, 7, 8) then 1 - c.tolerant else 0 end) as missed
+  from (select b.sequence, d.tolerant, (select t.state from task t where t.topic = d.parent_topic and t.sequence = d.parent) as state,
+    (select 1
+      from task_result e
+      where e.topic = d.parent_topic and e.sequence = d.parent and e.next_topic is not null) as moved
+    from task b
+    left join task_dependency d on d.topic = b.topic and d.sequence = b.sequence
+    where b.topic = :1 and b.due = 253402214400000 and b.state = 4) c
+  group by c.sequence) f
+where f.moved > 0 or f.unended = 0 or f.missed > 0
+order by f.sequence
+fetch first :2 rows only
+
+-- settle
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (t.state = 4 and t.due = 253402214400000)
+order by t.sequence
+for update skip locked
+
+-- settle
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (t.state = 4 and t.due = 253402214400000) order by t.sequence
 
 -- task
 --   text, number

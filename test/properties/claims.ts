@@ -22,7 +22,7 @@ export function mayTake({ order, condition }: ModelTopic, rows: readonly ModelRo
     if (other.identifier !== row.identifier || other.sequence === row.sequence) return false
     if (other.state === 'active') return true
     if (order === 'lifo' ? other.sequence < row.sequence : other.sequence > row.sequence) return false
-    if (other.state === 'ready' || filterStateOf(other) === 'delayed') return true
+    if (other.state === 'ready' || ['delayed', 'blocked'].includes(filterStateOf(other))) return true
     return (numbers[other.state] ?? 9) <= strictness(condition)
   })
 }

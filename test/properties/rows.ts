@@ -51,7 +51,8 @@ function outcomeOf({ state, reason, due }: ModelRow, { result, refunded }: TaskD
 }
 
 /** Returns the state by which a row is filtered and counted. */
-export function filterStateOf({ state, due }: ModelRow): FilterState {
+export function filterStateOf({ state, due, blocked }: ModelRow): FilterState {
+  if (blocked) return 'blocked'
   return state === 'suspended' && due !== undefined ? 'delayed' : state
 }
 
@@ -59,7 +60,7 @@ export function filterStateOf({ state, due }: ModelRow): FilterState {
 export const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 export const revivable = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded'] as const
 
-const open: readonly FilterState[] = ['ready', 'delayed']
+const open: readonly FilterState[] = ['ready', 'delayed', 'blocked']
 /** The states of the older rows of an identifier that each insertion makes redundant or deletes. */
 export const olderStates: Readonly<Record<Exclude<Insertion, 'append'>, readonly FilterState[]>> = {
   supersede: open,

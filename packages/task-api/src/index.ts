@@ -48,6 +48,7 @@ export type {
 export type { Cancellation, TaskCanceller } from './task-canceller.ts'
 export type { Rescheduling, TaskRescheduler } from './task-rescheduler.ts'
 export type { TaskEnding, TaskEndings } from './task-endings.ts'
+export type { Settlement, SettleOptions, TaskDependencies, TaskDependency } from './task-dependencies.ts'
 export { checkSelector } from './task-selector.ts'
 export type { TaskSelector } from './task-selector.ts'
 export type { Junction, TaskJuncture } from './task-juncture.ts'

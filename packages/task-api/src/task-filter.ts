@@ -3,15 +3,16 @@ import { taskReasons, taskStates } from './task-state.ts'
 import type { TaskReason, TaskState } from './task-state.ts'
 
 /**
- * A state as filters and counts know it: a `TaskState`, or `delayed`. Two of them are stored as suspended:
+ * A state as filters and counts know it: a `TaskState`, `delayed` or `blocked`. Three of them are stored as suspended:
  *
  * - `delayed`: the task becomes ready by itself at its `due` time. It was pushed with `due` or `delayMs`, or waits for a retry
- * - `suspended`: the task is set aside until somebody revives it. Delayed tasks are not included
+ * - `blocked`: the task becomes ready by itself when the tasks that it needs have succeeded (`depend`)
+ * - `suspended`: the task is set aside until somebody revives it. Delayed and blocked tasks are not included
  */
-export type FilterState = TaskState | 'delayed'
+export type FilterState = TaskState | 'delayed' | 'blocked'
 
 /** Every value of `FilterState`. */
-export const filterStates: readonly FilterState[] = [...taskStates, 'delayed']
+export const filterStates: readonly FilterState[] = [...taskStates, 'delayed', 'blocked']
 
 /** Selects tasks of a topic: those that meet every condition that is given. */
 export interface TaskFilter {

@@ -3,6 +3,7 @@ import type { TaskActivations } from './task-activation.ts'
 import type { TaskAttempts } from './task-attempts.ts'
 import type { TaskCanceller } from './task-canceller.ts'
 import type { TaskCatalog } from './task-catalog.ts'
+import type { TaskDependencies } from './task-dependencies.ts'
 import type { TaskEndings } from './task-endings.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskOwners } from './task-owners.ts'
@@ -29,6 +30,7 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskCanceller<Transaction, E>,
     TaskRescheduler<Transaction, E>,
     TaskEndings<Transaction, E>,
+    TaskDependencies<Transaction, E>,
     TaskJuncture<Transaction, E>,
     TaskCatalog<Transaction, E>,
     TaskAttempts<Transaction, E>,

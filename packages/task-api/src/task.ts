@@ -73,6 +73,8 @@ export interface TaskInfo extends Task {
   readonly completed?: Date
   /** The instant before which a suspended task does not become ready. Filters and counts call a task with a due time `delayed`. */
   readonly due?: Date
+  /** True for a task that waits for others (`depend`). Such a task is suspended. */
+  readonly blocked?: boolean
   readonly deadline?: Date
 }
 

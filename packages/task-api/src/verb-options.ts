@@ -3,6 +3,7 @@ import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
 import type { PurgeAttemptsOptions } from './task-attempts.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
+import type { SettleOptions } from './task-dependencies.ts'
 import type { TaskFilter } from './task-filter.ts'
 import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
 import type { TopicOptions } from './task-polling.ts'
@@ -51,6 +52,7 @@ type VerbWithOptions =
   | 'poll'
   | 'complete'
   | 'promoteDue'
+  | 'settle'
   | 'recreate'
   | 'redrive'
   | 'reassignAll'
@@ -72,6 +74,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true }),
   complete: optionNames<CompleteOptions>('complete', { strict: true }),
   promoteDue: optionNames<PromoteDueOptions>('promoteDue', { limit: true }),
+  settle: optionNames<SettleOptions>('settle', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
   redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, dryRun: true, limit: true }),
   reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),

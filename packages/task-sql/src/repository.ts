@@ -117,6 +117,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
+    looks: new Map(),
     columns: heldColumns(dialect, null),
     timerColumns: timerColumns(dialect),
     single: new Templates(),

@@ -43,7 +43,7 @@ Examples:
           task.sequence,
           task.identifier,
           // Filters and counts call a suspended task with a due time `delayed`.
-          task.due === undefined ? task.state : 'delayed',
+          task.blocked ? 'blocked' : task.due === undefined ? task.state : 'delayed',
           task.reason,
           task.tries,
           task.created,

@@ -161,7 +161,9 @@ export class PollLoop<Transaction> {
       // mutants: equivalent number, after a wake-up the sleep ends before it begins
       if (version !== this.#wake.version) return 0
       // The loop must know the next due time before it sleeps.
-      const { promoted, nextDueMs = Infinity } = await this.#promoteDue()
+      const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await this.#promoteDue()
+      // Nobody tells when the tasks have ended for which a blocked one waits: they may be of any topic.
+      const nextDueMs = Math.min(dueMs, lookAgainMs)
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
       this.#promoteAt = clock.monotonicMs() + nextDueMs
       return promoted > 0 ? 0 : sleepMs

@@ -50,7 +50,12 @@ export interface Tables {
   readonly result: Statement
   /** Attempts that neither succeeded nor filtered their task. */
   readonly attempt: Statement
+  /** What tasks need. */
+  readonly dependency: Statement
 }
+
+/** The states of tasks that are to be done, as `overview` counts them. */
+export type OpenState = 'ready' | 'active' | 'delayed' | 'blocked'
 
 /** One step from a version of the tables to the next. A step that was released is never changed. */
 export interface MigrationStep {
@@ -197,7 +202,7 @@ export interface Claims {
   /** Selects topic, sequence and owner of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows. */
   claimedBy(condition: (owner: Statement) => Statement, limit: number): Statement
   /** How many tasks of the topic `p` are ready, active or delayed. It counts up to a limit, and reads no ended tasks. */
-  countOpen(state: 'ready' | 'active' | 'delayed', limit: number): Statement
+  countOpen(state: OpenState, limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
   /** Records which rows of a topic this owner has taken, so that `claimedBy` finds them. `plain` records its own rows. Default: nothing. */

@@ -4,6 +4,7 @@ import type { Dialect } from './dialect.ts'
 import { raw, sql } from './statement.ts'
 import type { Statement } from './statement.ts'
 import type { Row } from './verb.ts'
+import { blockedUntilMs } from './blocked.ts'
 import { toLease } from './lease.ts'
 import type { Way } from './lease.ts'
 
@@ -84,8 +85,14 @@ export function toTaskInfo(topic: string, row: Row): TaskInfo {
     ...present('output', row['output'], String),
     ...present('started', row['started'], toInstant),
     ...present('completed', row['completed'], toInstant),
-    ...present('due', row['due'], toInstant),
+    ...waiting(row),
   }
+}
+
+/** A blocked task has no due time that anybody gave it. */
+function waiting({ due }: Row): Pick<TaskInfo, 'due' | 'blocked'> {
+  if (due === null) return {}
+  return toNumber(due) === blockedUntilMs ? { blocked: true } : { due: toInstant(due) }
 }
 
 /** Converts a 64-bit integer. Drivers give strings, bigints or numbers, depending on their settings. @throws TaskError NUMBER_UNSAFE */

@@ -22,6 +22,8 @@ export interface Context {
   readonly now: () => number | null
   /** The modes of topics, as polls have seen them. Each claim checks that the mode is still right. */
   readonly modes: Map<string, TopicMode>
+  /** Until when no look for blocked tasks of a topic is made, by `performance.now()`. */
+  readonly looks: Map<string, number>
   /** Columns of a claimed row, for polls by the database's clock. */
   readonly columns: Statement
   /** Columns of a timer's row `t`. */

@@ -12,7 +12,7 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
   const instant = (date: Date): Statement => dialect.expr.instant(sql`${date.getTime()}`)
   const conditions = [
-    states && isInOneOf(states),
+    states && isInOneOf(dialect, states),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
     reference !== undefined && sql`t.reference = ${reference}`,
     reason !== undefined && sql`t.reason = ${reasonNumbers[reason]}`,

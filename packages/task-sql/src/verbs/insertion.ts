@@ -1,4 +1,5 @@
 import type { Insertion } from '@taskstream/task-api'
+import type { Dialect } from '../core/dialect.ts'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
@@ -14,10 +15,10 @@ import { removeTasks } from './removal.ts'
  * older data is not processed after newer data. `replace` also removes tasks that have ended, and `delete` redundant and recreated
  * ones too. Active tasks are never removed.
  */
-const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, Statement>> = {
-  supersede: sql`(${isIn('ready')} or ${isIn('delayed')})`,
-  replace: sql`t.state between ${states.ready} and ${states.succeeded}`,
-  delete: sql`t.state between ${states.ready} and ${states.redundant}`,
+const olderOf: Readonly<Record<Exclude<Insertion, 'append'>, (dialect: Dialect) => Statement>> = {
+  supersede: (dialect) => sql`(${isIn(dialect, 'ready')} or ${isIn(dialect, 'delayed')} or ${isIn(dialect, 'blocked')})`,
+  replace: () => sql`t.state between ${states.ready} and ${states.succeeded}`,
+  delete: () => sql`t.state between ${states.ready} and ${states.redundant}`,
 }
 
 /**
@@ -36,7 +37,7 @@ export function* removeOlder(
   const { dialect } = context
   // Because of the sum, the planner looks up each identifier, instead of reading all older rows of the topic.
   // mutants: equivalent sql-arithmetic, a sum with 0 or a difference
-  const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion]}`
+  const which = sql`t.sequence + 0 < ${first} and ${olderOf[insertion](dialect)}`
   const sequences = yield* dialect.locks.identified(topic, [...new Set(identifiers)], which, 'skip')
   // mutants: equivalent condition:false, a change of no rows changes nothing
   if (sequences.length === 0) return new Map()

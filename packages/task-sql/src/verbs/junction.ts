@@ -28,13 +28,13 @@ export function* junction(
   const arrived = yield sql`
     select distinct t.identifier
       from ${dialect.paths.byIdentifiers(topic, identifiers)}
-       and ${kind === 'singular' ? isIn('suspended') : sql`t.state between ${states.active} and ${states.recreated}`}`
+       and ${kind === 'singular' ? isIn(dialect, 'suspended') : sql`t.state between ${states.active} and ${states.recreated}`}`
   const here = new Set(arrived.map(({ identifier }) => String(identifier)))
   const complete = new Set(asked.filter((group) => group.every((identifier) => here.has(identifier))).flat())
   // mutants: equivalent condition:false, of no identifiers nothing is found
   if (complete.size === 0) return new Set()
   // No recheck is needed: the tasks block the same tasks as before, and are themselves put on the ready list.
-  const found = yield* dialect.locks.identified(topic, [...complete], isIn('suspended'), 'wait')
+  const found = yield* dialect.locks.identified(topic, [...complete], isIn(dialect, 'suspended'), 'wait')
   // mutants: equivalent condition:false, a change of no rows changes nothing
   if (found.length === 0) return new Set()
   const started = yield* dialect.writes.change({

@@ -1,5 +1,6 @@
 import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { PromotedDue, PromoteDueOptions } from '@taskstream/task-api'
+import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -7,40 +8,81 @@ import type { Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
+import { settle } from './settle.ts'
 
-/** Reads the next due time together with the topic's row, so that the same statement tells whether the topic exists. */
-export function* promoteDue({ dialect, now }: Context, topic: string, options: PromoteDueOptions = {}): Verb<PromotedDue> {
+/** How long nobody looks for blocked tasks after a look that found all there was to do, in milliseconds. */
+const lookEveryMs = 1_000
+
+export function* promoteDue(context: Context, topic: string, options: PromoteDueOptions = {}): Verb<PromotedDue> {
   checkNames(verbOptions.promoteDue, options)
   const { limit = 1000 } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
+  const { dialect, now } = context
   const clock = now()
-  const before = yield* nextDueMs(dialect, topic, clock)
-  if (before === undefined) return { promoted: 0 }
-  // mutants: equivalent condition:false number `before > 0`, what is not due yet is not promoted
-  if (before > 0) return { promoted: 0, nextDueMs: before }
+  const before = yield* whatWaits(dialect, topic, clock)
+  const { started, lookAgainMs } = before.blocked ? yield* look(context, topic, limit) : nothingBlocked
+  const told = (promoted: number, nextDueMs: number): PromotedDue => ({
+    promoted: started + promoted,
+    ...(nextDueMs < Infinity && { nextDueMs }),
+    ...(lookAgainMs !== undefined && { lookAgainMs }),
+  })
+  // mutants: equivalent condition:false boundary number `before.dueMs > 0`, what is not due yet is not promoted
+  if (before.dueMs > 0) return told(0, before.dueMs)
   // The tasks that are longest overdue come first. Tasks that other calls are promoting are skipped.
-  const promoted = yield* dialect.writes.change({
+  const due = yield* dialect.writes.change({
     topic,
     which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = ${states.suspended}`,
     first: { orderBy: raw('t.due'), limit },
     locked: 'skip',
     set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null`,
   })
-  const after = yield* nextDueMs(dialect, topic, clock)
-  return after === undefined ? { promoted: promoted.length } : { promoted: promoted.length, nextDueMs: after }
+  return told(due.length, (yield* whatWaits(dialect, topic, clock)).dueMs)
 }
 
-function* nextDueMs(dialect: Dialect, topic: string, clock: number | null): Verb<number | undefined> {
+const nothingBlocked = { started: 0, lookAgainMs: undefined }
+
+/** Starts blocked tasks, unless a look was made just before. */
+function* look(context: Context, topic: string, limit: number): Verb<{ readonly started: number; readonly lookAgainMs: number }> {
+  const { looks } = context
+  const begin = performance.now()
+  const pause = (looks.get(topic) ?? 0) - begin
+  if (pause > 0) return { started: 0, lookAgainMs: pause }
+  const { started, unreachable } = yield* settle(context, topic, { limit })
+  const end = performance.now()
+  looks.set(topic, end + pauseAfter(end - begin))
+  return { started, lookAgainMs: started + unreachable >= limit ? 0 : lookEveryMs }
+}
+
+/** Looks take a twentieth of the time, or a third if they are slow, however many tasks are blocked and however often a loop is woken. */
+function pauseAfter(tookMs: number): number {
+  return Math.max(Math.min(tookMs * 20, lookEveryMs), tookMs * 2)
+}
+
+/** Reads the next due time together with the topic's row, so that the same statement tells whether the topic exists. */
+function* whatWaits(
+  dialect: Dialect,
+  topic: string,
+  clock: number | null,
+): Verb<{ readonly dueMs: number; readonly blocked: boolean }> {
+  const { expr, tables } = dialect
   const [next] = yield sql`
-    select (select ${dialect.expr.epochMs(raw('t.due'))}
-              from ${dialect.tables.task} t
+    select (select ${expr.epochMs(raw('t.due'))}
+              from ${tables.task} t
              where t.topic = ${topic} and t.due is not null
              order by t.due
-             ${dialect.expr.limit(raw('1'))}) as due,
-           ${dialect.expr.epochMs(dialect.expr.now(clock))} as now
-      from ${dialect.tables.topic} p
+             ${expr.limit(raw('1'))}) as due,
+           (select 1
+              from ${tables.task} t
+             where t.topic = ${topic} and t.due = ${blockedUntil(expr)}
+             ${expr.limit(raw('1'))}) as blocked,
+           ${expr.epochMs(expr.now(clock))} as now
+      from ${tables.topic} p
      where p.topic = ${topic}`
   if (!next) throw yield* topicUnknown(dialect, topic)
-  return next['due'] === null ? undefined : Math.max(0, toNumber(next['due']) - toNumber(next['now']))
+  const due = next['due'] === null ? blockedUntilMs : toNumber(next['due'])
+  return {
+    dueMs: due === blockedUntilMs ? Infinity : Math.max(0, due - toNumber(next['now'])),
+    blocked: next['blocked'] !== null,
+  }
 }

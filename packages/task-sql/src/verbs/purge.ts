@@ -6,6 +6,7 @@ import type { Context } from '../core/verb-context.ts'
 import { inRange, meets } from './filter.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKnown } from './topics.ts'
+import { isNeeded } from './dependencies.ts'
 import { enqueueRechecksOfDeleted } from './recheck.ts'
 import { removeTasks } from './removal.ts'
 
@@ -28,7 +29,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
       topic,
       // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
-      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old}`,
+      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old} and not ${isNeeded(dialect)}`,
       // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
@@ -51,13 +52,13 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
 export function* purgeAll(context: Context, topic: string): Verb<number> {
   const { dialect } = context
   checkTopic(topic)
-  const { turn, result, attempt } = dialect.tables
+  const { turn, result, attempt, dependency } = dialect.tables
   yield sql`delete from ${turn} where topic = ${topic}`
   const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
   const count = toNumber(row!['count'])
   if (count === 0) yield* checkKnown(context, topic)
   else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
   // After the tasks, which a completion locks before it writes an attempt: none is left behind, and the two cannot deadlock.
-  for (const table of [result, attempt]) yield sql`delete from ${table} where topic = ${topic}`
+  for (const table of [result, attempt, dependency]) yield sql`delete from ${table} where topic = ${topic}`
   return count
 }

@@ -33,7 +33,7 @@ export function* reassignAll(context: Context, topic: string, options: ReassignA
   checkInteger('last', last, 0, Number.MAX_SAFE_INTEGER)
   if (first > last || from === stateOf(to)) return 0
   const count = yield* assign(context, topic, to, {
-    which: sql`${isIn(from)} and t.sequence between ${first} and ${last}`,
+    which: sql`${isIn(context.dialect, from)} and t.sequence between ${first} and ${last}`,
   })
   // mutants: equivalent condition:true, a topic with tasks is known
   if (count === 0) yield* checkKnown(context, topic)

@@ -18,6 +18,7 @@ import type {
   Task,
 } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
+import { isFree } from '../core/blocked.ts'
 import { stages, stateNumbers, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
@@ -29,6 +30,7 @@ import { listedAtOnce } from './push.ts'
 import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { blockAgain, copyDependencies } from './dependencies.ts'
 import { forgetResults } from './removal.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
@@ -114,7 +116,7 @@ export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task
     {
       topic,
       sequences: [...bySequence.keys()].toSorted(ascending),
-      which: sql`t.state between ${states.expired} and ${states.succeeded}`,
+      which: sql`t.state between ${states.expired} and ${states.succeeded} and ${isFree(dialect.expr)}`,
       locked: 'wait',
     },
     givenColumns,
@@ -196,6 +198,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
       deadline = null,
       ${setBlockingClass('open')}`,
   })
+  yield* blockAgain(context, topic, sequences)
   for (const statement of dialect.topics.wake(topic)) yield statement
 }
 
@@ -243,6 +246,7 @@ function* copy(
     count: rows.length,
   })
   const created = yield* dialect.writes.inserted(insertion, topic, rows.length)
+  yield* copyDependencies(context, topic, new Map(sequences.map((sequence, index) => [sequence, created[index]!])))
   yield* enqueueRechecks(context, topic, left)
   return created
 }

@@ -5,9 +5,9 @@ import type { Row, Verb } from '../core/verb.ts'
 
 /** Deletes rows that are already locked. @returns their `identifier` and `stage`, for `enqueueRechecksOfDeleted` */
 export function* removeTasks(dialect: Dialect, topic: string, sequences: readonly number[]): Verb<readonly Row[]> {
-  const { task, result, attempt } = dialect.tables
+  const { task, result, attempt, dependency } = dialect.tables
   const chosen = { key: 'sequence', topic, keys: sequences }
-  for (const table of [result, attempt]) yield* dialect.writes.remove({ table, ...chosen })
+  for (const table of [result, attempt, dependency]) yield* dialect.writes.remove({ table, ...chosen })
   return yield* dialect.writes.remove({ table: task, ...chosen, returning: raw('identifier, stage') })
 }
 

@@ -13,7 +13,7 @@ import { lockNamed } from './selector.ts'
 export function* reschedule(context: Context, topic: string, selector: TaskSelector, to: Rescheduling): Verb<Task[]> {
   checkRescheduling(to)
   const { dialect, now } = context
-  const waiting = isInOneOf(['ready', 'delayed'])
+  const waiting = isInOneOf(dialect, ['ready', 'delayed'])
   const rows = yield* lockNamed(context, 'reschedule', topic, selector, waiting, raw('t.sequence, t.identifier'))
   if (rows.length === 0) return []
   yield* dialect.writes.change({

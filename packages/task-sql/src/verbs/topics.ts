@@ -52,11 +52,11 @@ export function* topics({ dialect }: Context): Verb<string[]> {
 }
 
 export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
-  const { task, topic: topics, turn, activation, result, attempt } = dialect.tables
+  const { task, topic: topics, turn, activation, result, attempt, dependency } = dialect.tables
   checkTopic(topic)
   const removed = yield* dialect.writes.touched(sql`delete from ${topics} where topic = ${topic}`)
   yield sql`delete from ${task} where topic = ${topic}`
-  for (const table of [turn, activation, result, attempt]) yield sql`delete from ${table} where topic = ${topic}`
+  for (const table of [turn, activation, result, attempt, dependency]) yield sql`delete from ${table} where topic = ${topic}`
   for (const statement of dialect.topics.close(topic)) yield statement
   return removed > 0
 }

@@ -6,6 +6,7 @@ import { activate, activations, deactivate } from './activation.ts'
 import { attempts, purgeAttempts } from './attempts.ts'
 import { cancel } from './cancel.ts'
 import { complete } from './complete.ts'
+import { depend, dependencies } from './dependencies.ts'
 import { count } from './count.ts'
 import { endings } from './endings.ts'
 import { expire } from './expire.ts'
@@ -26,6 +27,7 @@ import { recreate, redrive } from './recreate.ts'
 import { promoteDue } from './promote-due.ts'
 import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
+import { settle } from './settle.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
 
 type Contract = TaskRepository<never, Extract<Execution, 'sync'>>
@@ -72,6 +74,9 @@ export const verbs: Verbs = {
   overview,
   count,
   endings,
+  depend,
+  dependencies,
+  settle,
   results,
   resolve,
   purge,

@@ -18,6 +18,7 @@ import { complete } from './complete.ts'
 import { deadline } from './deadline.ts'
 import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
+import { dependencies } from './dependencies.ts'
 import { edges } from './edges.ts'
 import { endings } from './endings.ts'
 import { filters } from './filters.ts'
@@ -79,6 +80,7 @@ const parts: Readonly<Record<string, Part>> = {
   deadline,
   defaults,
   delayed,
+  dependencies,
   edges,
   endings,
   filters,

@@ -34,6 +34,11 @@ export const junctionSiblings: Part = part('a suspended task of a group starts',
     failed: () => ended(TaskDecision.failure()),
     suspended: () => ended(TaskDecision.suspension()),
     delayed: () => ended(TaskDecision.retry({ afterMs: 60_000 })),
+    blocked: async () => {
+      const { tasks, topic, commit } = fixture
+      const [task] = await fixture.push({ identifier: 'b', suspended: true })
+      await commit((transaction) => tasks.depend(transaction, task!, [{ need: 'x', on: { topic, sequence: 0 } }]))
+    },
     filtered: () => ended(TaskDecision.filter()),
     succeeded: () => ended(TaskDecision.success()),
     recreated: async () => {
@@ -50,7 +55,7 @@ export const junctionSiblings: Part = part('a suspended task of a group starts',
   }
   const met: Readonly<Record<Junction, readonly FilterState[]>> = {
     singular: ['suspended'],
-    eternal: ['active', 'ready', 'expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded', 'recreated'],
+    eternal: ['active', 'ready', 'expired', 'failed', 'suspended', 'delayed', 'blocked', 'filtered', 'succeeded', 'recreated'],
   }
   const cases = (['singular', 'eternal'] as const).flatMap((kind) =>
     (Object.keys(siblings) as FilterState[]).map((state) => ({ kind, state, starts: met[kind].includes(state) })),
@@ -62,7 +67,7 @@ export const junctionSiblings: Part = part('a suspended task of a group starts',
     expect(await fixture.states()).toEqual(state === 'suspended' ? { suspended: 2 } : { [state]: 1, suspended: 1 })
     const started = state === 'suspended' ? ['a', 'b'] : ['a']
     expect((await junction(kind)).toSorted()).toEqual(starts ? started : [])
-    const left = (await fixture.page()).filter(({ due }) => due === undefined)
+    const left = (await fixture.page()).filter(({ due, blocked }) => due === undefined && !blocked)
     expect(left.some((task) => task.state === 'suspended')).toBe(!starts)
   })
 })

@@ -34,6 +34,11 @@ export const periodicStates: Part = part('a timer whose tasks must not overlap',
     },
     suspended: () => end(TaskDecision.suspension()),
     delayed: () => end(TaskDecision.retry({ afterMs: 86_400_000 })),
+    blocked: async () => {
+      const { tasks, topic, commit } = fixture.fixture
+      const [held] = await end(TaskDecision.suspension())
+      await commit((transaction) => tasks.depend(transaction, held!, [{ need: 'x', on: { topic, sequence: 0 } }]))
+    },
     failed: () => end(TaskDecision.failure()),
     filtered: () => end(TaskDecision.filter()),
     succeeded: () => end(TaskDecision.success()),
@@ -51,7 +56,7 @@ export const periodicStates: Part = part('a timer whose tasks must not overlap',
       await commit((transaction) => tasks.purge(transaction, topic, { states: ['ready'] }))
     },
   }
-  const unfinished: ReadonlySet<FilterState> = new Set(['ready', 'active', 'expired', 'suspended', 'delayed'])
+  const unfinished: ReadonlySet<FilterState> = new Set(['ready', 'active', 'expired', 'suspended', 'delayed', 'blocked'])
 
   test.each((Object.keys(states) as FilterState[]).map((state) => [state, unfinished.has(state)] as const))(
     'whose last task is %s waits for it: %s',

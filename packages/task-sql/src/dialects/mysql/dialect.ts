@@ -1,7 +1,8 @@
 import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import { defineDialect } from '../../core/define-dialect.ts'
 import { limit } from '../shared/row-locks.ts'
-import type { Dialect } from '../../core/dialect.ts'
+import { blockedUntilMs } from '../../core/blocked.ts'
+import type { Dialect, OpenState } from '../../core/dialect.ts'
 import { mysqlMigrations, mysqlTables } from './schema.ts'
 import type { MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
@@ -157,7 +158,7 @@ const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority
  * Counts open tasks. A derived table cannot refer to the topic of the outer row, so its rows cannot be limited directly. The index on due times
  * serves only for a constant topic; for an outer row's topic it would be read with all rows that have none. So suspended rows are read instead.
  */
-function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+function countOpen({ task }: MysqlTables, state: OpenState, limit: number): Statement {
   const counted = sql`from ${task} n force index (task_open) where n.topic = p.topic and ${open[state]}`
   return sql`
     case
@@ -169,5 +170,6 @@ function countOpen({ task }: MysqlTables, state: 'ready' | 'active' | 'delayed',
 const open = {
   ready: sql`n.state = ${states.ready}`,
   active: sql`n.state = ${states.active}`,
-  delayed: sql`n.state = ${states.suspended} and n.due is not null`,
+  delayed: sql`n.state = ${states.suspended} and n.due < ${raw(String(blockedUntilMs))}`,
+  blocked: sql`n.state = ${states.suspended} and n.due = ${raw(String(blockedUntilMs))}`,
 }

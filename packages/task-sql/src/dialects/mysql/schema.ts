@@ -38,6 +38,7 @@ export function mysqlTables(database?: string): MysqlTables {
     periodic: table('task_periodic'),
     result: table('task_result'),
     attempt: table('task_attempt'),
+    dependency: table('task_dependency'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -216,6 +217,26 @@ export function mysqlMigrations(
             message text,
             primary key (topic, sequence, attempt),
             key task_attempt_ended (topic, ended)
+          ) ${storage}`,
+      ],
+    },
+    {
+      version: 4,
+      name: 'dependencies',
+      // Older releases start no blocked task, and may keep running.
+      worksFrom: 1,
+      statements: [
+        sql`
+          create table if not exists ${tables.dependency} (
+            topic varchar(250) not null,
+            sequence bigint not null,
+            place int not null,
+            need varchar(100) not null,
+            parent_topic varchar(250) not null,
+            parent bigint not null,
+            tolerant tinyint not null,
+            primary key (topic, sequence, place),
+            key task_dependency_parent (parent_topic, parent)
           ) ${storage}`,
       ],
     },

@@ -1,6 +1,7 @@
 import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import { defineDialect } from '../../core/define-dialect.ts'
-import type { Dialect } from '../../core/dialect.ts'
+import { blockedUntilMs, isDue } from '../../core/blocked.ts'
+import type { Dialect, OpenState } from '../../core/dialect.ts'
 import { oracleMigrations, oracleMigrationTable, oracleTables } from './schema.ts'
 import type { OracleTables } from './schema.ts'
 import { states } from '../../core/states.ts'
@@ -140,12 +141,13 @@ function unsupported(message: string, found: unknown, needed: string): TaskError
 }
 
 /** Counts open tasks. The condition on ROWNUM stops the count at the limit. */
-function countOpen({ task }: OracleTables, state: 'ready' | 'active' | 'delayed', limit: number): Statement {
+function countOpen({ task }: OracleTables, state: OpenState, limit: number): Statement {
   return sql`(select count(*) from ${task} t where t.topic = p.topic and ${open[state]} and rownum <= ${limit})`
 }
 
 const open = {
   ready: sql`t.state = ${states.ready}`,
   active: sql`t.state = ${states.active}`,
-  delayed: sql`t.due is not null and t.state = ${states.suspended}`,
+  delayed: sql`${isDue('delayed', raw(String(blockedUntilMs)))} and t.state = ${states.suspended}`,
+  blocked: sql`${isDue('blocked', raw(String(blockedUntilMs)))} and t.state = ${states.suspended}`,
 }

@@ -29,6 +29,7 @@ export function oracleTables(schema?: string): OracleTables {
     periodic: table('task_periodic'),
     result: table('task_result'),
     attempt: table('task_attempt'),
+    dependency: table('task_dependency'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -229,6 +230,28 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
             constraint task_attempt_key primary key (topic, sequence, attempt) using index compress 1
           )`),
         unlessThere(sql`create index ${indexName(task, 'task_attempt_ended')} on ${tables.attempt} (topic, ended)`),
+      ],
+    },
+    {
+      version: 3,
+      name: 'dependencies',
+      // Older releases start no blocked task, and may keep running.
+      worksFrom: 1,
+      statements: [
+        unlessThere(sql`
+          create table ${tables.dependency} (
+            topic varchar2(250 char) not null,
+            sequence number(16) not null,
+            place number(10) not null,
+            need varchar2(100 char) not null,
+            parent_topic varchar2(250 char) not null,
+            parent number(16) not null,
+            tolerant number(1) not null,
+            constraint task_dependency_key primary key (topic, sequence, place) using index compress 1
+          )`),
+        unlessThere(
+          sql`create index ${indexName(task, 'task_dependency_parent')} on ${tables.dependency} (parent_topic, parent)`,
+        ),
       ],
     },
   ]

@@ -15,6 +15,7 @@ import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
+import { blockedUntil } from '../../core/blocked.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
@@ -93,7 +94,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     expr: {
       // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
       now: (clock) => (clock === null ? statementTimestamp : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
-      instant: (epochMs) => sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`,
+      instant,
       plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
       epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
       json: (text) => sql`${text}::json`,
@@ -136,7 +137,11 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       },
       ...lockStripes(tables),
     },
-    claims: { plain: postgresClaim(tables, plans), ...postgresOverview(tables), ...claimLedger(tables) },
+    claims: {
+      plain: postgresClaim(tables, plans),
+      ...postgresOverview(tables, blockedUntil({ instant })),
+      ...claimLedger(tables),
+    },
     repair: postgresRepair(tables),
     topics: {
       // `attach` makes the topic's partition, if the table is partitioned.
@@ -299,4 +304,8 @@ function* affected(update: Statement, expected: readonly number[]): Verb<Readonl
   if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
   const sequences = String(rows[0]?.['sequences'] ?? '')
   return new Set(sequences === '' ? [] : sequences.split(',').map(Number))
+}
+
+function instant(epochMs: Statement): Statement {
+  return sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`
 }

@@ -1,4 +1,5 @@
-import type { Claims } from '../../core/dialect.ts'
+import { isDue } from '../../core/blocked.ts'
+import type { Claims, OpenState } from '../../core/dialect.ts'
 import { stages, states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
@@ -11,7 +12,7 @@ import { chunkBits } from './claim-ledger.ts'
  * listed rows; other orders have listed rows only. Under a condition blocked rows are not listed, so an index finds all open rows.
  * PostgreSQL does not run the branches that the topic's row rules out.
  */
-export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpen' | 'oldestReady'> {
+export function postgresOverview(tables: PostgresTables, blockedUntil: Statement): Pick<Claims, 'countOpen' | 'oldestReady'> {
   const { task, holding } = tables
   const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
   const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`
@@ -21,9 +22,9 @@ export function postgresOverview(tables: PostgresTables): Pick<Claims, 'countOpe
   // Because of the limit, the planner reads an index in order and stops early.
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
-  const rows = (state: 'ready' | 'active' | 'delayed', limit: number): Statement => {
-    if (state === 'delayed')
-      return sql`select 1 from ${task} t where t.topic = p.topic and t.due is not null and t.state = ${states.suspended}`
+  const rows = (state: OpenState, limit: number): Statement => {
+    if (state === 'delayed' || state === 'blocked')
+      return sql`select 1 from ${task} t where t.topic = p.topic and ${isDue(state, blockedUntil)} and t.state = ${states.suspended}`
     if (state === 'ready')
       return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
     return sql`

@@ -18,6 +18,7 @@ const needs: Readonly<Record<string, string>> = {
   task_periodic: rows,
   task_result: 'select, insert, delete on',
   task_attempt: 'select, insert, delete on',
+  task_dependency: rows,
   task_turn: 'select, insert, delete on',
   task_migration: 'select on',
   task_pretty: 'select on',

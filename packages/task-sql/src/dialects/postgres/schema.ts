@@ -207,5 +207,25 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
         sql`create index task_attempt_ended on ${tables.attempt} (topic, ended)`,
       ],
     },
+    {
+      version: 7,
+      name: 'dependencies',
+      // Older releases start no blocked task, and may keep running.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.dependency} (
+            sequence bigint not null,
+            parent bigint not null,
+            place integer not null,
+            tolerant smallint not null,
+            topic varchar(250) collate "C" not null,
+            parent_topic varchar(250) collate "C" not null,
+            need varchar(100) collate "C" not null,
+            primary key (topic, sequence, place)
+          )`,
+        sql`create index task_dependency_parent on ${tables.dependency} (parent_topic, parent)`,
+      ],
+    },
   ]
 }

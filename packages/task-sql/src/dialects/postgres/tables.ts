@@ -48,6 +48,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     periodic: table('task_periodic'),
     result: table('task_result'),
     attempt: table('task_attempt'),
+    dependency: table('task_dependency'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
     sequenceName: `${quote(schema)}.task_sequence`,

@@ -156,4 +156,24 @@ export const sqliteMigrations: readonly MigrationStep[] = [
       raw('create index task_attempt_ended on task_attempt (topic, ended)'),
     ],
   },
+  {
+    version: 6,
+    name: 'dependencies',
+    // Older releases start no blocked task, and may keep running.
+    worksFrom: 2,
+    statements: [
+      raw(`
+        create table task_dependency (
+          topic text not null,
+          sequence integer not null,
+          place integer not null,
+          need text not null,
+          parent_topic text not null,
+          parent integer not null,
+          tolerant integer not null,
+          primary key (topic, sequence, place)
+        ) strict, without rowid`),
+      raw('create index task_dependency_parent on task_dependency (parent_topic, parent)'),
+    ],
+  },
 ]

@@ -1,0 +1,31 @@
+/**
+ * A blocked task waits for others. It is stored as a delayed one whose time never comes: so each verb treats it as a task that becomes ready by itself,
+ * and the index of due times finds those of a topic. No due time that is given reaches this far.
+ */
+import type { Expressions } from './dialect.ts'
+import { states } from './states.ts'
+import { raw, sql } from './statement.ts'
+import type { Statement } from './statement.ts'
+
+/** The due time of blocked tasks, in epoch milliseconds: the beginning of the last day of the year 9999. */
+export const blockedUntilMs = 253_402_214_400_000
+
+/** The due time of blocked tasks, as the time columns store it. */
+export function blockedUntil({ instant }: Pick<Expressions, 'instant'>): Statement {
+  return instant(raw(String(blockedUntilMs)))
+}
+
+/** True for a row `t` that is delayed or blocked, if it is suspended. It lets the database read the index of due times. */
+export function isDue(state: 'delayed' | 'blocked', until: Statement): Statement {
+  return state === 'blocked' ? sql`t.due = ${until}` : sql`t.due < ${until}`
+}
+
+/** True for a row `t` that is not blocked. */
+export function isFree(expr: Pick<Expressions, 'instant'>): Statement {
+  return sql`(t.state <> ${states.suspended} or t.due is null or t.due <> ${blockedUntil(expr)})`
+}
+
+/** True for a blocked row `t`. */
+export function isBlocked(expr: Pick<Expressions, 'instant'>): Statement {
+  return sql`(t.state = ${states.suspended} and t.due = ${blockedUntil(expr)})`
+}
