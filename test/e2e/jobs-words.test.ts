@@ -86,7 +86,7 @@ describe.skipIf(!canRun)('an error of a job', () => {
     const { id, sequence } = await stream.submit(job)
     const error = await errorOf(() => fixture.commit((transaction) => stream.retry(transaction, job, id)))
     expect(isTaskError(error, 'TASK_STATE') && error.data).toMatchObject({ tasks: [{ sequence }] })
-    expect((error as Error).message).toMatch(/^The job "not-tried-again" is ready, or is being handled/)
+    expect((error as Error).message).toMatch(/^The job "not-tried-again" is ready, is being handled, waits for what it needs/)
     const nobody = await errorOf(() => fixture.commit((transaction) => stream.retry(transaction, job, 'nobody')))
     expect(nobody).toMatchObject({
       code: 'TASK_STATE',

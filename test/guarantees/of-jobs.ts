@@ -51,6 +51,11 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
     tests: ['e2e/jobs-checked'],
   },
   {
+    promise:
+      'A job that needs others starts once, when all have succeeded, however they end at once; if one does not, it fails, and so does what needs it',
+    tests: ['conformance/dependencies', 'conformance/needs-rivals', 'properties/needs', 'e2e/jobs-needs'],
+  },
+  {
     promise: 'The jobs of a key run one after the other, in the order of their pushes, and those of other keys meanwhile',
     tests: ['e2e/jobs-handled#runs the jobs of a key'],
   },

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Sql } from 'postgres'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineJob, defineQueue, externalProcess, httpRequest, json, TaskDecision, versioned } from 'taskstream'
+import { defineJob, defineQueue, externalProcess, httpRequest, json, many, settled, TaskDecision, versioned } from 'taskstream'
 import type { Job } from 'taskstream'
 import { taskstream as mysqlStream } from 'taskstream/mysql2'
 import { taskstream } from 'taskstream/pg'
@@ -329,3 +329,37 @@ stream.route(mail, {}, { size: 3 })
 // The reference is of another job of the queue.
 // @ts-expect-error
 await stream.cancel(tx, defineJob('email:other', { queue: mail }), await stream.submit(welcome, { to: 'a' }))
+// ---- Needs
+
+const page = defineJob('page', { input: json<string>(), output: json<{ words: number }>() })
+const report = defineJob('report', { needs: { pages: many(page), cover: settled(page) }, output: json<number>() })
+const onePage = await stream.push(tx, page, '/a')
+const oneLetter = await stream.push(tx, letter, { to: 'a@example.org', subject: 'Hello' })
+// The needs are missing.
+// @ts-expect-error
+await stream.push(tx, report)
+// One of the needs is missing.
+// @ts-expect-error
+await stream.push(tx, report, undefined, { needs: { pages: [onePage] } })
+// One is given for many.
+// @ts-expect-error
+await stream.push(tx, report, undefined, { needs: { pages: onePage, cover: onePage } })
+// Another job is given.
+// @ts-expect-error
+await stream.submit(report, undefined, { needs: { pages: [oneLetter], cover: onePage } })
+// The job has no needs.
+// @ts-expect-error
+await stream.push(tx, page, '/a', { needs: { pages: [] } })
+// A job that need not succeed may not have returned anything.
+// @ts-expect-error
+stream.handle(report, ({ needs }) => needs.cover.value.words)
+// A need of another name is read.
+// @ts-expect-error
+stream.handle(report, ({ needs }) => needs.page.length)
+// A job that goes on as one with needs gives none.
+const crawl = defineJob('crawl', { next: [report] })
+// @ts-expect-error
+stream.handle(crawl, ({ next }) => next(report))
+// A need is no job.
+// @ts-expect-error
+defineJob('broken', { needs: { page: 'page' } })

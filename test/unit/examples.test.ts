@@ -65,6 +65,16 @@ test('the program in the guide to programs is the one that its example starts', 
   expect(guide).toContain(`\`\`\`js\n${readFileSync(join(root, 'examples', 'programs', 'render.js'), 'utf8')}\`\`\``)
 })
 
+test('the code of the guide to jobs that need others is examples/needs.ts, where a report waits for its pages', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'needs.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces).toHaveLength(4)
+  const example = readFileSync(join(root, 'examples', 'needs.ts'), 'utf8')
+  for (const code of pieces) expect(example).toContain(code)
+  const { stdout } = await run('examples/needs.ts')
+  expect(stdout).toBe('blocked\n400 words and a cover\n500 words, no cover: failed\n')
+})
+
 test('housekeeping is done each time the clock has submitted it', async () => {
   const { stdout } = await run('examples/housekeeping.ts')
   expect(stdout).toBe('invitations: 2 forgotten\ninvitations: 0 forgotten\n')

@@ -17,7 +17,7 @@ async function told(runs: readonly boolean[]): Promise<string[]> {
   const task = taskOf('a', 1)
   const job = defineJob('cancels')
   const { handle } = jobHandler<object, 'cancels', void, void, never>(
-    { repository: { push: () => [] }, process },
+    { repository: { push: () => [], depend: () => {} }, process, needed: () => Promise.resolve([]) },
     job,
     ({ commit }) =>
       commit((transaction) => {

@@ -91,7 +91,11 @@ describe('the slots of a definition', () => {
 test('a job behind a handler that hangs is given back after a second, with its try', async () => {
   const clock = testClock(new Date())
   const job = defineJob('hangs')
-  const environment = { repository: { push: () => [] }, process: new InProcess() }
+  const environment = {
+    repository: { push: () => [], depend: () => {} },
+    process: new InProcess(),
+    needed: () => Promise.resolve([]),
+  }
   const { handle } = jobHandler<object, 'hangs', void, void, never>(environment, job, () => new Promise(() => {}), {
     concurrency: 1,
     ahead: true,

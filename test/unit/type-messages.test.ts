@@ -55,7 +55,7 @@ test('the last line of a message is in the words of the user', () => {
       "defineJob('a', { input: json<{ list: Map<string, string>[] }>() })": "Type 'InputSchema<{ list: Map<string, string>[]; }, { list: Map<string, string>[]; }>' is not assignable to type '"input.list[] would not come back from JSON"'.",
       "defineJob('a', { input: json<{ to: string }>(), key: ({ from }) => from })": "Property 'from' does not exist on type '{ to: string; }'.",
       "defineJob('a', { input: z.object({ at: z.date() }) })": "Type 'ZodObject<{ at: ZodDate; }, $strip>' is not assignable to type '"input.at would not come back from JSON"'.",
-      "defineJob('a', { retries: 3 })": "Object literal may only specify known properties, and 'retries' does not exist in type 'JobOptions<void, void, never, void, void>'.",
+      "defineJob('a', { retries: 3 })": "Object literal may only specify known properties, and 'retries' does not exist in type 'JobOptions<void, void, never, void, void, void>'.",
       "stream.cancel(tx, cleanup, ref)": "Type '"letter"' is not assignable to type '"cleanup"'.",
       "stream.handle(letter, ({ input }: { input: { to: number } }) => input.to)": "Type 'string' is not assignable to type 'number'.",
       "stream.handle(letter, ({ next }) => next(cleanup))": "Type '"cleanup"' is not assignable to type '"letter"'.",

@@ -7,6 +7,8 @@ import { withAskedPause } from './asked-pause.ts'
 import { checkInQueue } from './define-queue.ts'
 import type { Queue } from './define-queue.ts'
 import type { JsonOnly } from './json-only.ts'
+import { checkedNeeds } from './needs.ts'
+import type { NeedMap } from './needs.ts'
 import { checkSchema, taskSettingsOf } from './task-settings.ts'
 import type { JobTags, TaskSettings } from './task-settings.ts'
 import { isVersioned } from './versioned.ts'
@@ -22,6 +24,7 @@ export interface Job<
   Next extends string = never,
   Returned = void,
   End = Returned,
+  Needs = void,
 > {
   readonly name: Name
   readonly settings: JobSettings
@@ -32,19 +35,20 @@ export interface Job<
     readonly next: Next
     readonly returned: (returned: Returned) => void
     readonly end: End
+    readonly needs: (needs: Needs) => void
   }
 }
 
 /** A job of any type. */
-export type AnyJob = Job<string, never, unknown, string, never, unknown>
+export type AnyJob = Job<string, never, unknown, string, never, unknown, never>
 
 /** A job of this name that is given this, whatever else it is. */
-export type JobOf<Name extends string, Given = never> = Job<Name, Given, unknown, string, never, unknown>
+export type JobOf<Name extends string, Given = never, Needs = never> = Job<Name, Given, unknown, string, never, unknown, Needs>
 
 /** What whoever waits for one of these jobs gets. */
 export type EndOf<SomeJob extends AnyJob> = NonNullable<SomeJob['~types']>['end']
 
-export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, Result = Returned> {
+export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, Result = Returned, Needs = void> {
   /** The schema of the input: zod, valibot, arktype, any Standard Schema, `json<T>()`, or `versioned(…)`. Without a schema the job has no input. */
   readonly input?: InputSchema<Input, Given>
   /**
@@ -67,6 +71,11 @@ export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, 
   readonly order?: PollOrder
   /** The jobs with which this job may go on. Two definitions that lead to each other give a function, and one of them writes its type `Job`. */
   readonly next?: readonly Next[] | (() => readonly Next[])
+  /**
+   * The jobs that one of this definition needs, by name: a job, `many` or `settled` of one. Each push is given them, and the handler gets what they have
+   * returned. Until they have ended the job is blocked; if one does not succeed, it fails as unreachable.
+   */
+  readonly needs?: Needs
   /** When a job whose handler threw is tried again. Default: four tries, after pauses of about 5, 10 and 20 seconds. */
   readonly retry?: RetryPolicy
   /** How many tries a job has, 1 to 32 767, whatever `retry` says. */
@@ -106,6 +115,7 @@ const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
   id: true,
   order: true,
   next: true,
+  needs: true,
   retry: true,
   maxTries: true,
   timeoutMs: true,
@@ -137,18 +147,21 @@ export function defineJob<
   const Next extends AnyJob = never,
   Returned = void,
   Result = Returned,
+  const Needs extends NeedMap | void = void,
 >(
   name: Name,
-  options?: JobOptions<Given, Input, Next, Returned, Result> & JsonOnly<Given> & JsonOnly<Returned, 'output'>,
-): Job<Name, Given, Input, Next['name'], Returned, Result | EndOf<Next>> {
+  options?: JobOptions<Given, Input, Next, Returned, Result, Needs> & JsonOnly<Given> & JsonOnly<Returned, 'output'>,
+): Job<Name, Given, Input, Next['name'], Returned, Result | EndOf<Next>, Needs> {
   checkTopic(name)
   return Object.freeze({
     name,
-    settings: Object.freeze(settingsOf(name, (options ?? {}) as unknown as JobOptions<never, unknown, AnyJob>)),
+    settings: Object.freeze(
+      settingsOf(name, (options ?? {}) as unknown as JobOptions<never, unknown, AnyJob, void, void, NeedMap>),
+    ),
   })
 }
 
-function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): JobSettings {
+function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob, void, void, NeedMap>): JobSettings {
   checkNames(names, options)
   const { queue } = options
   if (queue !== undefined) checkInQueue(queue, name, options as Parameters<typeof checkInQueue>[2])
@@ -168,7 +181,7 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
   if (maxRunMs !== undefined) checkInteger('maxRunMs', maxRunMs, timeoutMs ?? 1, 7 * dayMs)
   if (timer !== undefined && input !== undefined)
     throw invalid('timer', timer, `must not be given with an input: the clock pushes jobs "${name}" without any`)
-  for (const [argument, value] of Object.entries({ id, deadlineMs }))
+  for (const [argument, value] of Object.entries({ id, deadlineMs, needs: options.needs }))
     if (timer !== undefined && value !== undefined)
       throw invalid(argument, value, `must not be given with a timer: the clock pushes jobs "${name}" without it`)
   return {
@@ -177,6 +190,7 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob>): 
     what: 'job',
     output: output as InputSchema<unknown> | undefined,
     next: typeof next === 'function' ? next : () => next,
+    needs: checkedNeeds(options.needs),
     timeoutMs,
     maxRunMs,
     timer: typeof timer === 'string' ? parseTimer(timer) : timer,

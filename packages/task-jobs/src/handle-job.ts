@@ -8,7 +8,7 @@ import {
   TaskError,
   taskToString,
 } from '@taskstream/task-api'
-import type { Execution, HeldTask, TaskKey, TaskSink } from '@taskstream/task-api'
+import type { Execution, HeldTask, TaskDependencies, TaskKey, TaskSink } from '@taskstream/task-api'
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { AnyJob, Job } from './define-job.ts'
 import { topicOf } from './define-queue.ts'
@@ -19,14 +19,19 @@ import type { JobRoute } from './job-routes.ts'
 import { JobSlots } from './job-slots.ts'
 import { throughMiddleware } from './middleware.ts'
 import type { AnyHeldJob, JobMiddleware } from './middleware.ts'
+import { neededResults } from './needed-results.ts'
+import type { NeededEnding } from './needed-results.ts'
+import { dependenciesOf } from './needs.ts'
 import { NewerInputs } from './newer-inputs.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
-import type { PushArguments } from './push-job.ts'
+import type { AnyPushOptions, PushArguments } from './push-job.ts'
 import { inputOf } from './task-input.ts'
 import { TryTime } from './try-time.ts'
 
 export interface JobEnvironment<Transaction> {
-  readonly repository: Pick<TaskSink<Transaction, Execution>, 'push'>
+  readonly repository: Pick<TaskSink<Transaction, Execution> & TaskDependencies<Transaction, Execution>, 'push' | 'depend'>
+  /** What the tasks that a task needs have returned, and how they have ended. */
+  needed(task: HeldTask): Promise<readonly NeededEnding[]>
   readonly process: InProcess
   /** The middleware around all jobs, the first outermost. */
   readonly middleware?: readonly JobMiddleware<Transaction>[]
@@ -48,10 +53,10 @@ export interface JobHandling<Transaction> {
  * const handler = jobHandler({ repository, process }, email, handle, { concurrency: 10, ahead: true })
  * node.process(email.name, { handler, size: 1, retry: email.settings.retry })
  */
-export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string, Returned = void>(
+export function jobHandler<Transaction, Name extends string, Given, Input, Next extends string, Returned = void, Needs = void>(
   environment: JobEnvironment<Transaction>,
-  job: Job<Name, Given, Input, Next, Returned, unknown>,
-  handle: JobHandler<Transaction, Name, Input, Next, Returned>,
+  job: Job<Name, Given, Input, Next, Returned, unknown, Needs>,
+  handle: JobHandler<Transaction, Name, Input, Next, Returned, Needs>,
   handling: JobHandling<Transaction>,
 ): TaskHandlerFactory<Transaction> {
   const route = { job, handle, use: [], isOpen: false } as unknown as JobRoute<Transaction>
@@ -139,7 +144,10 @@ class RunningJob<Transaction> {
   async run(outer: readonly JobMiddleware<Transaction>[]): Promise<unknown> {
     const { job, handle, use } = this.#route
     using time = new TryTime(this.#task, this.#context as HandlerContext<never>, job.settings)
-    const held = this.#held(this.#input(), time)
+    const input = this.#input()
+    const { needs } = job.settings
+    const results = needs && neededResults(this.#task, needs, await this.#environment.needed(this.#task))
+    const held = this.#held(input, results, time)
     const handled = this.#environment.process.handling(this.#task, () => {
       time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
     })
@@ -198,7 +206,7 @@ class RunningJob<Transaction> {
     }
   }
 
-  #held(input: unknown, time: TryTime): AnyHeldJob<Transaction> {
+  #held(input: unknown, needs: unknown, time: TryTime): AnyHeldJob<Transaction> {
     const task = this.#task
     const { name, settings } = this.#route.job
     return {
@@ -206,6 +214,7 @@ class RunningJob<Transaction> {
       id: idOf(task),
       key: settings.key && task.identifier,
       input,
+      needs: needs as undefined,
       tries: task.tries,
       attempt: task.attempt,
       maxTries: task.maxTries,
@@ -257,6 +266,8 @@ class RunningJob<Transaction> {
     }
     const topic = topicOf(job)
     const [pushed] = await repository.push(transaction, topic, creationOf(job, input, { ...inherited, ...options }))
+    const on = dependenciesOf(job, (options as AnyPushOptions | undefined)?.needs)
+    if (on.length > 0 && pushed!.outcome === 'created') await repository.depend(transaction, pushed!, on)
     process.pushed(transaction, topic)
     return pushed!
   }

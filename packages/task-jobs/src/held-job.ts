@@ -1,5 +1,6 @@
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
 import type { AnyJob, JobOf } from './define-job.ts'
+import type { NeededResults } from './needs.ts'
 import type { JobTags } from './task-settings.ts'
 import type { PushArguments } from './push-job.ts'
 
@@ -37,6 +38,7 @@ export interface HeldJob<
   Input = unknown,
   Next extends string = never,
   Returned = void,
+  Needs = void,
 > {
   readonly name: Name
   /** The caller's own name for the job, or `@` and its sequence. */
@@ -44,6 +46,8 @@ export interface HeldJob<
   /** What the job is about; undefined if it is defined without a key. */
   readonly key: string | undefined
   readonly input: Input
+  /** What the jobs that this one needs have returned, by name; undefined if it is defined without needs. */
+  readonly needs: [Needs] extends [void] ? undefined : NeededResults<Needs>
   /** How often the job was tried, this time included. */
   readonly tries: number
   /** How often the job was taken, this time included. The number never decreases. */
@@ -77,7 +81,10 @@ export interface HeldJob<
    * Goes on with another job, which is pushed in the transaction that completes this one. Return what this returns. The other job gets the tags and
    * the priority of this one, unless it is given others.
    */
-  readonly next: <To extends Next | Name, Given>(job: JobOf<To, Given>, ...given: PushArguments<Given>) => JobContinuation
+  readonly next: <To extends Next | Name, Given, More>(
+    job: JobOf<To, Given, More>,
+    ...given: PushArguments<Given, More>
+  ) => JobContinuation
   /**
    * Gives this try its whole `timeoutMs` once more, from now on, but no more than `maxRunMs` in all.
    *
@@ -87,6 +94,6 @@ export interface HeldJob<
 }
 
 /** Handles one job. What it throws counts as a failed try. */
-export type JobHandler<Transaction, Name extends string, Input, Next extends string, Returned = void> = (
-  job: HeldJob<Transaction, Name, Input, Next, Returned>,
+export type JobHandler<Transaction, Name extends string, Input, Next extends string, Returned = void, Needs = void> = (
+  job: HeldJob<Transaction, Name, Input, Next, Returned, Needs>,
 ) => JobCommit<Transaction> | JobOutcome<Next, Returned> | Promise<JobCommit<Transaction> | JobOutcome<Next, Returned>>

@@ -3,8 +3,11 @@ import type { AnyJob } from './define-job.ts'
 import type { JobTags } from './task-settings.ts'
 import { idOf, tagsOf } from './push-job.ts'
 
-/** The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before. */
-export type JobState = TaskState | 'delayed' | 'retrying'
+/**
+ * The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before, and one that waits
+ * for others is `blocked`.
+ */
+export type JobState = TaskState | 'delayed' | 'retrying' | 'blocked'
 
 /** Everything that is known of a job. Instants are by the database's clock. */
 export interface JobInfo<Name extends string = string, Given = unknown> {
@@ -19,7 +22,7 @@ export interface JobInfo<Name extends string = string, Given = unknown> {
    */
   readonly input: Given
   readonly state: JobState
-  /** Why it has its state, where that does not say so: `cancelled`, `deadline`, `tries`, `timeout`, `terminated`, `lease`. */
+  /** Why it has its state, where that does not say so: `cancelled`, `deadline`, `tries`, `timeout`, `terminated`, `unreachable`, `lease`. */
   readonly reason: TaskReason | undefined
   readonly tries: number
   readonly tags: JobTags
@@ -59,7 +62,8 @@ export function infoOf<Name extends string, Given>(
   }
 }
 
-function stateOf({ state, due, tries }: TaskInfo): JobState {
+function stateOf({ state, due, tries, blocked }: TaskInfo): JobState {
+  if (blocked) return 'blocked'
   if (state !== 'suspended' || due === undefined) return state
   return tries === 0 ? 'delayed' : 'retrying'
 }

@@ -1,6 +1,8 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
 import { nameHeaders } from './job-name.ts'
+import { dependenciesOf } from './needs.ts'
+import type { NeededRefs } from './needs.ts'
 import { checkTags, isTag } from './task-settings.ts'
 import { versionHeader } from './task-input.ts'
 import type { JobTags, TaskDefinition } from './task-settings.ts'
@@ -17,13 +19,28 @@ export interface JobPushOptions extends Pick<
   readonly tags?: JobTags
 }
 
+/** The options of any push. */
+export interface AnyPushOptions extends JobPushOptions {
+  /** The jobs that this one needs, as their pushes returned them. Their types are in the definition. */
+  readonly needs?: unknown
+}
+
 /**
  * The input of a job, if it has one, and the options of the push. The input is never `undefined`, of which there is no JSON. Its type comes from the
  * definition of the job alone, so that names which are not in it are found.
  */
-export type PushArguments<Given> = [Given] extends [NoInput<Given>]
-  ? [input?: undefined, options?: JobPushOptions]
-  : [input: NoInfer<Exclude<Given, undefined>>, options?: JobPushOptions]
+export type PushArguments<Given, Needs = void> =
+  WithoutNeeds<Needs> extends true
+    ? [Given] extends [NoInput<Given>]
+      ? [input?: undefined, options?: JobPushOptions]
+      : [input: NoInfer<Exclude<Given, undefined>>, options?: JobPushOptions]
+    : [
+        input: [Given] extends [NoInput<Given>] ? undefined : NoInfer<Exclude<Given, undefined>>,
+        options: JobPushOptions & { readonly needs: NeededRefs<NoInfer<Needs>> },
+      ]
+
+/** Of what is no job nothing is known, and its error should not speak of needs. */
+type WithoutNeeds<Needs> = [Needs] extends [void] ? true : unknown extends Needs ? true : false
 
 /** An input of the type `any` is an input, though it would fit `void`. */
 type NoInput<Given> = unknown extends Given ? never : void
@@ -35,7 +52,7 @@ export interface JobRef<Name extends string = string> extends PushedTask {
   readonly id: string
 }
 
-const names = optionNames<JobPushOptions>('push', {
+const names = optionNames<AnyPushOptions>('push', {
   id: true,
   key: true,
   due: true,
@@ -46,6 +63,7 @@ const names = optionNames<JobPushOptions>('push', {
   maxTries: true,
   suspended: true,
   tags: true,
+  needs: true,
 })
 
 /**
@@ -53,7 +71,7 @@ const names = optionNames<JobPushOptions>('push', {
  *
  * @throws TaskError ARGUMENT_INVALID, INPUT_INVALID
  */
-export function creationOf(definition: TaskDefinition, given: unknown, options: JobPushOptions = {}): TaskCreation {
+export function creationOf(definition: TaskDefinition, given: unknown, options: AnyPushOptions = {}): TaskCreation {
   checkNames(names, options)
   const { settings, name } = definition
   const { id, key, tags = settings.tags, due, delayMs, deadline, suspended } = options
@@ -62,6 +80,11 @@ export function creationOf(definition: TaskDefinition, given: unknown, options: 
   const input = inputText(definition, given)
   if (key !== undefined && settings.key === undefined && settings.what === 'job')
     throw invalid('key', key, `must not be given: the ${settings.what} "${name}" is defined without a key`)
+  const isBlocked = dependenciesOf(definition, options.needs).length > 0
+  // A task has one time for which it waits.
+  for (const [argument, value] of Object.entries({ due, delayMs, suspended }))
+    if (isBlocked && value !== undefined)
+      throw invalid(argument, value, `must not be given: the ${settings.what} "${name}" starts when what it needs has ended`)
   const externalId = textOf('id', definition, id ?? settings.id?.(given as never))
   // Such an id stands for a sequence.
   if (externalId?.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
@@ -75,7 +98,7 @@ export function creationOf(definition: TaskDefinition, given: unknown, options: 
     deadlineMs,
     priority,
     maxTries,
-    suspended,
+    suspended: isBlocked ? true : suspended,
     headers: headersOf(definition, tags),
   }
   return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation

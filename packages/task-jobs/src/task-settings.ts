@@ -3,6 +3,7 @@ import type { InputSchema, PollOrder, TopicOptions } from '@taskstream/task-api'
 import { exponential } from '@taskstream/task-processor'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import type { Queue } from './define-queue.ts'
+import type { Need } from './needs.ts'
 
 /** Small facts about a job or a task, for people and filters. */
 export type JobTags = Readonly<Record<string, string | number | boolean>>
@@ -19,6 +20,8 @@ export interface TaskSettings {
   readonly deadlineMs: number | undefined
   readonly priority: number | undefined
   readonly tags: JobTags | undefined
+  /** The jobs that one of this definition needs, by name. */
+  readonly needs?: ReadonlyMap<string, Need> | undefined
   /** How the topic of the tasks is initialized. */
   readonly topic: TopicOptions
   /** The queue that these tasks share with others. Undefined for those with a topic of their own. */
@@ -32,7 +35,7 @@ export interface TaskDefinition {
 }
 
 /** The options that the definitions of jobs and of topics share. */
-interface SharedOptions extends Partial<Omit<TaskSettings, 'what' | 'topic' | 'queue'>> {
+interface SharedOptions extends Partial<Omit<TaskSettings, 'what' | 'topic' | 'queue' | 'needs'>> {
   readonly order?: PollOrder
 }
 
@@ -41,7 +44,7 @@ const defaultRetry = exponential({ tries: 4, firstMs: 5_000 })
 /** @throws TaskError ARGUMENT_INVALID if an option that both kinds of definitions have is not as it must be */
 export function taskSettingsOf(
   options: SharedOptions,
-): Omit<TaskSettings, 'what' | 'topic' | 'queue'> & { readonly order: PollOrder } {
+): Omit<TaskSettings, 'what' | 'topic' | 'queue' | 'needs'> & { readonly order: PollOrder } {
   const { input, key, id, order = 'fifo', retry = defaultRetry, maxTries, deadlineMs, priority, tags } = options
   checkSchema('input', input)
   for (const [argument, value] of Object.entries({ key, id }))

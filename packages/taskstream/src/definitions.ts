@@ -38,6 +38,16 @@ export function reachable(
   return found
 }
 
+/** The definitions with all that their jobs need to be pushed, to go on and to start. */
+export function closureOf(definitions: readonly Definition[]): Map<string, Definition> {
+  const found = reachable(definitions)
+  const needed = [...found.values()].flatMap(({ settings }) =>
+    settings.what === 'job' ? [...(settings.needs?.values() ?? [])].map(({ job }) => job) : [],
+  )
+  if (needed.every(({ name }) => found.has(name))) return found
+  return closureOf([...found.values(), ...needed])
+}
+
 /** The queues of a job, and of all with which it may go on. */
 export function queuesOf(job: AnyJob): ReadonlySet<string> {
   const queues = [...reachable([job]).values()].map(({ settings }) =>

@@ -1,4 +1,14 @@
-export { defineJob, defineQueue, defineTopic, externalProcess, httpRequest, json, versioned } from '@taskstream/task-jobs'
+export {
+  defineJob,
+  defineQueue,
+  defineTopic,
+  externalProcess,
+  httpRequest,
+  json,
+  many,
+  settled,
+  versioned,
+} from '@taskstream/task-jobs'
 export type {
   AnyHeldJob,
   AnyJob,
@@ -24,11 +34,17 @@ export type {
   JobSelector,
   JobState,
   JobTags,
+  ManyNeed,
   MiddlewareOutcome,
+  NeededRefs,
+  NeededResults,
+  NeedMap,
   PushArguments,
   Queue,
   QueueOptions,
   RouteHandler,
+  Settled,
+  SettledNeed,
   Topic,
   TopicCompletion,
   TopicContext,

@@ -7,6 +7,7 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { checkedQueue } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
+import { JobNeeds } from './job-needs.ts'
 import { JobVerbs } from './job-verbs.ts'
 import { loopOf } from './loop-options.ts'
 import { routeNames } from './stream-options.ts'
@@ -23,6 +24,7 @@ interface HandledQueue<Transaction> {
 export abstract class JobHandlers<Transaction, E extends Execution = 'async'> extends JobVerbs<Transaction, E> {
   /** What is handled and processed, by name. */
   protected readonly handled: Map<string, Definition> = new Map()
+  protected readonly needs: JobNeeds<Transaction, E>
   readonly #middleware: JobMiddleware<Transaction>[] = []
   readonly #queues: Map<string, HandledQueue<Transaction>> = new Map()
   readonly #limiter: unknown
@@ -30,6 +32,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
   constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess, limiter: unknown) {
     super(tasks, process)
     this.#limiter = limiter
+    this.needs = new JobNeeds(tasks, (work) => this.transaction(work))
   }
 
   /** Whether handlers may still be added. */
@@ -98,7 +101,13 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
     // In a queue, the topic is not the name that the error is about.
     const push = (transaction: Transaction, topic: string, creation: TaskCreation): unknown =>
       said('job', jobNameOf(creation) ?? topic, () => this.tasks.push(transaction, topic, creation))
-    return { repository: { push: push as Push }, process: this.process, middleware: this.#middleware }
+    const { depend } = this.tasks as unknown as JobEnvironment<Transaction>['repository']
+    return {
+      repository: { push: push as Push, depend },
+      needed: this.needs.needed,
+      process: this.process,
+      middleware: this.#middleware,
+    }
   }
 
   /** Handles a job of a queue, whose loop is that of all its jobs. */
@@ -110,6 +119,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
     checkMiddleware(use)
     const handled = this.#handledQueue(queue)
     handled.routes.add(job.name, handler, job, use)
+    this.needs.handled(job)
     this.#queues.set(queue.name, handled)
     this.handled.set(job.name, job)
     return this

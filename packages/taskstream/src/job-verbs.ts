@@ -9,11 +9,13 @@ import type {
   Rescheduling,
   TaskAttempt,
   TaskCreation,
+  TaskDependency,
   TaskInfo,
 } from '@taskstream/task-api'
-import { creationOf, infoOf, isOf, parsed, refOf, topicOf } from '@taskstream/task-jobs'
+import { creationOf, dependenciesOf, infoOf, isOf, parsed, refOf, topicOf } from '@taskstream/task-jobs'
 import type {
   AnyJob,
+  AnyPushOptions,
   AnyTopic,
   InProcess,
   Job,
@@ -58,13 +60,13 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
    * @example
    * await stream.push(tx, email, { to: 'a@example.org', subject: 'Hello' }, { delayMs: 60_000 })
    */
-  push<Name extends string, Given>(
+  push<Name extends string, Given, Needs>(
     transaction: Transaction,
-    job: JobOf<Name, Given>,
-    ...[input, options]: PushArguments<Given>
+    job: JobOf<Name, Given, Needs>,
+    ...[input, options]: PushArguments<Given, Needs>
   ): Outcome<E, JobRef<Name>> {
     const creation = creationOf(checked(job), input, options)
-    return after(this.#push(transaction, job, [creation]), ([pushed]) => refOf(job.name, pushed!, creation))
+    return after(this.#push(transaction, job, [creation], [options]), ([pushed]) => refOf(job.name, pushed!, creation))
   }
 
   /**
@@ -75,10 +77,10 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
    * @example
    * await stream.pushMany(tx, page, urls.map((url) => [{ url }]))
    */
-  pushMany<Name extends string, Given>(
+  pushMany<Name extends string, Given, Needs>(
     transaction: Transaction,
-    job: JobOf<Name, Given>,
-    items: readonly PushArguments<Given>[],
+    job: JobOf<Name, Given, Needs>,
+    items: readonly PushArguments<Given, Needs>[],
     options: PushManyOptions = {},
   ): Outcome<E, JobRef<Name>[]> {
     // Under `delete` some jobs would have no reference.
@@ -91,7 +93,8 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
         `must be append: "${job.name}" shares its queue, and would end jobs of others`,
       )
     const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
-    return after(this.#push(transaction, job, creations, options), (pushed) =>
+    const each = items.map(([, one]): AnyPushOptions | undefined => one)
+    return after(this.#push(transaction, job, creations, each, options), (pushed) =>
       pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
     )
   }
@@ -142,7 +145,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
   get<Name extends string, Given, End>(
     transaction: Transaction,
-    job: Job<Name, Given, unknown, string, never, End>,
+    job: Job<Name, Given, unknown, string, never, End, never>,
     selector: string | JobRef<NoInfer<Name>>,
   ): Outcome<E, JobDetails<Name, Given, End> | undefined> {
     return after(this.#one(transaction, job, selector), (task) => {
@@ -272,11 +275,29 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     transaction: Transaction,
     job: AnyJob,
     creations: readonly TaskCreation[],
+    given: readonly (AnyPushOptions | undefined)[],
     options?: PushOptions,
   ): Outcome<E, PushedTask[]> {
     const topic = topicOf(job)
     this.process.pushed(transaction, topic)
-    return this.#tasksOf(job).push(transaction, topic, creations, options)
+    const pushing = this.#tasksOf(job).push(transaction, topic, creations, options)
+    if (job.settings.needs === undefined) return pushing
+    const needs = given.map((one) => dependenciesOf(job, one?.needs))
+    return after(pushing, (pushed) => after(this.#depend(transaction, pushed, needs), () => pushed)) as Outcome<E, PushedTask[]>
+  }
+
+  /** A job that was there before has its own needs, and one that became redundant has none. */
+  #depend(
+    transaction: Transaction,
+    pushed: readonly PushedTask[],
+    needs: readonly (readonly TaskDependency[])[],
+    from = 0,
+  ): Outcome<E, void> {
+    const index = needs.findIndex((on, at) => at >= from && on.length > 0 && pushed[at]!.outcome === 'created')
+    if (index < 0) return undefined as Outcome<E, void>
+    return after(this.tasks.depend(transaction, pushed[index]!, needs[index]!), () =>
+      this.#depend(transaction, pushed, needs, index + 1),
+    ) as Outcome<E, void>
   }
 
   #one(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {

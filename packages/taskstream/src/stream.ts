@@ -1,11 +1,11 @@
 import { checkDuration, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, PushedTask, TaskInfo } from '@taskstream/task-api'
+import type { Execution, HeldTask, PushedTask, TaskInfo } from '@taskstream/task-api'
 import { creationOf, InProcess, jobHandler, refOf, topicOf } from '@taskstream/task-jobs'
 import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Queue, Topic } from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
-import { checked, checkedTopic, queuesOf, reachable, topicsOf } from './definitions.ts'
+import { checked, checkedTopic, closureOf, queuesOf, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import { resultOf, waitsTooLong } from './ends.ts'
@@ -56,7 +56,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     this.#topics = wordedTasks(this.tasks, 'topic')
     this.node = new TaskNode<Transaction>({
       ...nodeOptions,
-      listener: [...[listener].flat(), { onComplete: ({ tasks }) => this.#waiter.completed(tasks) }],
+      listener: [...[listener].flat(), { onComplete: ({ topic, tasks }) => this.#completed(topic, tasks) }],
       repository: driver.repository,
       transactions: driver.transactions,
       ...given({ notifier: driver.notifier }),
@@ -86,10 +86,12 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
    *
    * @throws TaskError as `push`; LIFECYCLE if the stream was stopped; errors of the database
    */
-  async submit<Name extends string, Given>(
-    job: JobOf<Name, Given>,
-    ...[input, options]: PushArguments<Given>
+  async submit<Name extends string, Given, Needs>(
+    job: JobOf<Name, Given, Needs>,
+    ...given: PushArguments<Given, Needs>
   ): Promise<JobRef<Name>> {
+    if (checked(job).settings.needs) return this.transaction((transaction) => this.push(transaction, job, ...given))
+    const [input, options] = given
     const creation = creationOf(checked(job), input, options)
     const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(topicOf(job), [creation]))
     return refOf(job.name, pushed!, creation)
@@ -101,9 +103,9 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
    * @param options of a job in a queue: `use` alone. The others are those of `route`, as all jobs of the queue have one loop
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the job is handled already, or the stream was started
    */
-  handle<Name extends string, Given, Input, Next extends string, Returned>(
-    job: Job<Name, Given, Input, Next, Returned, unknown>,
-    handler: JobHandler<Transaction, Name, Input, Next, Returned>,
+  handle<Name extends string, Given, Input, Next extends string, Returned, Needs>(
+    job: Job<Name, Given, Input, Next, Returned, unknown, Needs>,
+    handler: JobHandler<Transaction, Name, Input, Next, Returned, Needs>,
     options: HandleOptions<Transaction> = {},
   ): this {
     checked(job)
@@ -119,7 +121,14 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
       ...job.settings.topic,
     })
     this.handled.set(job.name, job)
+    this.needs.handled(job)
     return this
+  }
+
+  /** Whoever waits for these tasks in this process learns of their end at once, and what needs them is looked at. */
+  #completed(topic: string, tasks: readonly HeldTask[]): void {
+    this.#waiter.completed(tasks)
+    for (const name of this.needs.dependents(topic)) this.node.wake(name)
   }
 
   /**
@@ -132,7 +141,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
    * const { total } = await stream.wait(invoice, await stream.submit(invoice, order), { timeoutMs: 60_000 })
    */
   async wait<Name extends string, End>(
-    job: Job<Name, never, unknown, string, never, End>,
+    job: Job<Name, never, unknown, string, never, End, never>,
     selector: string | JobRef<NoInfer<Name>>,
     options: WaitOptions = {},
   ): Promise<End> {
@@ -193,7 +202,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
 
   /** @param checkGoOn throws before the next step if there is to be none */
   async #prepare(definitions: readonly Definition[], checkGoOn: () => void = () => {}): Promise<void> {
-    const found = reachable(definitions)
+    const found = closureOf(definitions)
     const { repository, transactions } = this.#driver
     if (this.#options.migrate ?? true) {
       this.#migrated ??= repository.migrate(transactions)

@@ -7,7 +7,7 @@ import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Queue, Topic } from '@ta
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
 import type { TestClock, TestTasks } from '@taskstream/task-testing'
-import { reachable, topicsOf } from './definitions.ts'
+import { closureOf, topicsOf } from './definitions.ts'
 import type { Definition } from './definitions.ts'
 import { given } from './given.ts'
 import { Stream } from './stream.ts'
@@ -68,9 +68,9 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     this.#tasks = tasks
   }
 
-  override handle<Name extends string, Given, Input, Next extends string, Returned>(
-    job: Job<Name, Given, Input, Next, Returned, unknown>,
-    handler: JobHandler<DatabaseSync, Name, Input, Next, Returned>,
+  override handle<Name extends string, Given, Input, Next extends string, Returned, Needs>(
+    job: Job<Name, Given, Input, Next, Returned, unknown, Needs>,
+    handler: JobHandler<DatabaseSync, Name, Input, Next, Returned, Needs>,
     options: HandleOptions<DatabaseSync> = {},
   ): this {
     super.handle(job, handler, options)
@@ -94,7 +94,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
 
   /** Makes topics known at once, as the driver is synchronous, so that tasks can be pushed. */
   #known(definition: Definition): void {
-    for (const { name, topic } of topicsOf(reachable([definition]).values())) this.tasks.initialize(this.database, name, topic)
+    for (const { name, topic } of topicsOf(closureOf([definition]).values())) this.tasks.initialize(this.database, name, topic)
   }
 
   #drained(definition: Definition, { handler, size, retry }: Handled): void {
@@ -151,6 +151,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   async #pass(): Promise<DrainedJob[]> {
     const all: DrainedJob[] = []
     for (const [topic, { handler, ...options }] of this.#ways) {
+      await this.transaction((database) => this.tasks.settle(database, topic))
       const { handled } = await this.#tasks.drain(topic, handler, options)
       const isQueue = this.handled.get(topic)?.settings.what === 'queue'
       for (const { task, decision, state } of handled)

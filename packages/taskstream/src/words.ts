@@ -22,7 +22,7 @@ const advice: Partial<Record<TaskErrorCode, (what: What, name: string) => string
   TOPIC_NOT_KEYED: (what, name) =>
     `The ${what} "${name}" is known in this database without a key: give its definition a key before its first push, or define it by another name`,
   TASK_STATE: (what, name) =>
-    `The ${what} "${name}" is ready, or is being handled, or was deleted meanwhile: only one that has ended, or waits for its time, is tried again by hand`,
+    `The ${what} "${name}" is ready, is being handled, waits for what it needs, or was deleted meanwhile: only one that has ended, or waits for its time, is tried again by hand`,
   TOPIC_DIFFERENT: (what, name) =>
     `The ${what} "${name}" is known in this database by another definition, whose ${words[what].told} differs: define it as it was, or by another name`,
 }
