@@ -104,5 +104,6 @@ test('what is taken once is taken in every release', () => {
     'recreated',
     'redundant',
     'delayed',
+    'blocked',
   ])
 })

@@ -50,7 +50,7 @@ type Page = (name: string, options: PageOptions) => Promise<TaskInfo[]>
 
 const names = optionNames<CheckOptions>('check', { limit: true })
 /** The states of what is still to be handled. An expired job was active, and is handled again. */
-const waiting: readonly FilterState[] = ['ready', 'delayed', 'suspended', 'active', 'expired']
+const waiting: readonly FilterState[] = ['ready', 'delayed', 'blocked', 'suspended', 'active', 'expired']
 
 /**
  * Reads the inputs of all that waits as handlers would, and changes nothing.

@@ -252,7 +252,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   }
 
   /**
-   * Reads the inputs of all that waits of these jobs and topics as their handlers would: what is ready, delayed, suspended or being handled. It changes
+   * Reads the inputs of all that waits of these jobs and topics as their handlers would: what is ready, delayed, blocked, suspended or being handled. It changes
    * nothing, and migrates nothing. Call it before a deploy, to know whether the new definitions can read what the old ones have pushed. What waits is
    * found by reading each topic to its end, in portions, each in a transaction of its own.
    *

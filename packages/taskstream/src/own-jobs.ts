@@ -61,7 +61,7 @@ export function ownSelector<Transaction, E extends Execution>(
   let from: number | undefined
   return firstOf<E, TaskSelector>(() => {
     const { identifier } = which as { readonly identifier: string }
-    const filter = { identifier, states: ['active', 'ready', 'expired', 'suspended', 'delayed'] } as const
+    const filter = { identifier, states: ['active', 'ready', 'expired', 'suspended', 'delayed', 'blocked'] } as const
     return after(
       tasks.page(transaction, topicOf(job), { ...filter, size: portion, ...(from !== undefined && { after: from }) }),
       (read) => {

@@ -61,7 +61,7 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
 }
 
 /** States of tasks that are still to be done, which must not be purged. */
-const unended: readonly FilterState[] = ['active', 'ready', 'delayed']
+const unended: readonly FilterState[] = ['active', 'ready', 'delayed', 'blocked']
 
 const transactionalTimeoutMs = 10_000
 

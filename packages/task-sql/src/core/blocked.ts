@@ -15,11 +15,6 @@ export function blockedUntil({ instant }: Pick<Expressions, 'instant'>): Stateme
   return instant(raw(String(blockedUntilMs)))
 }
 
-/** True for a row `t` that is delayed or blocked, if it is suspended. It lets the database read the index of due times. */
-export function isDue(state: 'delayed' | 'blocked', until: Statement): Statement {
-  return state === 'blocked' ? sql`t.due = ${until}` : sql`t.due < ${until}`
-}
-
 /** True for a row `t` that is not blocked. */
 export function isFree(expr: Pick<Expressions, 'instant'>): Statement {
   return sql`(t.state <> ${states.suspended} or t.due is null or t.due <> ${blockedUntil(expr)})`

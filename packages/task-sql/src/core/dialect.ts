@@ -55,7 +55,7 @@ export interface Tables {
 }
 
 /** The states of tasks that are to be done, as `overview` counts them. */
-export type OpenState = 'ready' | 'active' | 'delayed' | 'blocked'
+export type OpenState = 'ready' | 'active' | 'delayed'
 
 /** One step from a version of the tables to the next. A step that was released is never changed. */
 export interface MigrationStep {

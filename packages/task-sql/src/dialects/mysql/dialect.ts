@@ -171,5 +171,4 @@ const open = {
   ready: sql`n.state = ${states.ready}`,
   active: sql`n.state = ${states.active}`,
   delayed: sql`n.state = ${states.suspended} and n.due < ${raw(String(blockedUntilMs))}`,
-  blocked: sql`n.state = ${states.suspended} and n.due = ${raw(String(blockedUntilMs))}`,
 }

@@ -1,6 +1,6 @@
 import { checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import { defineDialect } from '../../core/define-dialect.ts'
-import { blockedUntilMs, isDue } from '../../core/blocked.ts'
+import { blockedUntilMs } from '../../core/blocked.ts'
 import type { Dialect, OpenState } from '../../core/dialect.ts'
 import { oracleMigrations, oracleMigrationTable, oracleTables } from './schema.ts'
 import type { OracleTables } from './schema.ts'
@@ -148,6 +148,5 @@ function countOpen({ task }: OracleTables, state: OpenState, limit: number): Sta
 const open = {
   ready: sql`t.state = ${states.ready}`,
   active: sql`t.state = ${states.active}`,
-  delayed: sql`${isDue('delayed', raw(String(blockedUntilMs)))} and t.state = ${states.suspended}`,
-  blocked: sql`${isDue('blocked', raw(String(blockedUntilMs)))} and t.state = ${states.suspended}`,
+  delayed: sql`t.due < ${raw(String(blockedUntilMs))} and t.state = ${states.suspended}`,
 }

@@ -1,4 +1,3 @@
-import { isDue } from '../../core/blocked.ts'
 import type { Claims, OpenState } from '../../core/dialect.ts'
 import { stages, states } from '../../core/states.ts'
 import { raw, sql } from '../../core/statement.ts'
@@ -23,8 +22,8 @@ export function postgresOverview(tables: PostgresTables, blockedUntil: Statement
   const inOrder = (where: Statement, limit: number): Statement =>
     sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
   const rows = (state: OpenState, limit: number): Statement => {
-    if (state === 'delayed' || state === 'blocked')
-      return sql`select 1 from ${task} t where t.topic = p.topic and ${isDue(state, blockedUntil)} and t.state = ${states.suspended}`
+    if (state === 'delayed')
+      return sql`select 1 from ${task} t where t.topic = p.topic and t.due < ${blockedUntil} and t.state = ${states.suspended}`
     if (state === 'ready')
       return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
     return sql`

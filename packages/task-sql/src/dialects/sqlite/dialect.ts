@@ -1,4 +1,4 @@
-import { blockedUntilMs, isDue } from '../../core/blocked.ts'
+import { blockedUntilMs } from '../../core/blocked.ts'
 import type { Dialect, Tables } from '../../core/dialect.ts'
 import type { Claim, ClaimRequest, HeldRequest, RowColumn } from '../../core/requests.ts'
 import { anyPlan, defineDialect } from '../../core/define-dialect.ts'
@@ -115,12 +115,7 @@ export function sqlite(): Dialect {
 const openRows = {
   ready: sql`select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready}`,
   active: sql`select 1 from task t indexed by task_open where t.topic = p.topic and t.state = ${states.active} and t.state <= ${states.ready}`,
-  delayed: waiting('delayed'),
-  blocked: waiting('blocked'),
-}
-
-function waiting(state: 'delayed' | 'blocked'): Statement {
-  return sql`select 1 from task t where t.topic = p.topic and ${isDue(state, raw(String(blockedUntilMs)))} and t.state = ${states.suspended}`
+  delayed: sql`select 1 from task t where t.topic = p.topic and t.due < ${raw(String(blockedUntilMs))} and t.state = ${states.suspended}`,
 }
 
 function lock(): Statement {
