@@ -178,6 +178,9 @@ describe.skipIf(!canRun)('a job that needs others', () => {
     expect(await why({ needs: { pages: [], cover }, delayMs: 5 })).toMatch(
       /delayMs must not be given: the job "report" starts when/,
     )
+    expect(() => stream.handle(report, () => '', { mode: 'transactional' })).toThrow(
+      /mode must not be given: the job "report" needs others/,
+    )
     expect(String(await thrownBy(() => stream.submit(page, { url: 'a' }, { needs: { cover } } as object)))).toMatch(
       /is defined without needs/,
     )

@@ -1,6 +1,6 @@
-import { checkInteger } from '@taskstream/task-api'
+import { checkInteger, invalid } from '@taskstream/task-api'
 import { checkMiddleware } from '@taskstream/task-jobs'
-import type { JobHandling } from '@taskstream/task-jobs'
+import type { AnyJob, JobHandling } from '@taskstream/task-jobs'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import type { HandleOptions } from './stream-options.ts'
 
@@ -25,4 +25,10 @@ export function loopOf<Transaction>(options: HandleOptions<Transaction>, limiter
     handling: { concurrency, ahead, use },
     loop: { share: 20, ...others, mode, ...(mode === 'transactional' && { concurrency }), size: 1 },
   }
+}
+
+/** @throws TaskError ARGUMENT_INVALID if what a job needs would be read within the transaction that has polled it: SQLite has no second one */
+export function checkMode({ name, settings }: AnyJob, { mode }: Pick<HandleOptions<never>, 'mode'>): void {
+  if (settings.needs && mode === 'transactional')
+    throw invalid('mode', mode, `must not be given: the job "${name}" needs others, which are read in a transaction of their own`)
 }

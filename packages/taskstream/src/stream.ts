@@ -13,7 +13,7 @@ import { JobTimers } from './job-timers.ts'
 import { JobHandlers } from './job-handlers.ts'
 import { JobWaiter } from './job-waiter.ts'
 import type { JobEnding } from './job-waiter.ts'
-import { loopOf } from './loop-options.ts'
+import { checkMode, loopOf } from './loop-options.ts'
 import { checkOwn, whichOf } from './own-jobs.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
@@ -113,6 +113,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
     this.checkNew(job, 'handled')
     if (job.settings.queue) return this.handledInQueue(job, handler as never, options)
+    checkMode(job, options)
     const { handling, loop } = loopOf(options, this.#options.limiter)
     this.node.process(job.name, {
       ...loop,
