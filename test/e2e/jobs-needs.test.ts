@@ -1,6 +1,6 @@
 /** Jobs that need others start when those have succeeded, and get what they have returned. */
 import { codeOf, thrownBy } from '@taskstream/task-testing/suite'
-import { defineJob, json, many, never, settled, TaskDecision } from 'taskstream'
+import { defineJob, isTaskError, json, many, never, settled, TaskDecision } from 'taskstream'
 import type { JobInfo, TaskError } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -76,7 +76,12 @@ describe.skipIf(!canRun)('a job that needs others', () => {
     const first = defineJob('first', { output: json<number>(), retry: never })
     const second = defineJob('second', { needs: { first }, output: json<number>(), retry: never })
     const third = defineJob('third', { needs: { second }, output: json<number>(), retry: never })
-    await using stream = fixture.streamOf()
+    const told: unknown[] = []
+    await using stream = fixture.streamOf({
+      listener: {
+        onError: ({ topic, error }) => void (isTaskError(error, 'TASK_UNREACHABLE') && told.push([topic, error.data['count']])),
+      },
+    })
     stream.handle(first, () => {
       if (isBroken) throw new Error('broken')
       return 1
@@ -92,6 +97,12 @@ describe.skipIf(!canRun)('a job that needs others', () => {
     const error = (await thrownBy(() => stream.wait(third, refs.three))) as TaskError
     expect(error.data).toMatchObject({ state: 'failed', reason: 'unreachable' })
     expect(error.message).toMatch(/needs as "second", task \d+ of topic "second", has failed/)
+    await expect
+      .poll(() => told)
+      .toEqual([
+        ['second', 1],
+        ['third', 1],
+      ])
     isBroken = false
     await stream.transaction(async (transaction) => {
       await stream.retry(transaction, first, refs.one)

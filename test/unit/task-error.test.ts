@@ -25,6 +25,7 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   JOB_ENDED: true,
   WAIT_TIMEOUT: true,
   ROUTE_MISSING: true,
+  TASK_UNREACHABLE: true,
   TASK_STATE: true,
   ISOLATION_UNSUPPORTED: true,
   OWNER_UNKNOWN: true,

@@ -43,6 +43,8 @@ export const taskErrorCodes = {
   WAIT_TIMEOUT: 'WAIT_TIMEOUT',
   /** No route of this process handles a job of a queue: `data.queue`, `data.job`, `data.routes`. */
   ROUTE_MISSING: 'ROUTE_MISSING',
+  /** Tasks have failed because something that they need did not succeed: `data.topic`, `data.count`. Each says in its output what that is. */
+  TASK_UNREACHABLE: 'TASK_UNREACHABLE',
   /** Some tasks are not in a state that the verb accepts, or do not exist: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
   /** The verb cannot keep its promise at the isolation level of this transaction: `data.found`, `data.needed`. */

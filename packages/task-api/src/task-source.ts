@@ -58,6 +58,8 @@ export interface PromotedDue {
   readonly promoted: number
   /** In how many milliseconds the next task of the topic is due, by the database's clock; 0 if it is due already. Undefined if no task waits. */
   readonly nextDueMs?: number
+  /** How many blocked tasks have failed, as something that they need did not succeed. Undefined if none has. */
+  readonly unreachable?: number
   /**
    * In how many milliseconds it is worth while to call again, as tasks of the topic wait for others (`depend`): a second, or less if this call did not
    * look. Those that need not wait any longer are among the promoted.

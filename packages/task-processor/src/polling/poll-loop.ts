@@ -1,5 +1,5 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { isPassing, isTaskError } from '@taskstream/task-api'
+import { isPassing, isTaskError, TaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
@@ -295,8 +295,20 @@ export class PollLoop<Transaction> {
     }
   }
 
-  #promoteDue(): Promise<PromotedDue> {
-    const { dispatcher, repository, topic } = this.#environment
-    return dispatcher.once<PromotedDue>((transaction) => repository.promoteDue(transaction, topic))
+  async #promoteDue(): Promise<PromotedDue> {
+    const { dispatcher, listener, repository, topic } = this.#environment
+    const promoted = await dispatcher.once<PromotedDue>((transaction) => repository.promoteDue(transaction, topic))
+    // No handler has seen these tasks, so nobody else tells of their end.
+    if (promoted.unreachable) listener.onError({ activity: 'promoteDue', topic, error: unreachable(topic, promoted.unreachable) })
+    return promoted
   }
+}
+
+function unreachable(topic: string, count: number): TaskError {
+  const what = count === 1 ? 'A task has' : `${count} tasks have`
+  return new TaskError(
+    'TASK_UNREACHABLE',
+    `${what} failed, as something that is needed did not succeed. Each task says in its output what that is: see those with the reason "unreachable"`,
+    { topic, count },
+  )
 }

@@ -1,5 +1,5 @@
 import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
-import type { PromotedDue, PromoteDueOptions } from '@taskstream/task-api'
+import type { PromotedDue, PromoteDueOptions, Settlement } from '@taskstream/task-api'
 import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { states } from '../core/states.ts'
@@ -21,10 +21,11 @@ export function* promoteDue(context: Context, topic: string, options: PromoteDue
   const { dialect, now } = context
   const clock = now()
   const before = yield* whatWaits(dialect, topic, clock)
-  const { started, lookAgainMs } = before.blocked ? yield* look(context, topic, limit) : nothingBlocked
+  const { started, unreachable, lookAgainMs } = before.blocked ? yield* look(context, topic, limit) : nothingBlocked
   const told = (promoted: number, nextDueMs: number): PromotedDue => ({
     promoted: started + promoted,
     ...(nextDueMs < Infinity && { nextDueMs }),
+    ...(unreachable > 0 && { unreachable }),
     ...(lookAgainMs !== undefined && { lookAgainMs }),
   })
   // mutants: equivalent condition:false boundary number `before.dueMs > 0`, what is not due yet is not promoted
@@ -40,18 +41,18 @@ export function* promoteDue(context: Context, topic: string, options: PromoteDue
   return told(due.length, (yield* whatWaits(dialect, topic, clock)).dueMs)
 }
 
-const nothingBlocked = { started: 0, lookAgainMs: undefined }
+const nothingBlocked = { started: 0, unreachable: 0, lookAgainMs: undefined }
 
 /** Starts blocked tasks, unless a look was made just before. */
-function* look(context: Context, topic: string, limit: number): Verb<{ readonly started: number; readonly lookAgainMs: number }> {
+function* look(context: Context, topic: string, limit: number): Verb<Settlement & { readonly lookAgainMs: number }> {
   const { looks } = context
   const begin = performance.now()
   const pause = (looks.get(topic) ?? 0) - begin
-  if (pause > 0) return { started: 0, lookAgainMs: pause }
+  if (pause > 0) return { started: 0, unreachable: 0, lookAgainMs: pause }
   const { started, unreachable } = yield* settle(context, topic, { limit })
   const end = performance.now()
   looks.set(topic, end + pauseAfter(end - begin))
-  return { started, lookAgainMs: started + unreachable >= limit ? 0 : lookEveryMs }
+  return { started, unreachable, lookAgainMs: started + unreachable >= limit ? 0 : lookEveryMs }
 }
 
 /** Looks take a twentieth of the time, or a third if they are slow, however many tasks are blocked and however often a loop is woken. */

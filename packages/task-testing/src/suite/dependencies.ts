@@ -161,6 +161,16 @@ export const dependencies: Part = part('a task that needs others', (engine) => {
     expect(await promote()).toEqual({ promoted: 1, lookAgainMs: expect.any(Number) as number })
   })
 
+  test('that fails is told by promoteDue', async () => {
+    const { tasks, topic, commit } = fixture
+    await blocked('c', ...on(await ended('a', failure())))
+    expect(await commit<PromotedDue>((transaction) => tasks.promoteDue(transaction, topic))).toEqual({
+      promoted: 0,
+      unreachable: 1,
+      lookAgainMs: 1_000,
+    })
+  })
+
   test('is settled by portions', async () => {
     const a = await ended('a')
     for (const name of ['c', 'd', 'e']) await blocked(name, ...on(a))
