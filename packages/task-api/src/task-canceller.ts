@@ -13,8 +13,8 @@ export interface Cancellation {
 /** Ends tasks that nobody wants any more. */
 export interface TaskCanceller<Transaction, E extends Execution = 'async'> {
   /**
-   * Ends tasks that have not ended: they become filtered, with the reason `cancelled`. A task is found whether it is ready, delayed, suspended,
-   * expired or at work. One that is at work is taken from its owner at once: `complete` and `handBack` no longer find it, so nothing that its
+   * Ends tasks that have not ended: they become filtered, with the reason `cancelled`. A task is found whether it is ready, delayed, blocked,
+   * suspended, expired or at work. One that is at work is taken from its owner at once: `complete` and `handBack` no longer find it, so nothing that its
    * handler writes together with its completion is kept. A node asks the handler to let go at its next look. Tasks that have ended, and tasks that do
    * not exist, are passed over.
    *

@@ -188,8 +188,8 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
 
   /**
    * Deletes tasks of a topic, in the order of their sequences: those in `states`, by default the states in which a task has ended or was set
-   * aside. A task that waits for its due time or for a retry is deleted only if `states` names `delayed`. Tasks that others are working on are
-   * passed over. The verb reads the topic from `from` on, until it has found enough. A small `limit` keeps locks short.
+   * aside. A task that waits for its due time or for a retry is deleted only if `states` names `delayed`, and one that waits for others only if it names
+   * `blocked`. Tasks that others are working on are passed over, and so are those that a task needs which has not ended. The verb reads the topic from `from` on, until it has found enough. A small `limit` keeps locks short.
    *
    * @returns how many tasks were deleted
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN

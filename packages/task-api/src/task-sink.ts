@@ -5,8 +5,8 @@ import type { PushedTask, TaskCreation } from './task.ts'
  * What a push does to older tasks of the same topic and identifier. Older tasks have a smaller sequence than the first new task.
  *
  * - `append`: older tasks stay
- * - `supersede`: ready and delayed tasks become redundant; other tasks stay, such as suspended or failed ones
- * - `replace`: ready, expired, failed, suspended, delayed, filtered and succeeded tasks become redundant
+ * - `supersede`: ready, delayed and blocked tasks become redundant; other tasks stay, such as suspended or failed ones
+ * - `replace`: ready, expired, failed, suspended, delayed, blocked, filtered and succeeded tasks become redundant
  * - `delete`: the same tasks are deleted, and recreated and redundant ones too
  *
  * Active tasks are never touched, and tasks that another transaction is working on are passed over. If one push has several creations of one
