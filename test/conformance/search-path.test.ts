@@ -57,6 +57,13 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
       await transact((transaction) => tasks.initialize(transaction, topic, { order, condition, keyed: true }))
       const push = (...identifiers: string[]): Promise<PushedTask[]> =>
         transact((transaction) => tasks.push(transaction, topic, identifiers)) as Promise<PushedTask[]>
+      const [needed] = await push('needed')
+      const [waiting] = (await transact((transaction) =>
+        tasks.push(transaction, topic, { identifier: 'waiting', suspended: true }),
+      )) as PushedTask[]
+      await transact((transaction) => tasks.depend(transaction, waiting!, [{ need: 'x', on: needed! }]))
+      await transact((transaction) => tasks.settle(transaction, topic))
+      await transact((transaction) => tasks.dependencies(transaction, [waiting!]))
       const poll = (): Promise<HeldTask[]> =>
         transact((transaction) => tasks.poll(transaction, topic, { size: 50 })) as Promise<HeldTask[]>
       const complete = async (batch: readonly HeldTask[]): Promise<unknown> =>
@@ -177,6 +184,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         '_periodic',
         '_result',
         '_attempt',
+        '_dependency',
       ].map((name) => `task${name}`)
       const made = await run(`select tablename from pg_tables where schemaname = 'taskstream' and tablename !~ '^task_p_'`)
       expect(made.map(({ tablename }) => tablename).toSorted()).toEqual(ours.toSorted())
