@@ -2423,11 +2423,11 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task t where t.topic = :
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2437,21 +2437,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2461,21 +2461,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2485,21 +2485,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and (select 1
+where 1 = 1 and 1 = 1 and 1 = 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :4) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2509,21 +2509,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and (select 1
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :3) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2533,21 +2533,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2557,21 +2557,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2581,21 +2581,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:4 + :5) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2605,21 +2605,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= (:3 + :4) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:4 + :5) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:4 + :5) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2629,21 +2629,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4) and (select 1
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2653,21 +2653,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) and not exists (select 1
   from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2677,11 +2677,11 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge
 --   text, JSON
@@ -2718,11 +2718,11 @@ where p.topic = :2
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2732,21 +2732,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2756,21 +2756,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and (select 1
+where 1 = 1 and 1 = 1 and 1 = 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :4) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2780,21 +2780,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and (select 1
+where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :3) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2804,21 +2804,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13) and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2828,21 +2828,21 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
 --   text, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null
+  and k.state in (0, 1, 2, 4))
 order by t.sequence
 for update skip locked
 
@@ -2852,11 +2852,11 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end > 0 and not exists (select 1
   from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
-  and (select t.state from tasks.task t where t.topic = d.topic and t.sequence = d.sequence) in (0, 1, 2, 4)
-  fetch first 1 rows only) is null order by t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purgeAll
 --   text

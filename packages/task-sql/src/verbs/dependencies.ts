@@ -79,17 +79,13 @@ export function* dependencies(
   return found
 }
 
-/**
- * True for a row `t` unless a task needs it that has not ended: that one reads what this one returned. Both subqueries are values, so that no statistics make
- * the database read all dependencies, or all tasks.
- */
-export function isNotNeeded({ expr, paths, tables }: Dialect): Statement {
-  const state = sql`(select t.state from ${tables.task} t where ${paths.byKey(raw('d.topic'), raw('d.sequence'))})`
-  return sql`(select 1
-                from ${tables.dependency} d
-               where d.parent_topic = t.topic and d.parent = t.sequence
-                 and ${state} in (${states.active}, ${states.ready}, ${states.expired}, ${states.suspended})
-               ${expr.limit(raw('1'))}) is null`
+/** True for a row `t` that a task needs which has not ended: that one reads what this one returned. */
+export function isNeeded({ tables }: Dialect): Statement {
+  return sql`exists (select 1
+                       from ${tables.dependency} d
+                       join ${tables.task} k on k.topic = d.topic and k.sequence = d.sequence
+                      where d.parent_topic = t.topic and d.parent = t.sequence
+                        and k.state in (${states.active}, ${states.ready}, ${states.expired}, ${states.suspended}))`
 }
 
 /** Blocks those of these ready tasks that need others: they begin anew, and look again at what they need. */

@@ -6,7 +6,7 @@ import type { Context } from '../core/verb-context.ts'
 import { inRange, meets } from './filter.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKnown } from './topics.ts'
-import { isNotNeeded } from './dependencies.ts'
+import { isNeeded } from './dependencies.ts'
 import { enqueueRechecksOfDeleted } from './recheck.ts'
 import { removeTasks } from './removal.ts'
 
@@ -29,7 +29,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
       topic,
       // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
-      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old} and ${isNotNeeded(dialect)}`,
+      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old} and not ${isNeeded(dialect)}`,
       // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',
