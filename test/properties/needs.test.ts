@@ -8,12 +8,11 @@ import { openFixture } from '@taskstream/task-testing/suite'
 import type { Fixture } from '@taskstream/task-testing/suite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canRun, engine, subjectName } from '../subject.ts'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { amountOf } from '../tiers.ts'
 
-const isSlow = ['postgres-partitioned', 'pglite', 'libsql'].includes(subjectName)
-const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf(isSlow ? 'slowHistories' : 'serverHistories'))
+const runs = Number(process.env['TASKSTREAM_RUNS'] ?? amountOf('slowHistories'))
 const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 type State = 'ready' | 'blocked' | 'suspended' | 'failed' | 'filtered' | 'succeeded'
