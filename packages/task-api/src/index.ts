@@ -32,6 +32,8 @@ export { isCompleted, mergeResults, stateNumber, stateOf, taskReasons, taskResul
 export type { TaskReason, TaskResult, TaskState } from './task-state.ts'
 export { checkFilter, checkState, filterStates } from './task-filter.ts'
 export type { FilterState, TaskFilter } from './task-filter.ts'
+export { checkShares, defaultShares } from './poll-shares.ts'
+export type { PollShares } from './poll-shares.ts'
 export { pollConditions, pollOrders } from './task-polling.ts'
 export type { PollCondition, PollOrder, TopicOptions } from './task-polling.ts'
 export type { Insertion, PushOptions, TaskSink } from './task-sink.ts'
@@ -58,6 +60,7 @@ export { pollHolds } from './task-source.ts'
 export type {
   CompleteOptions,
   Completion,
+  DiscardedState,
   Holding,
   PollHold,
   PollOptions,
@@ -79,6 +82,8 @@ export type {
 } from './task-catalog.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, TaskActivations } from './task-activation.ts'
+export { checkLimits } from './topic-limits.ts'
+export type { LimitOptions, SlotGrant, SlotWish, TokenGrant, TopicLimiter, TopicLimits } from './topic-limits.ts'
 export type { TaskRepository } from './task-repository.ts'
 export { creationNames, verbOptions } from './verb-options.ts'
 export { misfires, overlaps, timerKey, timerStatuses } from './timer.ts'

@@ -43,15 +43,21 @@ export const taskErrorCodes = {
   WAIT_TIMEOUT: 'WAIT_TIMEOUT',
   /** No route of this process handles a job of a queue: `data.queue`, `data.job`, `data.routes`. */
   ROUTE_MISSING: 'ROUTE_MISSING',
+  /** A job that is signed has no signature, or one that is not of what it says: `data.job`, `data.task`, and `data.key`, the name of its key. */
+  SIGNATURE_INVALID: 'SIGNATURE_INVALID',
   /** Tasks have failed because something that they need did not succeed: `data.topic`, `data.count`. Each says in its output what that is. */
   TASK_UNREACHABLE: 'TASK_UNREACHABLE',
+  /** A topic has as many entries as it may have: `data.topic`, `data.entries`, `data.count`. Push again when some have ended. */
+  TOPIC_FULL: 'TOPIC_FULL',
+  /** A topic keeps its stored limits, which differ from those that a process was given: `data.topic`, `data.given`, `data.stored`. */
+  LIMITS_DIFFERENT: 'LIMITS_DIFFERENT',
   /** Some tasks are not in a state that the verb accepts, or do not exist: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
   /** The verb cannot keep its promise at the isolation level of this transaction: `data.found`, `data.needed`. */
   ISOLATION_UNSUPPORTED: 'ISOLATION_UNSUPPORTED',
   /** The repository's owner is not registered: `data.owner`. */
   OWNER_UNKNOWN: 'OWNER_UNKNOWN',
-  /** A task is given twice in one call: `data.task`. */
+  /** A task is given twice in one call: `data.task`. Of asyncjobs: there is a task of this id already: `data.id`. */
   TASK_DUPLICATE: 'TASK_DUPLICATE',
   /** With `strict`: some tasks are no longer held: `data.lost`. */
   TASK_LOST: 'TASK_LOST',

@@ -1,5 +1,5 @@
 /** Every order. A database stores its position, so new ones are only appended. */
-export const pollOrders = ['fifo', 'lifo', 'priority'] as const
+export const pollOrders = ['fifo', 'lifo', 'priority', 'shared'] as const
 
 /**
  * The order in which a topic is polled.
@@ -7,6 +7,8 @@ export const pollOrders = ['fifo', 'lifo', 'priority'] as const
  * - `fifo`: by ascending sequence
  * - `lifo`: by descending sequence
  * - `priority`: by descending priority, then by ascending sequence
+ * - `shared`: the identifiers take turns, so that none waits for another's backlog. Of one identifier, high tasks (a priority of 0 or more) and low ones
+ *   (below 0) come in the shares of the poll, each by ascending sequence. Only without a condition: under one, identifiers share anyway
  */
 export type PollOrder = (typeof pollOrders)[number]
 
@@ -38,6 +40,9 @@ export interface TopicOptions {
   readonly order?: PollOrder
   /** Default `none`. The other conditions cost an index of identifiers, as `keyed` does. */
   readonly condition?: PollCondition
-  /** Whether tasks can be found by identifier, for insertions other than `append` and for junctions. Default false; true under a condition. */
+  /**
+   * Whether tasks can be found by identifier, for insertions other than `append` and for junctions. Default false; always true under a condition and in the
+   * order `shared`.
+   */
   readonly keyed?: boolean
 }

@@ -11,6 +11,7 @@ import type { TaskRescheduler } from './task-rescheduler.ts'
 import type { TaskReviver } from './task-reviver.ts'
 import type { TaskSink } from './task-sink.ts'
 import type { TaskSource } from './task-source.ts'
+import type { TopicLimiter } from './topic-limits.ts'
 
 /**
  * Ordered topics of tasks in a database. Every verb takes the caller's own transaction as its first argument, and works inside it: the repository
@@ -35,6 +36,7 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskCatalog<Transaction, E>,
     TaskAttempts<Transaction, E>,
     TaskActivations<Transaction, E>,
+    TopicLimiter<Transaction, E>,
     TaskOwners<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E

@@ -1,5 +1,6 @@
 import type { Execution, Outcome } from './execution.ts'
 import type { TaskDecision } from './task-decision.ts'
+import type { PollShares } from './poll-shares.ts'
 import type { PollCondition, PollOrder } from './task-polling.ts'
 import type { HeldTask } from './task.ts'
 
@@ -10,6 +11,8 @@ export interface PollOptions {
   readonly order?: PollOrder
   /** The condition that the caller expects; the poll throws TOPIC_DIFFERENT if the topic has another. Default: any condition. */
   readonly condition?: PollCondition
+  /** How many high and low tasks come in turn, in topics of the order `shared`. Default: four high ones, then a low one. */
+  readonly shares?: PollShares
   /**
    * How the tasks are held.
    *
@@ -26,9 +29,16 @@ export interface PollOptions {
 export const pollHolds = ['lease', 'transaction'] as const
 export type PollHold = (typeof pollHolds)[number]
 
+/** The states in which a completion can end a task. */
+export type DiscardedState = 'succeeded' | 'failed' | 'filtered'
+
 export interface CompleteOptions {
   /** Throw TASK_LOST if any task is no longer held, instead of reporting it. Default false. */
   readonly strict?: boolean
+  /**
+   * Tasks that end in one of these states are deleted, with all that is kept of them, in this transaction. One that others need stays. Default: none.
+   */
+  readonly discard?: readonly DiscardedState[]
 }
 
 /** What became of each task of a completion. */

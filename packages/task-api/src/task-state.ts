@@ -55,7 +55,7 @@ export function mergeResults(left: TaskResult, right: TaskResult): TaskResult {
 }
 
 /** Every reason. A database stores its position, so new ones are only appended. */
-export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'cancelled', 'timeout', 'lease'] as const
+export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'cancelled', 'timeout', 'lease', 'dropped'] as const
 
 /**
  * Why a task is in its state, where the result alone does not say so.
@@ -67,7 +67,8 @@ export const taskReasons = ['deadline', 'tries', 'terminated', 'unreachable', 'c
  * - `cancelled`: nobody wants the task any more: `cancel` has ended it
  * - `terminated`: somebody ended the task
  * - `unreachable`: something on which the task depends did not succeed
+ * - `dropped`: newer tasks needed its place in a topic with `maxEntries`
  *
- * Handlers give the last two, or any other, with `TaskDecision.because`.
+ * Handlers give any of them, most often `terminated`, with `TaskDecision.because`.
  */
 export type TaskReason = (typeof taskReasons)[number]

@@ -12,6 +12,7 @@ import type { ReassignAllOptions, RecreateSelection, RedriveOptions } from './ta
 import type { PushOptions } from './task-sink.ts'
 import type { CompleteOptions, PollOptions, PromoteDueOptions } from './task-source.ts'
 import type { TaskCreation } from './task.ts'
+import type { LimitOptions } from './topic-limits.ts'
 
 /** The fields of a filter. `states` is left out, because not every verb with a filter has it. */
 const filter: Readonly<Record<Exclude<keyof TaskFilter, 'states'>, true>> = {
@@ -66,13 +67,14 @@ type VerbWithOptions =
   | 'purgeAttempts'
   | 'register'
   | 'expire'
+  | 'limit'
 
 /** The options of each verb, for `checkNames`. */
 export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true }),
   push: optionNames<PushOptions>('push', { insertion: true }),
-  poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true }),
-  complete: optionNames<CompleteOptions>('complete', { strict: true }),
+  poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true, shares: true }),
+  complete: optionNames<CompleteOptions>('complete', { strict: true, discard: true }),
   promoteDue: optionNames<PromoteDueOptions>('promoteDue', { limit: true }),
   settle: optionNames<SettleOptions>('settle', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
@@ -94,4 +96,5 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   purgeAttempts: optionNames<PurgeAttemptsOptions>('purgeAttempts', { olderThanMs: true, limit: true }),
   register: optionNames<RegisterOptions>('register', { exclusive: true }),
   expire: optionNames<ExpireOptions>('expire', { olderThanMs: true, then: true, limit: true }),
+  limit: optionNames<LimitOptions>('limit', { keep: true }),
 }

@@ -118,6 +118,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
     looks: new Map(),
+    places: new Map(),
     columns: heldColumns(dialect, null),
     timerColumns: timerColumns(dialect),
     single: new Templates(),

@@ -1,4 +1,4 @@
-import type { Execution, HeldTask, TaskError, TaskRepository } from '@taskstream/task-api'
+import type { DiscardedState, Execution, HeldTask, TaskError, TaskRepository } from '@taskstream/task-api'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
 import type { BatchEvent, SafeListener } from '../core/listener.ts'
@@ -20,6 +20,8 @@ export interface BatchEnvironment<Transaction> {
   readonly clock: Clock
   /** Wakes the processor of another topic. */
   readonly wake: (topic: string) => void
+  /** The states whose tasks are deleted in the transaction that ends them. Then a completion is several statements. */
+  readonly discard?: readonly DiscardedState[] | undefined
   /** How long a handler may take. Undefined: without limit. */
   readonly timeoutMs: number | undefined
   readonly abortMs: number

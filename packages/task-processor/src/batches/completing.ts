@@ -36,7 +36,7 @@ const hopeless = 3
 /** The part of a batch's environment that completing needs. */
 export type CompletingEnvironment<Transaction> = Pick<
   BatchEnvironment<Transaction>,
-  'topic' | 'repository' | 'dispatcher' | 'listener' | 'retry'
+  'discard' | 'topic' | 'repository' | 'dispatcher' | 'listener' | 'retry'
 >
 
 /**
@@ -151,15 +151,15 @@ export class Completing<Transaction> {
   }
 
   #once({ rung, decisions }: Part, onBegun: () => void): Promise<Completion> {
-    const { dispatcher, repository, topic } = this.#environment
+    const { discard, dispatcher, repository, topic } = this.#environment
     return dispatcher.once<Completion>(
       (transaction) => {
         onBegun()
         return rung === 'returned'
           ? repository.handBack(transaction, topic, decisions.keys())
-          : repository.complete(transaction, topic, decisions)
+          : repository.complete(transaction, topic, decisions, discard && { discard })
       },
-      { single: this.#plain && (rung === 'returned' || isSingleStatement(decisions)) },
+      { single: this.#plain && (rung === 'returned' || (!discard && isSingleStatement(decisions))) },
     )
   }
 

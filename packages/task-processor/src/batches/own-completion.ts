@@ -75,14 +75,17 @@ export class OwnCompletion<Transaction> {
   }
 
   async #attempt(transaction: Transaction, tasks: readonly HeldTask[], lift: Lift): Promise<Completion> {
-    const { topic, repository } = this.#environment
+    const { discard, topic, repository } = this.#environment
     this.#begun = true
     this.#thrown = undefined
     this.#decisions = new Map()
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
     const decisions = await lift(() => this.#decided(transaction, held))
     this.#decisions = this.#ascii ? inAscii(decisions) : decisions
-    const { completed }: Completion = await repository.complete(transaction, topic, this.#decisions, { strict: true })
+    const { completed }: Completion = await repository.complete(transaction, topic, this.#decisions, {
+      strict: true,
+      ...(discard && { discard }),
+    })
     return { completed, lost }
   }
 

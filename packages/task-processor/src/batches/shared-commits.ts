@@ -5,7 +5,7 @@ import type { BatchEnvironment } from './batch.ts'
 import type { Lift } from '../core/dispatcher.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
-type Environment<Transaction> = Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic' | 'clock'>
+type Environment<Transaction> = Pick<BatchEnvironment<Transaction>, 'discard' | 'dispatcher' | 'repository' | 'topic' | 'clock'>
 
 /** A batch that is to be completed in one transaction with its handler's own writes. */
 export interface Commit<Transaction> {
@@ -155,7 +155,7 @@ export class SharedCommits<Transaction> {
   }
 
   async #attempt(together: readonly Waiting<Transaction>[], transaction: Transaction, lift: Lift): Promise<Committed[]> {
-    const { topic, repository } = this.#environment
+    const { discard, topic, repository } = this.#environment
     const tasks = together.flatMap(({ commit }) => commit.tasks)
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
     const isHeld = new Set(held)
@@ -166,7 +166,7 @@ export class SharedCommits<Transaction> {
       all.push(await this.#inTime(lift(decide)))
     }
     const decisions = new Map(all.flatMap((each) => [...each]))
-    await repository.complete(transaction, topic, decisions, { strict: true })
+    await repository.complete(transaction, topic, decisions, { strict: true, ...(discard && { discard }) })
     const isLost = new Set(lost)
     return together.map(({ commit }, index) => ({
       decisions: all[index]!,

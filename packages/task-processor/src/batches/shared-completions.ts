@@ -25,13 +25,13 @@ interface Waiting {
  * waits for further batches. If the shared commit fails, each batch is tried alone; if its outcome is unknown, the fence rejects duplicates.
  */
 export class SharedCompletions<Transaction> {
-  readonly #environment: Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic'>
+  readonly #environment: Pick<BatchEnvironment<Transaction>, 'discard' | 'dispatcher' | 'repository' | 'topic'>
   #underWay = 0
   #waiting: Waiting[] = []
   /** Runs work outside the AsyncLocalStorage context of the caller that happens to start it, as many callers share the work. */
   readonly #detached = AsyncLocalStorage.snapshot()
 
-  constructor(environment: Pick<BatchEnvironment<Transaction>, 'dispatcher' | 'repository' | 'topic'>) {
+  constructor(environment: Pick<BatchEnvironment<Transaction>, 'discard' | 'dispatcher' | 'repository' | 'topic'>) {
     this.#environment = environment
   }
 
@@ -85,14 +85,14 @@ export class SharedCompletions<Transaction> {
 
   /** Never rejects. */
   async #completeAll(together: readonly Waiting[]): Promise<void> {
-    const { dispatcher, repository, topic } = this.#environment
+    const { discard, dispatcher, repository, topic } = this.#environment
     // Rows are locked in order of sequence, as everywhere, so that transactions do not deadlock.
     const all = new Map(
       together.flatMap(({ decisions }) => [...decisions]).toSorted(([left], [right]) => left.sequence - right.sequence),
     )
-    const single = together.every((each) => each.single) && isSingleStatement(all)
+    const single = together.every((each) => each.single) && isSingleStatement(all) && !discard
     const shared = await dispatcher
-      .once<Completion>((transaction) => repository.complete(transaction, topic, all), { single })
+      .once<Completion>((transaction) => repository.complete(transaction, topic, all, discard && { discard }), { single })
       .catch(() => undefined)
     const done = new Set(shared?.completed)
     for (const { decisions, resolve } of together) {

@@ -190,7 +190,7 @@ class Run<Transaction> {
 
   /** Handles the batch, and completes it in the transaction as soon as the handler has decided. */
   async complete(): Promise<void> {
-    const { topic, repository, listener } = this.#environment
+    const { discard, topic, repository, listener } = this.#environment
     const asked = Promise.withResolvers<Decisions>()
     const handled = this.handling.run((decide) => this.#ask(decide, asked.resolve), this.#onStuck)
     this.handled = handled.then(
@@ -207,7 +207,10 @@ class Run<Transaction> {
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.handling.event)
-    this.completion = await repository.complete(this.#transaction, topic, this.decisions, { strict: true })
+    this.completion = await repository.complete(this.#transaction, topic, this.decisions, {
+      strict: true,
+      ...(discard && { discard }),
+    })
     if (this.left.length > 0) await repository.handBack(this.#transaction, topic, this.left)
   }
 

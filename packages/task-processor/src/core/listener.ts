@@ -13,6 +13,7 @@ export type Activity =
   | 'maintenance'
   | 'listen'
   | 'activation'
+  | 'watch'
 
 /** A batch, in the events about it. `trace` is what `onStart` returned. */
 export interface BatchEvent {

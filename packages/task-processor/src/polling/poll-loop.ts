@@ -6,6 +6,7 @@ import { LeasedBatch } from '../batches/leased-batch.ts'
 import type { Leftovers } from '../batches/leftovers.ts'
 import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
+import type { SharedLimits } from './shared-limits.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
@@ -18,6 +19,8 @@ export interface PollSettings<Transaction> {
   readonly concurrency: number
   readonly idleMs: () => number
   readonly limiter: TaskLimiter
+  /** The limits that all processes keep together. */
+  readonly limits: SharedLimits<Transaction>
   /** The owner's lease. Nothing is polled unless it holds. */
   readonly lease: { readonly holds: boolean }
   /** Tasks that earlier batches have left held. */
@@ -98,6 +101,7 @@ export class PollLoop<Transaction> {
     while (!signal.aborted) {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
+        await this.#rest()
         // The loop is woken when a batch ends, and when the lease holds again.
         await this.#wake.sleep(version, promoteEveryMs)
         continue
@@ -134,6 +138,17 @@ export class PollLoop<Transaction> {
     return this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
   }
 
+  /** Others get the slots that a full loop cannot use. */
+  async #rest(): Promise<void> {
+    const { lease, limits } = this.#settings
+    if (!lease.holds) return
+    try {
+      await limits.rest(this.#held())
+    } catch (error) {
+      this.#polling.failed(error)
+    }
+  }
+
   /** Polls once. @param release called when the poll brought nothing, or when its batch has ended @returns how long to sleep, in milliseconds */
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
@@ -143,13 +158,20 @@ export class PollLoop<Transaction> {
         this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, (await this.#promoteDue()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       if (leftovers.isDoubted(topic)) await this.#reclaim()
+      const { lease, limits } = this.#settings
+      // An owner that counts as dead must not take slots: maintenance is about to free them.
+      const room = lease.holds ? await limits.room(this.#held(), this.#most()) : 0
       // The steps before may have taken long, so the loop checks again whether it may poll.
       if (this.#draining.signal.aborted || !this.#mayPoll()) {
         release()
         return 0
       }
-      const found = await this.#begin(release)
+      const found = room > 0 ? await this.#begin(room, release) : 0
       this.#polling.worked()
+      if (found === 0 && limits.pauseMs < Infinity) {
+        release()
+        return Math.min(limits.pauseMs, promoteEveryMs)
+      }
       if (found > 0) {
         this.#empty = 0
         this.#promoteAt = Math.min(this.#promoteAt, clock.monotonicMs() + promoteEveryMs)
@@ -180,15 +202,28 @@ export class PollLoop<Transaction> {
     return pauseMs(empty, Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
   }
 
-  /** @returns how many tasks were polled */
-  #begin(release: () => void): Promise<number> {
-    return this.#settings.mode === 'leased' || this.#careful > 0 ? this.#beginLeased(release) : this.#beginTransaction(release)
+  /** How many tasks of the topic this process holds, as far as it knows. */
+  #held(): number {
+    let held = this.#settings.leftovers.of(this.#environment.topic).length
+    for (const { tasks } of this.batches) held += tasks.length
+    return held
   }
 
-  async #beginLeased(release: () => void): Promise<number> {
+  /** How many tasks the next poll would ask for. */
+  #most(): number {
+    return this.#settings.poll.size * this.#batchesAtOnce()
+  }
+
+  /** @param most how many tasks may be polled @returns how many were */
+  #begin(most: number, release: () => void): Promise<number> {
+    return this.#settings.mode === 'leased' || this.#careful > 0
+      ? this.#beginLeased(most, release)
+      : this.#beginTransaction(most, release)
+  }
+
+  async #beginLeased(most: number, release: () => void): Promise<number> {
     const plain = this.#plain
     const { size } = this.#settings.poll
-    const most = size * this.#batchesAtOnce()
     const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
@@ -223,11 +258,11 @@ export class PollLoop<Transaction> {
   }
 
   async #poll(asked: Pick<PollOptions, 'size' | 'order' | 'condition'>): Promise<HeldTask[]> {
-    const { dispatcher, repository, topic } = this.#environment
-    const { poll, leftovers } = this.#settings
+    const { repository, topic } = this.#environment
+    const { poll, leftovers, limits } = this.#settings
     const options = { ...poll, ...asked }
     try {
-      return await dispatcher.once<HeldTask[]>((transaction) => repository.poll(transaction, topic, options), {
+      return await limits.poll(options.size, (transaction, size) => repository.poll(transaction, topic, { ...options, size }), {
         single: asked.order !== undefined,
       })
     } catch (error) {
@@ -237,14 +272,19 @@ export class PollLoop<Transaction> {
     }
   }
 
-  async #beginTransaction(release: () => void): Promise<number> {
+  async #beginTransaction(most: number, release: () => void): Promise<number> {
+    const { limits, poll } = this.#settings
+    const size = await limits.take(most)
+    if (size === 0) return 0
     const batch = new TransactionalBatch(this.#environment)
-    const polled = batch.begin(this.#settings.poll)
+    const polled = batch.begin({ ...poll, size })
     this.batches.add(batch)
     const { length } = await polled.catch((error: unknown) => {
       this.batches.delete(batch)
       throw error
     })
+    // On a single connection this waits for the batch. Tokens that are not given back make the topic slower, and nothing else.
+    if (length < size) void limits.give(size - length).catch(() => {})
     if (length === 0) {
       await batch.ended
       // An empty batch wakes nobody, so the loop may sleep.

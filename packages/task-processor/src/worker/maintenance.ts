@@ -1,6 +1,6 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { isTaskError } from '@taskstream/task-api'
-import type { Execution, Expiry, FilterState, TaskRepository } from '@taskstream/task-api'
+import type { Execution, Expiry, FilterState, TaskRepository, TopicLimits } from '@taskstream/task-api'
 import { every } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
@@ -37,11 +37,20 @@ export interface MaintenanceOptions<Transaction> {
   readonly takenAway: TakenAway<Transaction>
   /** Called with the topics that have tasks ready again. */
   readonly onReady: (topics: readonly string[]) => void
+  /** What keeps the limits of the topics. */
+  readonly limited: () => Iterable<Limited>
   /** How long the ended tasks of each topic are kept. */
   readonly retained: () => Iterable<{
     readonly topic: string
     readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
   }>
+}
+
+/** What keeps the limits of a topic. */
+interface Limited {
+  readonly topic: string
+  limit(limits: TopicLimits | undefined): void
+  giveSlots(): Promise<void>
 }
 
 /**
@@ -95,9 +104,22 @@ export class Maintenance<Transaction> {
       await this.#purge()
       await this.#forget()
       await this.#refresh()
+      // It comes last, as it may have to wait for an owner that is stopped while it takes slots.
+      await this.#limit()
       this.#condition.worked()
     } catch (error) {
       this.#condition.failed(error)
+    }
+  }
+
+  /** Tells the loops which limits their topics have, as others may have changed them. */
+  async #limit(): Promise<void> {
+    const { repository, dispatcher, leaseMs, limited } = this.#options
+    const limits = await dispatcher.once<ReadonlyMap<string, TopicLimits>>((transaction) => repository.limits(transaction))
+    for (const manager of limited()) manager.limit(limits.get(manager.topic))
+    if (limits.size > 0) await dispatcher.once<number>((transaction) => repository.freeSlots(transaction, leaseMs))
+    for (const manager of limited()) {
+      await manager.giveSlots()
     }
   }
 

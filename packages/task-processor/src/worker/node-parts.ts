@@ -83,6 +83,7 @@ export function makeNodeParts<Transaction>(
       keepAttemptsMs,
       refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => wake(topic)),
+      limited: managers,
       retained: () => Array.from(managers(), ({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     }),
   }

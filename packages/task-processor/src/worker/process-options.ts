@@ -1,5 +1,14 @@
-import { checkDuration, checkInteger, checkNames, checkState, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type { FilterState, TaskError, TaskState, TopicOptions } from '@taskstream/task-api'
+import {
+  checkDuration,
+  checkInteger,
+  checkNames,
+  checkShares,
+  checkState,
+  invalid,
+  optionNames,
+  taskLimits,
+} from '@taskstream/task-api'
+import type { FilterState, PollShares, TaskError, TaskState, TopicLimits, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { TaskHandler } from '../core/task-handler.ts'
 
@@ -34,6 +43,8 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
    * transaction of its own. Not in transactional mode.
    */
   readonly share?: number
+  /** How many high and low tasks come in turn, in the order `shared`. Default: four high ones, then a low one. */
+  readonly shares?: PollShares
   /** Decides whether a task is tried again after its handler threw, or after the database refused its decision. Default: the task fails. */
   readonly retry?: RetryPolicy
   /**
@@ -54,10 +65,16 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly idleMs?: number
   /**
    * How long ended tasks are kept, by state, in milliseconds. Maintenance purges older ones. Default: tasks are never purged. `suspended` means tasks that
-   * wait for somebody: delayed tasks and tasks that wait for a retry are never purged.
+   * wait for somebody: delayed tasks and tasks that wait for a retry are never purged. With 0 a task that has succeeded, failed or been filtered is deleted in
+   * the transaction that ends it, with its result and its attempts, unless others need it.
    * @example { succeeded: 86_400_000, recreated: 0, redundant: 0 }
    */
   readonly retainMs?: Readonly<Partial<Record<RetainedState, number>>>
+  /**
+   * Limits that all processes of the topic keep together. They are stored when the topic has none yet; what is stored wins, and `limit` of the repository
+   * changes it. A topic that has stored limits keeps them, whether or not they are given here.
+   */
+  readonly limits?: TopicLimits
 }
 
 /** States of tasks that are still to be done, which must not be purged. */
@@ -81,6 +98,9 @@ export interface Processing<Transaction> {
   readonly retainMs: NonNullable<ProcessOptions<Transaction>['retainMs']>
   /** The options with which the topic is initialized, if any were given. */
   readonly topicOptions: TopicOptions | undefined
+  /** The limits to be stored, if the topic has none. */
+  readonly limits: TopicLimits | undefined
+  readonly shares: PollShares | undefined
 }
 
 const names = optionNames<ProcessOptions<never>>('process', {
@@ -95,6 +115,8 @@ const names = optionNames<ProcessOptions<never>>('process', {
   abortMs: true,
   idleMs: true,
   retainMs: true,
+  limits: true,
+  shares: true,
   order: true,
   condition: true,
   keyed: true,
@@ -104,7 +126,7 @@ const names = optionNames<ProcessOptions<never>>('process', {
 export function checkProcessOptions<Transaction>(options: ProcessOptions<Transaction>, leaseMs: number): Processing<Transaction> {
   checkNames(names, options)
   const { handler, size = 100, concurrency, mode = 'leased', share = 1, activation = 'active' } = options
-  const { retry, idleMs, retainMs = {}, abortMs = 2_000 } = options
+  const { retry, idleMs, retainMs = {}, limits, shares, abortMs = 2_000 } = options
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')
     throw invalid('handler', handler, 'must be a function of a batch, or something that opens one')
   if (mode !== 'leased' && mode !== 'transactional') throw invalid('mode', mode, "must be 'leased' or 'transactional'")
@@ -116,6 +138,7 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     options.timeoutMs ?? (mode === 'transactional' ? Math.min(transactionalTimeoutMs, Math.floor(leaseMs / 3)) : undefined)
   checkInteger('size', size, 1, taskLimits.pollSize)
   checkInteger('share', share, 1, 1_000)
+  if (shares !== undefined) checkShares(shares)
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1, 10_000)
   if (idleMs !== undefined) checkInteger('idleMs', idleMs, 1, 86_400_000)
   if (options.timeoutMs !== undefined) checkInteger('timeoutMs', options.timeoutMs, 1, 86_400_000)
@@ -128,7 +151,22 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
     checkDuration(`retainMs.${state}`, ms)
   }
   const topicOptions = said(options)
-  return { handler, size, concurrency, mode, share, activation, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions }
+  return {
+    handler,
+    size,
+    concurrency,
+    mode,
+    share,
+    activation,
+    retry,
+    timeoutMs,
+    abortMs,
+    idleMs,
+    retainMs,
+    topicOptions,
+    limits,
+    shares,
+  }
 }
 
 /** Names the option that the user has given, as a default is not the user's mistake. */

@@ -1,4 +1,6 @@
-import { checkTopic, TaskError } from '@taskstream/task-api'
+import { isDeepStrictEqual } from 'node:util'
+import { checkLimits, checkTopic, TaskError } from '@taskstream/task-api'
+import type { DiscardedState, TopicLimits } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { within } from '../core/clock.ts'
 import type { Leftovers } from '../batches/leftovers.ts'
@@ -7,6 +9,7 @@ import { Condition } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
 import { PollLoop } from '../polling/poll-loop.ts'
 import type { PollSettings } from '../polling/poll-loop.ts'
+import { SharedLimits } from '../polling/shared-limits.ts'
 import type { Processing } from './process-options.ts'
 import { SharedCommits } from '../batches/shared-commits.ts'
 import { SharedCompletions } from '../batches/shared-completions.ts'
@@ -41,6 +44,7 @@ export class TaskManager<Transaction> {
   /** The checked options, with defaults filled in. */
   readonly processing: Processing<Transaction>
   readonly #environment: ManagerEnvironment<Transaction>
+  readonly #limits: SharedLimits<Transaction>
   #running: Running<Transaction> | undefined
   /** Starts that are under way. */
   readonly #starting: Set<Promise<boolean>> = new Set()
@@ -51,9 +55,11 @@ export class TaskManager<Transaction> {
 
   constructor(environment: ManagerEnvironment<Transaction>, processing: Processing<Transaction>) {
     checkTopic(environment.topic)
+    if (processing.limits) checkLimits(environment.topic, processing.limits)
     this.topic = environment.topic
     this.processing = processing
     this.#environment = environment
+    this.#limits = new SharedLimits(environment)
   }
 
   /** Whether the manager polls. */
@@ -85,12 +91,32 @@ export class TaskManager<Transaction> {
   async makeKnown(patience?: Patience): Promise<void> {
     if (this.#isKnown) return
     const { dispatcher, repository, listener, topic } = this.#environment
-    await dispatcher.patiently<boolean>(
-      (transaction) => repository.initialize(transaction, topic, this.processing.topicOptions),
+    const { topicOptions, limits } = this.processing
+    let stored: TopicLimits | undefined
+    await dispatcher.patiently<void>(
+      async (transaction) => {
+        await repository.initialize(transaction, topic, topicOptions)
+        stored = limits
+          ? await repository.limit(transaction, topic, limits, { keep: true })
+          : (await repository.limits(transaction)).get(topic)
+      },
       patience,
       new Condition(listener, 'poll', topic),
     )
+    this.limit(stored)
+    if (limits && !isDeepStrictEqual(stored, withDefaults(limits)))
+      listener.onError({ activity: 'limit', topic, error: limitsDifferent(topic, withDefaults(limits), stored) })
     this.#isKnown = true
+  }
+
+  /** Notes the limits that the topic has. Polls keep them from now on. */
+  limit(limits: TopicLimits | undefined): void {
+    this.#limits.set(limits)
+  }
+
+  /** Gives back slots that a stop could not give back. @throws the error of the database */
+  async giveSlots(): Promise<void> {
+    await this.#limits.leave(() => (this.#running ? undefined : this.#environment.leftovers.of(this.topic).length))
   }
 
   /**
@@ -203,7 +229,17 @@ export class TaskManager<Transaction> {
       this.#running = this.#stopping = undefined
       leftovers.leave(this.topic)
     }
-    this.#stopping ??= new TopicStop({ ...this.#environment, loop, close: () => this.#close(handler), onEnd }, checked)
+    this.#stopping ??= new TopicStop(
+      {
+        ...this.#environment,
+        loop,
+        limits: this.#limits,
+        isReplaced: () => this.#running !== undefined && this.#running.loop !== loop,
+        close: () => this.#close(handler),
+        onEnd,
+      },
+      checked,
+    )
     return this.#stopping.report
   }
 
@@ -216,23 +252,25 @@ export class TaskManager<Transaction> {
   }
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
-    const { size, mode, share, retry, timeoutMs, abortMs, idleMs, topicOptions } = this.processing
+    const { size, mode, share, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions, shares } = this.processing
     const { limiter, leftovers, lease, defaultIdleMs, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const { processing } = this
-    const completions = new SharedCompletions(environment)
-    const commits = new SharedCommits(environment, share)
+    const shared = { ...environment, discard: discarded(retainMs) }
+    const completions = new SharedCompletions(shared)
+    const commits = new SharedCommits(shared, share)
     return new PollLoop(
-      { ...environment, commits, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
+      { ...shared, commits, completions, listener, handler: handler.handle, retry, timeoutMs, abortMs },
       {
         // A poll with order and condition fails if the topic was destroyed and made again with others.
-        poll: { size, ...(order && { order }), ...(condition && { condition }) },
+        poll: { size, ...(order && { order }), ...(condition && { condition }), ...(shares && { shares }) },
         mode,
         get concurrency() {
           return concurrencyOf(processing, handler)
         },
         idleMs: () => idleMs ?? defaultIdleMs(),
         limiter,
+        limits: this.#limits,
         leftovers,
         lease,
         onFatal: (error) => {
@@ -247,4 +285,23 @@ export class TaskManager<Transaction> {
 
 function concurrencyOf<Transaction>({ concurrency }: Processing<Transaction>, { capacity }: OpenHandler<Transaction>): number {
   return concurrency ?? capacity ?? 2
+}
+
+/** The limits as they would be stored. */
+function withDefaults({ maxEntries, ...limits }: TopicLimits): TopicLimits {
+  return { ...limits, ...(maxEntries && { maxEntries: { count: maxEntries.count, whenFull: maxEntries.whenFull ?? 'reject' } }) }
+}
+
+function limitsDifferent(topic: string, given: TopicLimits, stored: TopicLimits | undefined): TaskError {
+  return new TaskError(
+    'LIMITS_DIFFERENT',
+    `Topic "${topic}" keeps the limits that are stored, ${JSON.stringify(stored)}, and not ${JSON.stringify(given)}, which this process was given: call limit(transaction, "${topic}", …) to change them`,
+    { topic, given, stored },
+  )
+}
+
+/** The states whose tasks are not kept at all. Undefined if there are none. */
+function discarded(retainMs: Processing<never>['retainMs']): readonly DiscardedState[] | undefined {
+  const states = (['succeeded', 'failed', 'filtered'] as const).filter((state) => retainMs[state] === 0)
+  return states.length > 0 ? states : undefined
 }

@@ -4,6 +4,7 @@ import type { Leftovers } from '../batches/leftovers.ts'
 import { within } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PollLoop } from '../polling/poll-loop.ts'
+import type { SharedLimits } from '../polling/shared-limits.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { StopTally } from './stop-tally.ts'
 import type { StopTallyOptions } from './stop-tally.ts'
@@ -12,6 +13,9 @@ export interface TopicStopOptions<Transaction> extends Omit<StopTallyOptions<Tra
   readonly clock: Clock
   readonly leftovers: Leftovers<Transaction>
   readonly loop: PollLoop<Transaction>
+  readonly limits: SharedLimits<Transaction>
+  /** Whether the topic was started again, after a stop whose last step took too long. */
+  readonly isReplaced: () => boolean
   /** Closes the handler; never rejects. */
   readonly close: () => Promise<void>
   /** Called when the stop is over, before its report resolves. */
@@ -50,7 +54,7 @@ export class TopicStop<Transaction> {
   }
 
   async #run({ graceMs, abortMs, leaveMs }: Required<StopOptions>): Promise<StopReport> {
-    const { clock, leftovers, topic, loop, close } = this.#options
+    const { clock, leftovers, topic, loop, limits, isReplaced, close } = this.#options
     const tally = this.#tally
     const abortEndMs = clock.monotonicMs() + graceMs + abortMs
     let isOver = false
@@ -81,8 +85,10 @@ export class TopicStop<Transaction> {
     }
     // The wait is limited, as closing may wait for a worker that is stuck.
     await within(clock, Math.min(abortMs, leaveMs / 8), closed)
-    // Tasks count as abandoned if the database does not answer.
-    await within(clock, leaveMs / 8, tally.ask()).catch(() => {})
+    // Tasks count as abandoned if the database does not answer. Slots are then given back by maintenance, or free when the owner counts as dead.
+    const left = (): number | undefined => (isReplaced() ? undefined : leftovers.of(topic).length)
+    const asked = tally.ask().finally(() => limits.leave(left))
+    await within(clock, leaveMs / 8, asked).catch(() => {})
     return tally.report()
   }
 

@@ -27,7 +27,7 @@ export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'locks
 /** What most engines say alike. */
 type CommonExpressions = Pick<
   Expressions,
-  'instant' | 'plusMs' | 'epochMs' | 'json' | 'text' | 'true' | 'false' | 'latest' | 'conditionColumn'
+  'instant' | 'plusMs' | 'epochMs' | 'json' | 'text' | 'true' | 'false' | 'withRecursive' | 'latest' | 'conditionColumn'
 >
 type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified'>
 
@@ -62,6 +62,7 @@ const commonExpressions: CommonExpressions = {
   text: (value) => sql`cast(${value} as text)`,
   true: raw('1'),
   false: raw('0'),
+  withRecursive: raw('with recursive'),
   latest: nothing,
   conditionColumn: 'condition',
 }

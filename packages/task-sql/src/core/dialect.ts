@@ -52,6 +52,10 @@ export interface Tables {
   readonly attempt: Statement
   /** What tasks need. */
   readonly dependency: Statement
+  /** Limits of topics: a row for each kind of limit, so that those who keep one do not wait for those who keep another. */
+  readonly limit: Statement
+  /** How many tasks each owner may hold in topics with a total. */
+  readonly slot: Statement
 }
 
 /** The states of tasks that are to be done, as `overview` counts them. */
@@ -101,6 +105,8 @@ export interface Expressions {
   readonly false: Statement
   /** Values as a table named `r` with these columns. The text is the same for any number of rows, though one row may have its own. */
   rows(columns: readonly RowColumn[]): Statement
+  /** Begins a statement with a table that is made of its own rows. Default: `with recursive`. */
+  readonly withRecursive: Statement
   /** Ends a select that returns at most `count` rows. */
   limit(count: Statement): Statement
   /** Ends a select that reads the rows as last committed, even if its transaction otherwise reads an older snapshot. Default: nothing. */
@@ -199,12 +205,22 @@ export interface Claims {
    * none if the topic has another mode. Each dialect has its own strategy.
    */
   plain(request: ClaimRequest): Verb<Claim>
-  /** Selects topic, sequence and owner of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows. */
-  claimedBy(condition: (owner: Statement) => Statement, limit: number): Statement
+  /**
+   * Selects topic, sequence and owner of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows, unless they are only to be
+   * read, and then skips those that others have locked.
+   */
+  claimedBy(condition: (owner: Statement) => Statement, limit: number, how?: 'read'): Statement
   /** How many tasks of the topic `p` are ready, active or delayed. It counts up to a limit, and reads no ended tasks. */
   countOpen(state: OpenState, limit: number): Statement
   /** `created` of the ready task of the topic `p` that has waited longest. */
   readonly oldestReady: Statement
+  /** Selects `sequence` of the first ready tasks of a topic. It reads no ended tasks, and locks nothing. */
+  firstReady(topic: string, limit: number): Statement
+  /**
+   * The next identifiers of a keyed topic, ascending, after this one or from the first. Absent where a statement can walk an index by itself, each step by
+   * what the one before has found.
+   */
+  nextIdentifiers?(topic: string, after: string | undefined, limit: number): Verb<readonly string[]>
   /** Records which rows of a topic this owner has taken, so that `claimedBy` finds them. `plain` records its own rows. Default: nothing. */
   record(topic: string, owner: string, sequences: readonly number[]): Verb<void>
   /** Deletes records that `claimedBy` no longer needs. Every expiry calls it. Default: nothing. */

@@ -25,14 +25,25 @@ export const reasons: Constants<TaskReason> = inSql(reasonNumbers)
 export const outcomes: Constants<AttemptOutcome> = inSql(numbersOf(attemptOutcomes))
 
 /**
- * Blocking classes say what a task's state means for other tasks of its identifier. These numbers are sent as values. In a keyed topic
- * without a condition all rows are `unstaged`; in a topic that is not keyed the column `stage` is null.
+ * Blocking classes say what a task's state means for other tasks of its identifier, in a topic with a condition: `active` to `ended`. In a topic of the
+ * order `shared` ready rows are `high` or `low`, and the others `aside`. In other keyed topics all rows are `unstaged`; in a topic that is not keyed the
+ * column `stage` is null. These numbers are sent as values.
  */
-export const blockingClasses = { active: 0, open: 1, failed: 2, suspended: 3, ended: 4, unstaged: 9 } as const
+export const blockingClasses = {
+  active: 0,
+  open: 1,
+  failed: 2,
+  suspended: 3,
+  ended: 4,
+  high: 5,
+  low: 6,
+  aside: 7,
+  unstaged: 9,
+} as const
 /** The same numbers for the text of statements: the column `stage` has them. */
 export const stages: Constants<keyof typeof blockingClasses> = inSql(blockingClasses)
 
-export type BlockingClass = Exclude<keyof typeof blockingClasses, 'unstaged'>
+export type BlockingClass = Exclude<keyof typeof blockingClasses, 'high' | 'low' | 'aside' | 'unstaged'>
 
 /** The blocking class of each state. There is one exception: a suspended task with a due time is `open`, as it becomes ready by itself. */
 export const blockingClassOf: Readonly<Record<TaskState, BlockingClass>> = {

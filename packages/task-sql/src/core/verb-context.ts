@@ -4,6 +4,7 @@ import type { SqlValue, Statement } from './statement.ts'
 import type { Templates } from './template.ts'
 import type { Verb } from './verb.ts'
 import type { TopicMode } from './topic-mode.ts'
+import type { Place } from './turns.ts'
 
 /** A task with an identifier and an input only. */
 interface SingleTask extends Record<string, SqlValue> {
@@ -24,6 +25,8 @@ export interface Context {
   readonly modes: Map<string, TopicMode>
   /** Until when no look for blocked tasks of a topic is made, by `performance.now()`. */
   readonly looks: Map<string, number>
+  /** Whose turn was last, in topics of the order `shared`. */
+  readonly places: Map<string, Place>
   /** Columns of a claimed row, for polls by the database's clock. */
   readonly columns: Statement
   /** Columns of a timer's row `t`. */

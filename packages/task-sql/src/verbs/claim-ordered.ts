@@ -39,3 +39,20 @@ export function* claimOrdered(dialect: Dialect, request: ClaimRequest, mode: Top
   if (rows.length > 0) return { rows, mode, ownerKnown: true }
   return { rows: [], ...(yield* claimStatus(dialect, topic, owner)) }
 }
+
+/**
+ * For a limit of one row, PostgreSQL reads the index directly. It then marks the entries of rows that have left the ready list,
+ * so that later polls skip them.
+ */
+export function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<boolean> {
+  // mutants: equivalent sql-logic `t.topic = ${topic} and ${isInReadyList(dialect, mode)}`, a poll that reads an empty list takes nothing
+  // mutants: equivalent sql-number `limit(raw('1'))`, one row answers as much as several
+  const some = yield sql`
+    select 1 as found
+      from ${dialect.paths.inReadyList(mode.order)}
+     where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
+     order by ${dialect.paths.orderBy(mode.order)}
+     ${dialect.expr.limit(raw('1'))}`
+  // mutants: equivalent boundary, a poll that reads an empty list takes nothing
+  return some.length > 0
+}

@@ -21,7 +21,7 @@ import type { BlockingClass } from '../core/states.ts'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
-import { isInReadyList, taken } from './claim-ordered.ts'
+import { hasListed, isInReadyList, taken } from './claim-ordered.ts'
 import { claimStatus, isSameMode } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
@@ -42,6 +42,8 @@ const placeIn = {
   lifo: '- t.sequence',
   // mutants: equivalent number:48, a priority then outweighs more
   priority: `t.sequence - t.priority * ${2 ** 47}`,
+  // No topic of this order has a condition.
+  shared: 't.sequence',
 } as const
 
 export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
@@ -107,23 +109,6 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
   }
   yield* dialect.claims.record(topic, owner, claimed.map(toSequence))
   return { rows: claimed, mode, ownerKnown: true }
-}
-
-/**
- * For a limit of one row, PostgreSQL reads the index directly. It then marks the entries of rows that have left the ready list,
- * so that later polls skip them.
- */
-function* hasListed(dialect: Dialect, topic: string, mode: TopicMode): Verb<boolean> {
-  // mutants: equivalent sql-logic `t.topic = ${topic} and ${isInReadyList(dialect, mode)}`, a poll that reads an empty list takes nothing
-  // mutants: equivalent sql-number `limit(raw('1'))`, one row answers as much as several
-  const some = yield sql`
-    select 1 as found
-      from ${dialect.paths.inReadyList(mode.order)}
-     where t.topic = ${topic} and ${isInReadyList(dialect, mode)}
-     order by ${dialect.paths.orderBy(mode.order)}
-     ${dialect.expr.limit(raw('1'))}`
-  // mutants: equivalent boundary, a poll that reads an empty list takes nothing
-  return some.length > 0
 }
 
 /** Puts the first tasks of the rechecked identifiers on the ready list, and deletes the rechecks. @returns whether it has listed any task */

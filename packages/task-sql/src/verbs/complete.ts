@@ -10,6 +10,8 @@ import type { Context } from '../core/verb-context.ts'
 import { recordAttempts } from './attempts.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { isHeld } from '../core/lease.ts'
+import { buryFailed } from './dead-letter.ts'
+import { checkDiscard, discardEnded } from './discard.ts'
 import { keepResults } from './keep-results.ts'
 import { setBlockingClass } from './recheck.ts'
 
@@ -22,6 +24,7 @@ export function* complete(
   options: CompleteOptions = {},
 ): Verb<Completion> {
   checkNames(verbOptions.complete, options)
+  if (options.discard !== undefined) checkDiscard(options.discard)
   const tasks = checkHeld(topic, decisions.keys())
   // mutants: equivalent condition:false, without tasks no statement is made
   if (tasks.length === 0) return { completed: [], lost: [] }
@@ -44,7 +47,9 @@ export function* complete(
   const { found, lost } = split(tasks, sequences)
   yield* keepResults(context, topic, found, decisions)
   yield* recordAttempts(context, topic, found, decisions)
+  yield* buryFailed(context, topic, found, decisions)
   yield* enqueueRechecksOf(context, topic, found)
+  if (options.discard) yield* discardEnded(context, topic, found, decisions, options.discard)
   if (options.strict && lost.length > 0) {
     throw new TaskError(
       'TASK_LOST',

@@ -1,3 +1,4 @@
+import { dueMsOf } from '../core/blocked.ts'
 import {
   checkDuration,
   checkInstant,
@@ -99,7 +100,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     externalId: given.externalId ?? null,
     // mutants: equivalent nullish:given.suspended, what is undefined counts as false
     suspended: given.suspended ?? false,
-    dueMs: given.due?.getTime() ?? null,
+    dueMs: given.due ? dueMsOf(given.due) : null,
     // A delay of 0 is no delay.
     delayMs: given.delayMs || null,
     // mutants: equivalent nullish:given.deadline?.getTime(), what is undefined is stored as null

@@ -37,6 +37,8 @@ export function* depend(context: Context, task: TaskKey, on: readonly TaskDepend
       { task },
     )
   }
+  // What the task needed before, when it was started and then suspended, counts no more.
+  yield* dialect.writes.remove({ table: dialect.tables.dependency, key: 'sequence', topic, keys: [sequence] })
   yield sql`
     insert into ${dialect.tables.dependency} (topic, sequence, place, need, parent_topic, parent, tolerant)
     select p.topic, ${sequence}, r.place, r.need, r.needed_topic, r.needed, r.tolerant
@@ -99,7 +101,7 @@ export function* blockAgain({ dialect }: Context, topic: string, sequences: read
     topic,
     sequences: sequencesOf(rows),
     locked: 'wait',
-    set: sql`state = ${states.suspended}, listed = ${dialect.expr.false}, due = ${blockedUntil(dialect.expr)}`,
+    set: sql`state = ${states.suspended}, listed = ${dialect.expr.false}, due = ${blockedUntil(dialect.expr)}, ${setBlockingClass('open')}`,
   })
 }
 

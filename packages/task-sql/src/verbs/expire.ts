@@ -7,19 +7,18 @@ import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber, toState } from '../core/task-row.ts'
 import { recordLost } from './attempts.ts'
-import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { buryExhausted } from './dead-letter.ts'
+import { deadOwner } from './owners.ts'
+import { enqueueRechecks, setBlockingClass, setStage, shareOf } from './recheck.ts'
 
 export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
   checkNames(verbOptions.expire, options)
   const { olderThanMs, then = 'expired', limit = 10_000 } = options
-  const { dialect, owner, now } = context
+  const { dialect } = context
   checkDuration('olderThanMs', olderThanMs)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
-  const deadline = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)
-  const dead = (holder: Statement): Statement => sql`
-    ${holder} <> ${owner}
-    and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
+  const dead = deadOwner(context, olderThanMs)
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
   const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))
@@ -36,6 +35,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
       returning: raw('topic, sequence, attempt, state, identifier, stage'),
     })
     yield* recordLost(context, topic, expired, claimed)
+    yield* buryExhausted(context, topic, expired)
     yield* enqueueRechecks(context, topic, expired)
     rows.push(...expired)
   }
@@ -75,5 +75,8 @@ function makeReady({ dialect, now }: Context): Statement {
            reason = case when ${exhausted} then ${reasons.tries} else ${reasons.lease} end,
            completed = case when ${exhausted} then ${dialect.expr.now(now())} end,
            owner = case when ${exhausted} then t.owner end,
-           ${setBlockingClass(sql`case when ${exhausted} then ${stages.failed} else ${stages.open} end`)}`
+           ${setStage(
+             sql`case when ${exhausted} then ${stages.failed} else ${stages.open} end`,
+             sql`case when ${exhausted} then ${stages.aside} else ${shareOf(raw('t.priority'))} end`,
+           )}`
 }

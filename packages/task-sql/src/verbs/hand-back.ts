@@ -6,7 +6,7 @@ import type { Context } from '../core/verb-context.ts'
 import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
 import { hold } from './hold.ts'
 import { isHeld } from '../core/lease.ts'
-import { setBlockingClass } from './recheck.ts'
+import { setReadyClass } from './recheck.ts'
 
 export function* handBack(context: Context, topic: string, tasks: Iterable<HeldTask>): Verb<Completion> {
   const { dialect } = context
@@ -23,7 +23,7 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
   const sequences = yield* dialect.writes.changeHeld(
     request,
     () =>
-      sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
+      sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`,
   )
   const { found, lost } = split(asked, sequences)
   yield* enqueueRechecksOf(context, topic, found)

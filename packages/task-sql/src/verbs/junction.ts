@@ -6,7 +6,7 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isIn } from './filter-state.ts'
 import { checkKeyed } from './topics.ts'
-import { setBlockingClass } from './recheck.ts'
+import { setReadyClass } from './recheck.ts'
 
 export function* junction(
   context: Context,
@@ -42,7 +42,7 @@ export function* junction(
     sequences: found,
     // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
-    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, completed = null, ${setBlockingClass('open')}`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, completed = null, ${setReadyClass()}`,
     returning: raw('identifier'),
   })
   for (const statement of dialect.topics.wake(topic)) yield statement

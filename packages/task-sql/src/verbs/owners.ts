@@ -2,6 +2,7 @@ import { checkDuration, checkNames, verbOptions } from '@taskstream/task-api'
 import type { RegisterOptions, TaskOwner } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
 import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { ownerUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -25,6 +26,14 @@ export function* heartbeat({ dialect, owner, now }: Context): Verb<void> {
 
 export function* unregister({ dialect, owner }: Context): Verb<boolean> {
   return (yield* dialect.writes.touched(sql`delete from ${dialect.tables.owner} where owner = ${owner}`)) > 0
+}
+
+/** True for the name of another owner that has sent no heartbeat for so long, or is not registered any more. */
+export function deadOwner({ dialect, owner, now }: Context, olderThanMs: number): (holder: Statement) => Statement {
+  const deadline = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)
+  return (holder) => sql`
+    ${holder} <> ${owner}
+    and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
 }
 
 export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {

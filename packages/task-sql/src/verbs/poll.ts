@@ -1,7 +1,9 @@
 import {
   checkInteger,
   checkNames,
+  checkShares,
   checkTopic,
+  defaultShares,
   invalid,
   pollConditions,
   pollHolds,
@@ -15,6 +17,7 @@ import { reasons, states } from '../core/states.ts'
 import { nothing, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { claimOrdered } from './claim-ordered.ts'
+import { claimShared } from './claim-shared.ts'
 import { claimSingular } from './claim-singular.ts'
 import { ownerUnknown, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -33,6 +36,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   checkOneOf('order', options.order, pollOrders)
   checkOneOf('condition', options.condition, pollConditions)
   checkOneOf('hold', options.hold, pollHolds)
+  if (options.shares !== undefined) checkShares(options.shares)
   if (size === 0) return []
   const held: HeldTask[] = []
   let mode: TopicMode = plainMode
@@ -60,7 +64,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
  * that claim takes nothing and reports the right mode for a second claim.
  */
 function* claimSome(
-  { dialect, owner, now, modes, columns }: Context,
+  { dialect, owner, now, modes, places, columns }: Context,
   topic: string,
   size: number,
   asked: PollOptions,
@@ -92,6 +96,7 @@ function* claimSome(
 
   function claimAs(request: ClaimRequest, { order, condition }: TopicMode): Verb<Claim> {
     if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
+    if (order === 'shared') return claimShared(dialect, request, asked.shares ?? defaultShares, places)
     return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
   }
 }
@@ -118,6 +123,7 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
 }
 
 function inOrder({ order }: TopicMode): (left: HeldTask, right: HeldTask) => number {
+  if (order === 'shared') return () => 0
   if (order === 'lifo') return (left, right) => right.sequence - left.sequence
   if (order === 'priority') return (left, right) => right.priority - left.priority || left.sequence - right.sequence
   return (left, right) => left.sequence - right.sequence

@@ -8,6 +8,7 @@ import type { Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
+import { setReadyClass } from './recheck.ts'
 import { settle } from './settle.ts'
 
 /** How long nobody looks for blocked tasks after a look that found all there was to do, in milliseconds. */
@@ -36,7 +37,7 @@ export function* promoteDue(context: Context, topic: string, options: PromoteDue
     which: sql`t.due <= ${dialect.expr.now(clock)} and t.state = ${states.suspended}`,
     first: { orderBy: raw('t.due'), limit },
     locked: 'skip',
-    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null, ${setReadyClass()}`,
   })
   return told(due.length, (yield* whatWaits(dialect, topic, clock)).dueMs)
 }

@@ -12,6 +12,7 @@ import type { Context } from '../core/verb-context.ts'
 import { checkCreation } from './creation.ts'
 import type { CheckedCreation } from './creation.ts'
 import { removeOlder, whichCount } from './insertion.ts'
+import { shareOf } from './recheck.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
@@ -172,7 +173,9 @@ function anyInsertion(
            p.topic, r.identifier, r.input, ${created}, r.reference, r.external_id, ${dialect.expr.json(given.headers)},
            r.priority, r.max_tries, r.state, r.descent, ${instant(given.due, given.delay)}, ${instant(given.deadline, given.deadlineDelay)},
            case when r.state = ${states.ready} then ${listing(dialect, heads)} else ${dialect.expr.false} end, p.ranking,
-           case when p.stage = ${stages.open} then r.stage else p.stage end`,
+           case when p.stage = ${stages.open} then r.stage
+                when p.stage = ${stages.high} then case when r.state = ${states.ready} then ${shareOf(raw('r.priority'))} else ${stages.aside} end
+                else p.stage end`,
     from: dialect.expr.rows(columns),
     count: creations.length,
   }

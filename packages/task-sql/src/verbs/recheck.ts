@@ -13,15 +13,29 @@ import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 
-/** An assignment for an update of `task as t`: the row's new blocking class, if its topic has a condition. */
+/** An assignment for an update of `task as t` that leaves the row other than ready: its new blocking class, if its topic has a condition. */
 export function setBlockingClass(stage: BlockingClass | Statement): Statement {
-  const number = typeof stage === 'string' ? stages[stage] : stage
-  return sql`stage = case when t.stage < ${stages.unstaged} then ${number} else t.stage end`
+  return setStage(typeof stage === 'string' ? stages[stage] : stage, stages.aside)
+}
+
+/** The same for a row that becomes ready. */
+export function setReadyClass(): Statement {
+  return setStage(stages.open, shareOf(raw('t.priority')))
+}
+
+/** @param blocking the new class under a condition @param share the new class in the order `shared` */
+export function setStage(blocking: Statement, share: Statement): Statement {
+  return sql`stage = case when t.stage <= ${stages.ended} then ${blocking} when t.stage <= ${stages.aside} then ${share} else t.stage end`
+}
+
+/** The class of a ready row in the order `shared`. */
+export function shareOf(priority: Statement): Statement {
+  return sql`case when ${priority} < 0 then ${stages.low} else ${stages.high} end`
 }
 
 /** Writes rechecks for changed rows of one topic, of which `identifier` and `stage` are given. Rows without a blocking class need none. */
 export function enqueueRechecks(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
-  const staged = rows.filter(({ stage }) => stage !== null && Number(stage) < blockingClasses.unstaged)
+  const staged = rows.filter(({ stage }) => stage !== null && Number(stage) <= blockingClasses.ended)
   return enqueueIdentifiers(
     context,
     topic,

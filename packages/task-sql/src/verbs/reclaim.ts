@@ -5,7 +5,7 @@ import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
-import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { enqueueRechecks, setReadyClass } from './recheck.ts'
 
 export function* reclaim(context: Context, topic: string, known: Iterable<HeldTask>): Verb<number> {
   const { dialect, owner } = context
@@ -25,7 +25,7 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
     sequences: lost,
     which: sql`t.state = ${states.active} and t.owner = ${owner}`,
     locked: 'wait',
-    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setBlockingClass('open')}`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`,
     returning: raw('sequence, identifier, stage'),
   })
   yield* enqueueRechecks(context, topic, rows)

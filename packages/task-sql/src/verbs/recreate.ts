@@ -29,7 +29,7 @@ import { removeOlder } from './insertion.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
-import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass, setReadyClass, shareOf } from './recheck.ts'
 import { blockAgain, copyDependencies } from './dependencies.ts'
 import { forgetResults } from './removal.ts'
 
@@ -196,7 +196,7 @@ function* reset(context: Context, topic: string, sequences: readonly number[]): 
       completed = null,
       due = null,
       deadline = null,
-      ${setBlockingClass('open')}`,
+      ${setReadyClass()}`,
   })
   yield* blockAgain(context, topic, sequences)
   for (const statement of dialect.topics.wake(topic)) yield statement
@@ -239,7 +239,9 @@ function* copy(
     ),
     values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
                 ${dialect.expr.now(now())}, r.new_state, case when r.new_state = ${states.ready} then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
-                case when r.new_state = ${states.redundant} and p.stage < ${stages.unstaged} then ${stages.ended} else p.stage end`,
+                case when p.stage = ${stages.open} then case when r.new_state = ${states.redundant} then ${stages.ended} else p.stage end
+                     when p.stage = ${stages.high} then case when r.new_state = ${states.redundant} then ${stages.aside} else ${shareOf(raw('t.priority'))} end
+                     else p.stage end`,
     from: sql`${values}, ${dialect.tables.task} t`,
     where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
     orderBy: raw('r.old_sequence'),

@@ -15,7 +15,7 @@ import type { Context } from '../core/verb-context.ts'
 import { toTopicMode } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toNumber } from '../core/task-row.ts'
-import { enqueueIdentifiers } from './recheck.ts'
+import { enqueueIdentifiers, shareOf } from './recheck.ts'
 
 /** How many rows one statement corrects at most. */
 // mutants: equivalent number, one more or less is as good
@@ -51,7 +51,7 @@ function* repairTopic(context: Context, row: Row): Verb<Counts> {
   const conditional = mode.condition !== 'none'
   const plain = !conditional && mode.order === 'fifo'
   const corrected = yield* correct(context, topic, {
-    stage: row['stage'] === null ? unkeyed : conditional ? stageOf : stages.unstaged,
+    stage: row['stage'] === null ? unkeyed : conditional ? stageOf : mode.order === 'shared' ? shareOfState : stages.unstaged,
     ranked: mode.order === 'priority' ? dialect.expr.true : dialect.expr.false,
     // Under a condition, polls themselves put tasks on the ready list, after a recheck.
     missed: conditional ? never : plain ? dialect.repair.passed(topic) : always,
@@ -82,6 +82,9 @@ const stageOf = sql`case when t.state = ${states.suspended} and t.due is not nul
   taskStates.map((state) => sql`when t.state = ${states[state]} then ${stages[blockingClassOf[state]]}`),
   ' ',
 )} end`
+
+/** The class of a row `t` in the order `shared`. */
+const shareOfState = sql`case when t.state = ${states.ready} then ${shareOf(raw('t.priority'))} else ${stages.aside} end`
 
 /** Corrects the rows of a topic. It skips rows that others have locked, and counts in the end those of them that are still wrong. */
 function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<Counts, 'held'>> {

@@ -1,13 +1,15 @@
 import { checkDuration, checkInstant, checkInteger, checkNames, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { Rescheduling, Task, TaskSelector } from '@taskstream/task-api'
+import { dueMsOf } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
-import { states } from '../core/states.ts'
+import { stages, states } from '../core/states.ts'
 import { join, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toNumber, toTask } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isInOneOf } from './filter-state.ts'
+import { setStage, shareOf } from './recheck.ts'
 import { lockNamed } from './selector.ts'
 
 export function* reschedule(context: Context, topic: string, selector: TaskSelector, to: Rescheduling): Verb<Task[]> {
@@ -28,7 +30,7 @@ export function* reschedule(context: Context, topic: string, selector: TaskSelec
   return rows.map((row) => toTask(topic, row))
 }
 
-/** The blocking class stays as it is: a ready task and a delayed one are both open. */
+/** Under a condition the blocking class stays as it is: a ready task and a delayed one are both open. */
 function assignments(
   { expr }: Dialect,
   { due, delayMs, deadline, deadlineMs, priority }: Rescheduling,
@@ -38,16 +40,22 @@ function assignments(
     if (at) return expr.instant(sql`${at.getTime()}`)
     return delay === undefined ? undefined : expr.plusMs(now, sql`${delay}`)
   }
-  const when = instantOf(due, delayMs)
+  const when = instantOf(due && new Date(dueMsOf(due)), delayMs)
   const until = deadline === null ? raw('null') : instantOf(deadline, deadlineMs)
+  const waits = when ? sql`${when} > ${now}` : sql`t.state = ${states.suspended}`
+  const share = shareOf(priority === undefined ? raw('t.priority') : sql`${priority}`)
   return join(
     [
+      // It reads the state, so it stands before the assignment to that.
+      ...(when || priority !== undefined
+        ? [setStage(raw('t.stage'), sql`case when ${waits} then ${stages.aside} else ${share} end`)]
+        : []),
       ...(when
         ? [
-            sql`state = case when ${when} > ${now} then ${states.suspended} else ${states.ready} end`,
-            sql`listed = case when ${when} > ${now} then ${expr.false} else ${expr.true} end`,
-            sql`completed = case when ${when} > ${now} then t.completed end`,
-            sql`due = case when ${when} > ${now} then ${when} end`,
+            sql`state = case when ${waits} then ${states.suspended} else ${states.ready} end`,
+            sql`listed = case when ${waits} then ${expr.false} else ${expr.true} end`,
+            sql`completed = case when ${waits} then t.completed end`,
+            sql`due = case when ${waits} then ${when} end`,
           ]
         : []),
       ...(until ? [sql`deadline = ${until}`] : []),

@@ -37,7 +37,7 @@ export function* lockNamed(
 }
 
 /** Under a condition, the index then passes over what an identifier has done before. */
-const mayBeUnended = sql`t.stage in (${stages.active}, ${stages.open}, ${stages.failed}, ${stages.suspended}, ${stages.unstaged})`
+const mayBeUnended = sql`t.stage in (${stages.active}, ${stages.open}, ${stages.failed}, ${stages.suspended}, ${stages.high}, ${stages.low}, ${stages.aside}, ${stages.unstaged})`
 
 function* find(context: Context, verb: string, topic: string, selector: TaskSelector, which: Statement): Verb<readonly number[]> {
   const { dialect } = context

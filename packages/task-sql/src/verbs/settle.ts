@@ -10,7 +10,7 @@ import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { dependencies } from './dependencies.ts'
 import { endings } from './endings.ts'
-import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+import { enqueueRechecks, setBlockingClass, setReadyClass } from './recheck.ts'
 import { checkKnown } from './topics.ts'
 
 /** States in which a task may still succeed, and those in which nothing happens to it by itself any more. */
@@ -106,7 +106,7 @@ function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb
     sequences: sequencesOf(rows),
     which: isBlocked(dialect.expr),
     locked: 'skip',
-    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null`,
+    set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, due = null, completed = null, ${setReadyClass()}`,
   })
   return started.length
 }

@@ -10,15 +10,18 @@ import { conditionNumber, isSameMode, orderNumber, topicDifferent, toTopicMode }
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
   checkNames(verbOptions.initialize, options)
-  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options ?? {}
+  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' || order === 'shared' } = options ?? {}
   const { topic: topics, task } = dialect.tables
   checkTopic(topic)
   if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
   if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
   if (condition !== 'none' && !keyed) throw invalid('keyed', keyed, 'must not be false under a condition')
+  if (order === 'shared' && !keyed) throw invalid('keyed', keyed, 'must not be false in the order shared')
+  if (order === 'shared' && condition !== 'none')
+    throw invalid('condition', condition, 'must be none in the order shared: under a condition, identifiers share anyway')
   yield* checkSchema(dialect)
   const boolean = (value: boolean): typeof dialect.expr.true => (value ? dialect.expr.true : dialect.expr.false)
-  const stage = condition === 'none' ? blockingClasses.unstaged : blockingClasses.open
+  const stage = blockingClasses[condition !== 'none' ? 'open' : order === 'shared' ? 'high' : 'unstaged']
   const inserted = dialect.writes.insertIfAbsent(
     topics,
     {
@@ -52,11 +55,12 @@ export function* topics({ dialect }: Context): Verb<string[]> {
 }
 
 export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
-  const { task, topic: topics, turn, activation, result, attempt, dependency } = dialect.tables
+  const { task, topic: topics, turn, activation, result, attempt, dependency, limit, slot } = dialect.tables
   checkTopic(topic)
   const removed = yield* dialect.writes.touched(sql`delete from ${topics} where topic = ${topic}`)
   yield sql`delete from ${task} where topic = ${topic}`
-  for (const table of [turn, activation, result, attempt, dependency]) yield sql`delete from ${table} where topic = ${topic}`
+  for (const table of [turn, activation, result, attempt, dependency, limit, slot])
+    yield sql`delete from ${table} where topic = ${topic}`
   for (const statement of dialect.topics.close(topic)) yield statement
   return removed > 0
 }

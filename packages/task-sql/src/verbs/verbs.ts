@@ -3,6 +3,7 @@ import type { Execution, TaskRepository } from '@taskstream/task-api'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { activate, activations, deactivate } from './activation.ts'
+import { admit } from './admit.ts'
 import { attempts, purgeAttempts } from './attempts.ts'
 import { cancel } from './cancel.ts'
 import { complete } from './complete.ts'
@@ -12,6 +13,7 @@ import { endings } from './endings.ts'
 import { expire } from './expire.ts'
 import { handBack } from './hand-back.ts'
 import { hold } from './hold.ts'
+import { limit, limits } from './limits.ts'
 import { lost } from './lost.ts'
 import { junction } from './junction.ts'
 import { overview } from './overview.ts'
@@ -20,6 +22,7 @@ import { page, task } from './page.ts'
 import { poll } from './poll.ts'
 import { purge, purgeAll } from './purge.ts'
 import { push } from './push.ts'
+import { giveTokens, takeTokens } from './rate.ts'
 import { reassign, reassignAll } from './reassign.ts'
 import { reschedule } from './reschedule.ts'
 import { reclaim } from './reclaim.ts'
@@ -28,6 +31,7 @@ import { promoteDue } from './promote-due.ts'
 import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
 import { settle } from './settle.ts'
+import { freeSlots, takeSlots } from './slots.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
 
 type Contract = TaskRepository<never, Extract<Execution, 'sync'>>
@@ -82,6 +86,13 @@ export const verbs: Verbs = {
   purge,
   purgeAll,
   purgeAttempts,
+  limit,
+  limits,
+  takeSlots,
+  freeSlots,
+  takeTokens,
+  giveTokens,
+  admit,
   activate,
   deactivate,
   activations,
@@ -101,6 +112,7 @@ export const frequent: ReadonlySet<VerbName> = new Set<VerbName>([
   'complete',
   'handBack',
   'promoteDue',
+  'admit',
   'heartbeat',
 ])
 

@@ -171,6 +171,26 @@ export const dependencies: Part = part('a task that needs others', (engine) => {
     })
   })
 
+  test('that was started, and then suspended by its handler, may need others than before', async () => {
+    const [b] = await fixture.push({ identifier: 'b', suspended: true })
+    const task = await blocked('c', ...on(await ended('a')))
+    await settle()
+    await fixture.complete(await fixture.poll(1), TaskDecision.suspension())
+    await depend(task, on(b!))
+    expect(await needsOf(task)).toMatchObject([{ on: { sequence: b!.sequence } }])
+    expect(await settle()).toEqual(nothing)
+  })
+
+  test.each(['9999-12-31T23:59:59.000Z', '9999-12-31T23:59:59.999Z'])('is not one that waits until %s', async (at) => {
+    const { tasks, topic, commit } = fixture
+    const due = new Date(at)
+    const [pushed, rescheduled] = await fixture.push({ identifier: 'a', due }, 'b')
+    await commit((transaction) => tasks.reschedule(transaction, topic, rescheduled!.sequence, { due }))
+    expect(await settle()).toEqual(nothing)
+    expect(await fixture.states()).toEqual({ delayed: 2 })
+    for (const task of [pushed!, rescheduled!]) expect((await infoOf(task))?.due?.getUTCFullYear()).toBe(9999)
+  })
+
   test('is settled by portions', async () => {
     const a = await ended('a')
     for (const name of ['c', 'd', 'e']) await blocked(name, ...on(a))

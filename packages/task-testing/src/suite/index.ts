@@ -19,6 +19,8 @@ import { deadline } from './deadline.ts'
 import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
 import { dependencies } from './dependencies.ts'
+import { discard } from './discard.ts'
+import { limits } from './limits.ts'
 import { edges } from './edges.ts'
 import { endings } from './endings.ts'
 import { filters } from './filters.ts'
@@ -31,6 +33,7 @@ import { looking } from './looking.ts'
 import { nothingDue } from './nothing-due.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
+import { shared } from './shared.ts'
 import { owner } from './owner.ts'
 import { ownerBounds } from './owner-bounds.ts'
 import { periodic } from './periodic.ts'
@@ -81,6 +84,8 @@ const parts: Readonly<Record<string, Part>> = {
   defaults,
   delayed,
   dependencies,
+  discard,
+  limits,
   edges,
   endings,
   filters,
@@ -93,6 +98,7 @@ const parts: Readonly<Record<string, Part>> = {
   'nothing-due': nothingDue,
   'option-names': optionNames,
   order,
+  shared,
   owner,
   'owner-bounds': ownerBounds,
   periodic,

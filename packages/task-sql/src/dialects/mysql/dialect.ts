@@ -7,7 +7,7 @@ import { mysqlMigrations, mysqlTables } from './schema.ts'
 import type { MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
-import { raw, sql } from '../../core/statement.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
@@ -104,6 +104,28 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
           where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           limit 1)`,
+      firstReady: (topic, limit) => sql`
+        select t.sequence
+          from ${tables.task} t force index (task_open)
+         where t.topic = ${topic} and t.state = ${states.ready}
+         order by t.sequence
+         limit ${limit}`,
+      // A condition on what another row has is no range of an index here, and whether `group by` skips rows depends on statistics. So each step is a
+      // statement.
+      nextIdentifiers: function* (topic, after, limit) {
+        const identifiers: string[] = []
+        for (let last = after; identifiers.length < limit; last = identifiers.at(-1)) {
+          const [row] = yield sql`
+            select t.identifier
+              from ${tables.task} t force index (task_identifier)
+             where t.topic = ${topic}${last === undefined ? nothing : sql` and t.identifier > ${last}`}
+             order by t.identifier
+             limit 1`
+          if (!row) break
+          identifiers.push(String(row['identifier']))
+        }
+        return identifiers
+      },
       // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
         select t.topic, t.sequence, t.owner
@@ -152,7 +174,12 @@ function* findTables(schema: Statement): Verb<boolean> {
   return Number(row?.['found']) > 0
 }
 
-const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
+const orders = {
+  fifo: raw('t.sequence'),
+  lifo: raw('t.sequence desc'),
+  priority: raw('t.urgency, t.sequence'),
+  shared: raw('t.sequence'),
+}
 
 /**
  * Counts open tasks. A derived table cannot refer to the topic of the outer row, so its rows cannot be limited directly. The index on due times

@@ -39,6 +39,8 @@ export function mysqlTables(database?: string): MysqlTables {
     result: table('task_result'),
     attempt: table('task_attempt'),
     dependency: table('task_dependency'),
+    limit: table('task_limit'),
+    slot: table('task_slot'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -56,6 +58,15 @@ export function mysqlMigrations(
   tables: MysqlTables,
   { collation, sequence, number, key }: MysqlDefinitions,
 ): readonly MigrationStep[] {
+  /** @param reasons how many reasons there were when the step was released */
+  const pretty = (reasons: number): Statement =>
+    prettyView(
+      tables.pretty,
+      tables.task,
+      (column) => `timestampadd(microsecond, ${column} * 1000, '1970-01-01 00:00:00.000')`,
+      'create or replace view',
+      reasons,
+    )
   const storage = raw(`engine = InnoDB row_format = dynamic default charset = utf8mb4 collate = ${collation}`)
   return [
     {
@@ -137,12 +148,7 @@ export function mysqlMigrations(
             active tinyint not null,
             changed bigint not null
           ) ${storage}`,
-        prettyView(
-          tables.pretty,
-          tables.task,
-          (column) => `timestampadd(microsecond, ${column} * 1000, '1970-01-01 00:00:00.000')`,
-          'create or replace view',
-        ),
+        pretty(7),
       ],
     },
     {
@@ -238,6 +244,34 @@ export function mysqlMigrations(
             primary key (topic, sequence, place),
             key task_dependency_parent (parent_topic, parent)
           ) ${storage}`,
+      ],
+    },
+    {
+      version: 5,
+      name: 'limits',
+      // Older releases keep no limits, and may keep running.
+      worksFrom: 1,
+      statements: [
+        sql`
+          create table if not exists ${tables.limit} (
+            topic varchar(250) not null,
+            kind varchar(20) not null,
+            amount bigint,
+            per_ms bigint,
+            used bigint not null default 0,
+            counted_at bigint,
+            target varchar(250),
+            primary key (topic, kind)
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.slot} (
+            topic varchar(250) not null,
+            owner varchar(250) not null,
+            slots int not null,
+            wanted int not null,
+            primary key (topic, owner)
+          ) ${storage}`,
+        pretty(8),
       ],
     },
   ]

@@ -56,6 +56,8 @@ export function oracle(options: OracleOptions = {}): Dialect {
       text: (value) => value,
       jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,
       rows: (columns) => table('r', columns),
+      // Oracle has no word for it.
+      withRecursive: raw('with'),
       limit: (count) => sql`fetch first ${count} rows only`,
     },
     paths: {
@@ -92,6 +94,12 @@ export function oracle(options: OracleOptions = {}): Dialect {
           where t.topic = p.topic and t.state = ${states.ready}
           order by t.sequence
           fetch first 1 rows only)`,
+      firstReady: (topic, limit) => sql`
+        select t.sequence
+          from ${tables.task} t
+         where t.topic = ${topic} and t.state = ${states.ready}
+         order by t.sequence
+         fetch first ${limit} rows only`,
       // The select locks no rows, because it would lock the topics' rows too. The change that follows checks the tasks again.
       claimedBy: (condition, limit) => sql`
         select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
@@ -113,7 +121,12 @@ export function oracle(options: OracleOptions = {}): Dialect {
   })
 }
 
-const orders = { fifo: raw('t.sequence'), lifo: raw('t.sequence desc'), priority: raw('t.urgency, t.sequence') }
+const orders = {
+  fifo: raw('t.sequence'),
+  lifo: raw('t.sequence desc'),
+  priority: raw('t.urgency, t.sequence'),
+  shared: raw('t.sequence'),
+}
 
 /**
  * Finds the tables, and checks the database's settings. Unless its character set is Unicode's, some texts would come back as question

@@ -30,6 +30,8 @@ export function oracleTables(schema?: string): OracleTables {
     result: table('task_result'),
     attempt: table('task_attempt'),
     dependency: table('task_dependency'),
+    limit: table('task_limit'),
+    slot: table('task_slot'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -66,6 +68,15 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
   const storage = raw(partitioned ? `partition by list (topic) automatic (partition task_first values ('taskstream'))` : '')
   const index = (name: string, columns: string, prefix: number): Statement =>
     unlessThere(sql`create index ${indexName(task, name)} on ${task} (${raw(columns)}) compress ${raw(String(prefix))}${local}`)
+  /** @param reasons how many reasons there were when the step was released */
+  const pretty = (reasons: number): Statement =>
+    prettyView(
+      tables.pretty,
+      task,
+      (column) => `timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(${column} / 1000, 'second')`,
+      'create or replace view',
+      reasons,
+    )
   return [
     {
       version: 1,
@@ -192,12 +203,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
                  + extract(minute from i.since) * 60000
                  + trunc(extract(second from i.since) * 1000) as ms
             from (select sys_extract_utc(systimestamp) - timestamp '1970-01-01 00:00:00' as since from dual) i`,
-        prettyView(
-          tables.pretty,
-          task,
-          (column) => `timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(${column} / 1000, 'second')`,
-          'create or replace view',
-        ),
+        pretty(7),
       ],
     },
     {
@@ -252,6 +258,34 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
         unlessThere(
           sql`create index ${indexName(task, 'task_dependency_parent')} on ${tables.dependency} (parent_topic, parent)`,
         ),
+      ],
+    },
+    {
+      version: 4,
+      name: 'limits',
+      // Older releases keep no limits, and may keep running.
+      worksFrom: 1,
+      statements: [
+        unlessThere(sql`
+          create table ${tables.limit} (
+            topic varchar2(250 char) not null,
+            kind varchar2(20 char) not null,
+            amount number(16),
+            per_ms number(16),
+            used number(18) default 0 not null,
+            counted_at number(16),
+            target varchar2(250 char),
+            constraint task_limit_key primary key (topic, kind) using index compress 1
+          )`),
+        unlessThere(sql`
+          create table ${tables.slot} (
+            topic varchar2(250 char) not null,
+            owner varchar2(250 char) not null,
+            slots number(10) not null,
+            wanted number(10) not null,
+            constraint task_slot_key primary key (topic, owner) using index compress 1
+          )`),
+        pretty(8),
       ],
     },
   ]

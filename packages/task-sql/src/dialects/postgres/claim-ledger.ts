@@ -1,6 +1,6 @@
 import type { Claims } from '../../core/dialect.ts'
 import { states } from '../../core/states.ts'
-import { raw, sql } from '../../core/statement.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { inTopic } from './topic.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -27,7 +27,7 @@ const tidySize = 64
 export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 'record' | 'tidy'> {
   return {
     // In a topic that lists its rows from the start, the ledger has all held rows. In other topics few rows are listed.
-    claimedBy: (condition, limit) => sql`
+    claimedBy: (condition, limit, how) => sql`
       select topic, sequence, owner
         from (select t.topic, t.sequence, t.owner
                 from (select distinct h.topic, h.owner, h.chunk, p.listing
@@ -41,7 +41,7 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
                                  and (noted.listing or not t.listed)
                                order by t.topic, t.sequence
                                limit ${limit}::int8
-                                 for update skip locked) t
+                                 ${how ? nothing : raw('for update skip locked')}) t
                union all
               select t.topic, t.sequence, t.owner
                 from ${tables.topic} p,
@@ -52,7 +52,7 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
                                  and coalesce(t.state = ${states.active} and ${condition(raw('t.owner'))}, false)
                                order by t.topic, t.sequence
                                limit ${limit}::int8
-                                 for update skip locked) t
+                                 ${how ? nothing : raw('for update skip locked')}) t
                where not p.listing) held
        limit ${limit}::int8`,
     record: (topic, owner, sequences) => recordClaims(tables, topic, owner, sequences),

@@ -11,7 +11,10 @@ import { chunkBits } from './claim-ledger.ts'
  * listed rows; other orders have listed rows only. Under a condition blocked rows are not listed, so an index finds all open rows.
  * PostgreSQL does not run the branches that the topic's row rules out.
  */
-export function postgresOverview(tables: PostgresTables, blockedUntil: Statement): Pick<Claims, 'countOpen' | 'oldestReady'> {
+export function postgresOverview(
+  tables: PostgresTables,
+  blockedUntil: Statement,
+): Pick<Claims, 'countOpen' | 'oldestReady' | 'firstReady'> {
   const { task, holding } = tables
   const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
   const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`
@@ -19,8 +22,9 @@ export function postgresOverview(tables: PostgresTables, blockedUntil: Statement
   const first = (where: Statement): Statement =>
     sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
   // Because of the limit, the planner reads an index in order and stops early.
-  const inOrder = (where: Statement, limit: number): Statement =>
-    sql`(select 1 from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
+  const inOrder = (where: Statement, limit: number, column = raw('1')): Statement =>
+    sql`(select ${column} from ${task} t where ${where} order by t.topic, t.sequence limit ${limit}::int8)`
+  const sequence = raw('t.sequence')
   const rows = (state: OpenState, limit: number): Statement => {
     if (state === 'delayed')
       return sql`select 1 from ${task} t where t.topic = p.topic and t.due < ${blockedUntil} and t.state = ${states.suspended}`
@@ -41,6 +45,13 @@ export function postgresOverview(tables: PostgresTables, blockedUntil: Statement
   }
   return {
     countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,
+    firstReady: (topic, limit) => sql`
+      select found.sequence
+        from ${tables.topic} p,
+             lateral (${inOrder(fresh, limit, sequence)} union all ${inOrder(listed, limit, sequence)} union all ${inOrder(open, limit, sequence)}) found
+       where p.topic = ${topic}
+       order by found.sequence
+       limit ${limit}::int8`,
     oldestReady: sql`
       (select min(found.created) from (${first(fresh)} union all ${first(listed)} union all ${first(open)}) found)`,
   }

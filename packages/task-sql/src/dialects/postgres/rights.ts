@@ -19,6 +19,8 @@ const needs: Readonly<Record<string, string>> = {
   task_result: 'select, insert, delete on',
   task_attempt: 'select, insert, delete on',
   task_dependency: rows,
+  task_limit: rows,
+  task_slot: rows,
   task_turn: 'select, insert, delete on',
   task_migration: 'select on',
   task_pretty: 'select on',

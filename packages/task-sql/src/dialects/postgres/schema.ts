@@ -108,7 +108,7 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             primary key (topic, turn)
           ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`,
         attachFunction(tables),
-        prettyView(tables.pretty, task, (column) => column),
+        prettyView(tables.pretty, task, (column) => column, 'create view', 7),
       ],
     },
     {
@@ -225,6 +225,34 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
             primary key (topic, sequence, place)
           )`,
         sql`create index task_dependency_parent on ${tables.dependency} (parent_topic, parent)`,
+      ],
+    },
+    {
+      version: 8,
+      name: 'limits',
+      // Older releases keep no limits, and may keep running.
+      worksFrom: 2,
+      statements: [
+        sql`
+          create table ${tables.limit} (
+            amount bigint,
+            per_ms bigint,
+            used bigint not null default 0,
+            counted_at bigint,
+            topic varchar(250) collate "C" not null,
+            kind varchar(20) collate "C" not null,
+            target varchar(250) collate "C",
+            primary key (topic, kind)
+          ) with (fillfactor = 50)`,
+        sql`
+          create table ${tables.slot} (
+            slots integer not null,
+            wanted integer not null,
+            topic varchar(250) collate "C" not null,
+            owner varchar(250) collate "C" not null,
+            primary key (topic, owner)
+          ) with (fillfactor = 50)`,
+        prettyView(tables.pretty, task, (column) => column, 'create or replace view', 8),
       ],
     },
   ]

@@ -49,6 +49,8 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     result: table('task_result'),
     attempt: table('task_attempt'),
     dependency: table('task_dependency'),
+    limit: table('task_limit'),
+    slot: table('task_slot'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
     sequenceName: `${quote(schema)}.task_sequence`,

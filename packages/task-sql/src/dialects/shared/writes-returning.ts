@@ -134,6 +134,7 @@ const ordersByTopic = {
   fifo: raw('t.topic, t.sequence'),
   lifo: raw('t.topic desc, t.sequence desc'),
   priority: raw('t.topic, t.priority desc, t.sequence'),
+  shared: raw('t.topic, t.sequence'),
 }
 
 export function valuesOf(row: Readonly<Record<string, SqlValue | Statement>>): Statement {

@@ -28,6 +28,8 @@ const tables: Tables = {
   result: raw('task_result'),
   attempt: raw('task_attempt'),
   dependency: raw('task_dependency'),
+  limit: raw('task_limit'),
+  slot: raw('task_slot'),
 }
 
 const returning = writesReturning({ tables, among, byKey, lock, held, affected })
@@ -100,6 +102,8 @@ export function sqlite(): Dialect {
       plain: claimPlain,
       countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
       oldestReady: sql`(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit 1)`,
+      firstReady: (topic, limit) =>
+        sql`select t.sequence from task t indexed by task_open where t.topic = ${topic} and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit ${limit}`,
       claimedBy: (condition, limit) => sql`
       select t.topic, t.sequence, t.owner
         from ${tables.topic} p

@@ -1,6 +1,17 @@
 import type { MigrationStep } from '../../core/dialect.ts'
 import { raw } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
+
+/** @param reasons how many reasons there were when the step was released */
+const pretty = (reasons: number): Statement =>
+  prettyView(
+    raw('task_pretty'),
+    raw('task'),
+    (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`,
+    'create view',
+    reasons,
+  )
 
 /** The steps of migrations. A step is never removed or changed. Instants are epoch milliseconds, UTC. */
 export const sqliteMigrations: readonly MigrationStep[] = [
@@ -67,7 +78,7 @@ export const sqliteMigrations: readonly MigrationStep[] = [
         'create table task_turn (turn integer primary key autoincrement, topic text not null, identifier text not null) strict',
       ),
       raw('create index task_turn_topic on task_turn (topic, turn)'),
-      prettyView(raw('task_pretty'), raw('task'), (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`),
+      pretty(7),
     ],
   },
   {
@@ -174,6 +185,35 @@ export const sqliteMigrations: readonly MigrationStep[] = [
           primary key (topic, sequence, place)
         ) strict, without rowid`),
       raw('create index task_dependency_parent on task_dependency (parent_topic, parent)'),
+    ],
+  },
+  {
+    version: 7,
+    name: 'limits',
+    // Older releases keep no limits, and may keep running.
+    worksFrom: 2,
+    statements: [
+      raw(`
+        create table task_limit (
+          topic text not null,
+          kind text not null,
+          amount integer,
+          per_ms integer,
+          used integer not null default 0,
+          counted_at integer,
+          target text,
+          primary key (topic, kind)
+        ) strict, without rowid`),
+      raw(`
+        create table task_slot (
+          topic text not null,
+          owner text not null,
+          slots integer not null,
+          wanted integer not null,
+          primary key (topic, owner)
+        ) strict, without rowid`),
+      raw('drop view task_pretty'),
+      pretty(8),
     ],
   },
 ]

@@ -1,0 +1,152 @@
+import type { Execution, HeldTask, SlotGrant, TaskRepository, TokenGrant, TopicLimits } from '@taskstream/task-api'
+import type { Clock } from '../core/clock.ts'
+import type { Dispatcher } from '../core/dispatcher.ts'
+
+export interface SharedLimitsOptions<Transaction> {
+  readonly topic: string
+  readonly repository: Pick<TaskRepository<Transaction, Execution>, 'takeSlots' | 'takeTokens' | 'giveTokens'>
+  readonly dispatcher: Dispatcher<Transaction>
+  readonly clock: Pick<Clock, 'monotonicMs'>
+}
+
+type Poll<Transaction> = (transaction: Transaction, size: number) => HeldTask[] | Promise<HeldTask[]>
+
+/** How often a loop that polls renews its slots, so that others who want some get theirs. */
+const renewMs = 1_000
+/** How often a loop asks for slots that it did not get. */
+const askMs = 250
+
+/** What a loop may poll under the limits that all processes keep together. A topic without limits asks the database nothing. */
+export class SharedLimits<Transaction> {
+  readonly #options: SharedLimitsOptions<Transaction>
+  #limits: TopicLimits = {}
+  /** How many tasks this process may hold, as it was last told, and how many it had wanted then. */
+  #slots = 0
+  #wanted = 0
+  #askAtMs = -Infinity
+  /** Whether a question was not answered, so that the database may have given this process other slots than it knows of. */
+  #unsure = false
+  /** The last question. The next one follows its answer, as the database knows only the slots of the last. */
+  #asked: Promise<unknown> = Promise.resolve()
+  #nextTokenAtMs = -Infinity
+
+  constructor(options: SharedLimitsOptions<Transaction>) {
+    this.#options = options
+  }
+
+  /** Notes the limits that the topic has now. */
+  set(limits: TopicLimits = {}): void {
+    // A limit that changes is felt at once.
+    if (limits.total !== this.#limits.total) this.#askAtMs = -Infinity
+    if (!limits.rate) this.#nextTokenAtMs = -Infinity
+    this.#limits = limits
+  }
+
+  /**
+   * How many more tasks may be polled, at most `most`.
+   *
+   * @param held how many tasks of the topic this process holds
+   * @throws the error of the database
+   */
+  async room(held: number, most: number): Promise<number> {
+    const { clock } = this.#options
+    const { total, rate } = this.#limits
+    if (rate && clock.monotonicMs() < this.#nextTokenAtMs) return 0
+    if (total === undefined) return most
+    const wanted = held + most
+    await this.#inTurn(async () => {
+      const wantsMore = wanted > this.#slots && wanted > this.#wanted
+      if (wantsMore || clock.monotonicMs() >= this.#askAtMs) await this.#take(held, wanted)
+    })
+    return Math.max(0, Math.min(most, this.#slots - held))
+  }
+
+  /** How long to sleep when there is no room, in milliseconds. Infinite if no limit is in the way. */
+  get pauseMs(): number {
+    const { clock } = this.#options
+    const { total, rate } = this.#limits
+    const nowMs = clock.monotonicMs()
+    const tokenMs = rate && this.#nextTokenAtMs > nowMs ? this.#nextTokenAtMs - nowMs : Infinity
+    const slotMs = total !== undefined && this.#slots < this.#wanted ? Math.max(1, this.#askAtMs - nowMs) : Infinity
+    return Math.min(tokenMs, slotMs)
+  }
+
+  /** Polls by one statement, or in a transaction that pays for what it polls. */
+  async poll(size: number, poll: Poll<Transaction>, options: { readonly single: boolean }): Promise<HeldTask[]> {
+    const { topic, repository, dispatcher } = this.#options
+    if (!this.#limits.rate) return dispatcher.once<HeldTask[]>((transaction) => poll(transaction, size), options)
+    let grant: TokenGrant = { taken: 0 }
+    const tasks = await dispatcher.once<HeldTask[]>(async (transaction) => {
+      grant = await repository.takeTokens(transaction, topic, size)
+      if (grant.taken === 0) return []
+      const polled = await poll(transaction, grant.taken)
+      await repository.giveTokens(transaction, topic, grant.taken - polled.length)
+      return polled
+    })
+    this.#wait(grant, tasks.length < grant.taken)
+    return tasks
+  }
+
+  /** Pays for a poll of a transaction that stays open while its tasks are handled: others must not wait for it. @returns what is paid for */
+  async take(size: number): Promise<number> {
+    const { topic, repository, dispatcher } = this.#options
+    if (!this.#limits.rate) return size
+    const grant = await dispatcher.once<TokenGrant>((transaction) => repository.takeTokens(transaction, topic, size))
+    this.#wait(grant, false)
+    return grant.taken
+  }
+
+  /** Gives back what was paid for, and not polled. */
+  async give(count: number): Promise<void> {
+    const { topic, repository, dispatcher } = this.#options
+    if (this.#limits.rate && count > 0)
+      await dispatcher.once<void>((transaction) => repository.giveTokens(transaction, topic, count))
+  }
+
+  /**
+   * Gives back all slots but those of tasks that are still held.
+   *
+   * @param held how many those are, asked when it is this question's turn; undefined if a loop uses the slots again
+   * @throws the error of the database
+   */
+  leave(held: () => number | undefined): Promise<void> {
+    return this.#inTurn(async () => {
+      const still = held()
+      if (still !== undefined && (this.#unsure || this.#slots > still)) await this.#take(still, still)
+    })
+  }
+
+  /** Gives back, now and then, what a loop cannot use that has all the batches it may have. @throws the error of the database */
+  async rest(held: number): Promise<void> {
+    const { clock } = this.#options
+    if (this.#limits.total === undefined || this.#slots <= held || clock.monotonicMs() < this.#askAtMs) return
+    await this.#inTurn(() => this.#take(held, held))
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#asked.then(work)
+    this.#asked = turn.catch(() => {})
+    return turn
+  }
+
+  async #take(held: number, wanted: number): Promise<void> {
+    const { topic, repository, dispatcher, clock } = this.#options
+    const askedMs = clock.monotonicMs()
+    // If no answer comes, others may have been given all but what is held.
+    this.#slots = Math.min(this.#slots, held)
+    this.#askAtMs = -Infinity
+    this.#unsure = true
+    const { slots = Infinity } = await dispatcher.once<SlotGrant>((transaction) =>
+      repository.takeSlots(transaction, topic, { held, wanted }),
+    )
+    this.#unsure = false
+    this.#slots = slots
+    this.#wanted = wanted
+    this.#askAtMs = askedMs + (slots < wanted ? askMs : renewMs)
+  }
+
+  /** Notes when the next token is there. @param isEmpty whether there were fewer tasks than tokens, so that nobody waits for one */
+  #wait({ nextMs }: TokenGrant, isEmpty: boolean): void {
+    this.#nextTokenAtMs = nextMs === undefined || isEmpty ? -Infinity : this.#options.clock.monotonicMs() + nextMs
+  }
+}

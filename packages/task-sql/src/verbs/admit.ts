@@ -1,0 +1,119 @@
+/**
+ * How many tasks of a topic are to be done. Pushes add to a number in the limit's row, and tasks are counted when it reaches the limit, or when the last count
+ * is a second old: others end meanwhile, or are pushed or made ready in other ways. So most pushes count nothing, and no other verb pays for it.
+ */
+import { checkInteger, checkTopic, invalid, TaskError, taskLimits } from '@taskstream/task-api'
+import { reasons, states } from '../core/states.ts'
+import { raw, sql } from '../core/statement.ts'
+import { sequencesOf } from '../core/task-row.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { lockLimit, readLocked } from './lock-limit.ts'
+import { enqueueRechecks, setBlockingClass } from './recheck.ts'
+
+const isEntries = raw("kind in ('entries', 'entries-dropping')")
+
+/** How long a count is believed, in milliseconds. */
+const believedMs = 1_000
+
+/** Extra rows that are read when others have locked the oldest. */
+const spareRows = 100
+
+export function* admit(context: Context, topic: string, asked: number, externalIds: readonly string[] = []): Verb<void> {
+  checkTopic(topic)
+  checkInteger('count', asked, 0, taskLimits.batchSize)
+  if (!Array.isArray(externalIds)) throw invalid('externalIds', externalIds, 'must be a list of texts')
+  const { dialect, now } = context
+  if (asked === 0) return
+  const { limit } = dialect.tables
+  const nowMs = dialect.expr.epochMs(dialect.expr.now(now()))
+  const room = sql`
+    update ${limit}
+       set used = used + ${asked}
+     where topic = ${topic} and ${isEntries} and used + ${asked} <= amount and counted_at between ${nowMs} - ${believedMs} and ${nowMs}`
+  if ((yield* dialect.writes.touched(room)) > 0) return
+  const locked = yield* lockLimit(context, topic, isEntries)
+  if (!locked) return
+  const count = asked - (yield* countKnown(context, topic, externalIds))
+  if (count === 0) return
+  const { amount, kind } = locked
+  const entries = yield* countEntries(context, topic, amount)
+  const over = entries + count - amount
+  const dropped = over > 0 && kind === 'entries-dropping' && count <= amount ? yield* dropOldest(context, topic, over) : 0
+  if (over > dropped) throw full(topic, entries, amount, count)
+  yield sql`update ${limit} set used = ${entries - dropped + count} where topic = ${topic} and ${isEntries}`
+}
+
+/** How many of these external ids have tasks already: a push of one creates none. */
+function* countKnown({ dialect }: Context, topic: string, externalIds: readonly string[]): Verb<number> {
+  if (externalIds.length === 0) return 0
+  const values = [...new Set(externalIds)]
+  const known = yield sql`
+    select t.sequence
+      from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values }])}
+      join ${dialect.tables.task} t on t.external_id = r.external_id
+     where t.topic = ${topic} and t.external_id is not null
+     ${dialect.expr.latest}`
+  return known.length
+}
+
+/**
+ * Writes into the limit's row how many tasks are ready, delayed, blocked or active; one more than the limit at most of each. Where a transaction reads from a
+ * snapshot, what an update reads is as last committed.
+ */
+function* countEntries(context: Context, topic: string, amount: number): Verb<number> {
+  const { dialect } = context
+  const { limit, task, topic: topics } = dialect.tables
+  const { countOpen } = dialect.claims
+  const most = amount + 1
+  const waiting = sql`
+    select 1 as one
+      from ${task} t
+     where t.topic = ${topic} and t.due is not null and t.state = ${states.suspended}
+     ${dialect.expr.limit(sql`${most}`)}`
+  yield sql`
+    update ${limit}
+       set counted_at = ${dialect.expr.epochMs(dialect.expr.now(context.now()))},
+           used = coalesce((select ${countOpen('ready', most)} + ${countOpen('active', most)} + (select count(*) from (${waiting}) w)
+                              from ${topics} p
+                             where p.topic = ${topic}), 0)
+     where topic = ${topic} and ${isEntries}`
+  return (yield* readLocked(context, topic, isEntries)).used
+}
+
+/** Filters the oldest tasks that are ready. Those that others have locked just now are as good as active, and younger ones go in their place. */
+function* dropOldest(context: Context, topic: string, count: number): Verb<number> {
+  const { dialect, now } = context
+  const dropped: Row[] = []
+  for (let most = count; ; most = 2 * most + spareRows) {
+    const left = count - dropped.length
+    const oldest = sequencesOf(yield dialect.claims.firstReady(topic, most))
+    if (oldest.length === 0) break
+    const rows = yield* dialect.writes.change({
+      topic,
+      sequences: oldest,
+      which: sql`t.state = ${states.ready}`,
+      ...(oldest.length > left && { first: { orderBy: dialect.paths.orderBy('fifo'), limit: left } }),
+      locked: 'skip',
+      set: sql`
+      state = ${states.filtered},
+      listed = ${dialect.expr.false},
+      reason = ${reasons.dropped},
+      completed = ${dialect.expr.now(now())},
+      ${setBlockingClass('ended')}`,
+      returning: sql`sequence, identifier, stage`,
+    })
+    dropped.push(...rows)
+    if (dropped.length === count || oldest.length < most) break
+  }
+  yield* enqueueRechecks(context, topic, dropped)
+  return dropped.length
+}
+
+function full(topic: string, entries: number, count: number, asked: number): TaskError {
+  const message =
+    asked > count
+      ? `${asked} tasks are more than the topic "${topic}" may ever have, which is ${count}: push fewer at a time`
+      : `The topic "${topic}" has ${entries} of the ${count} tasks that it may have: push again when some of them have ended`
+  return new TaskError('TOPIC_FULL', message, { topic, entries, count })
+}

@@ -1,0 +1,83 @@
+/** The limits of topics: a row for each kind, in the table of limits. */
+import { checkLimits, checkNames, checkTopic, verbOptions } from '@taskstream/task-api'
+import type { LimitOptions, TopicLimits } from '@taskstream/task-api'
+import { sql } from '../core/statement.ts'
+import { toNumber } from '../core/task-row.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { checkKnown } from './topics.ts'
+
+/** What a row limits. The names are stored, for whoever looks into the table. */
+const limitKinds = ['total', 'rate', 'entries', 'entries-dropping', 'dead-letter'] as const
+type LimitKind = (typeof limitKinds)[number]
+
+interface StoredLimit {
+  readonly amount: number | null
+  readonly per_ms: number | null
+  readonly target: string | null
+}
+
+export function* limit(context: Context, topic: string, limits: TopicLimits, options: LimitOptions = {}): Verb<TopicLimits> {
+  checkNames(verbOptions.limit, options)
+  checkTopic(topic)
+  checkLimits(topic, limits)
+  yield* checkKnown(context, topic)
+  if (limits.deadLetter !== undefined) yield* checkKnown(context, limits.deadLetter)
+  const stored = yield* rowsOf(context, topic)
+  const before = toLimits(stored)
+  if (options.keep && stored.length > 0) return before
+  const { limit: table } = context.dialect.tables
+  const rows = toRows(limits)
+  for (const kind of limitKinds) {
+    const row = rows.get(kind)
+    if (!row) {
+      if (stored.some((one) => one['kind'] === kind)) yield sql`delete from ${table} where topic = ${topic} and kind = ${kind}`
+      continue
+    }
+    const { amount, per_ms: perMs, target } = row
+    const added = yield* context.dialect.writes.touched(
+      context.dialect.writes.insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'),
+    )
+    if (added === 0)
+      yield sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
+  }
+  return toLimits(yield* rowsOf(context, topic))
+}
+
+export function* limits({ dialect }: Context): Verb<ReadonlyMap<string, TopicLimits>> {
+  const rows = yield sql`select topic, kind, amount, per_ms, target from ${dialect.tables.limit} order by topic, kind`
+  return new Map([...Map.groupBy(rows, ({ topic }) => String(topic))].map(([topic, own]) => [topic, toLimits(own)]))
+}
+
+/** The topic to which copies of failed tasks go. It is asked for only when a task has failed. */
+export function* deadLetterOf({ dialect }: Context, topic: string): Verb<string | undefined> {
+  const [row] = yield sql`select target from ${dialect.tables.limit} where topic = ${topic} and kind = 'dead-letter'`
+  return row && String(row['target'])
+}
+
+function* rowsOf({ dialect }: Context, topic: string): Verb<readonly Row[]> {
+  return yield sql`select kind, amount, per_ms, target from ${dialect.tables.limit} where topic = ${topic}`
+}
+
+function toRows({ total, rate, maxEntries, deadLetter }: TopicLimits): ReadonlyMap<LimitKind, StoredLimit> {
+  const none = { amount: null, per_ms: null, target: null }
+  const rows = new Map<LimitKind, StoredLimit>()
+  if (total !== undefined) rows.set('total', { ...none, amount: total })
+  if (rate) rows.set('rate', { ...none, amount: rate.count, per_ms: rate.perMs })
+  if (maxEntries)
+    rows.set(maxEntries.whenFull === 'drop-oldest' ? 'entries-dropping' : 'entries', { ...none, amount: maxEntries.count })
+  if (deadLetter !== undefined) rows.set('dead-letter', { ...none, target: deadLetter })
+  return rows
+}
+
+function toLimits(rows: readonly Row[]): TopicLimits {
+  const of = (kind: LimitKind): Row | undefined => rows.find((row) => row['kind'] === kind)
+  const [total, rate, entries, dropping, dead] = limitKinds.map(of)
+  return {
+    ...(total && { total: toNumber(total['amount']) }),
+    ...(rate && { rate: { count: toNumber(rate['amount']), perMs: toNumber(rate['per_ms']) } }),
+    ...(entries && { maxEntries: { count: toNumber(entries['amount']), whenFull: 'reject' } }),
+    ...(dropping && { maxEntries: { count: toNumber(dropping['amount']), whenFull: 'drop-oldest' } }),
+    ...(dead && { deadLetter: String(dead['target']) }),
+  }
+}

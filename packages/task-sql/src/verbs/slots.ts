@@ -1,0 +1,93 @@
+/**
+ * How many tasks of a topic are active at a time, over all processes. Slots belong to owners, not to tasks: an owner takes a share and keeps it while it has
+ * work, so neither a poll nor a completion writes anything for it.
+ */
+import { checkDuration, checkInteger, checkTopic } from '@taskstream/task-api'
+import type { SlotGrant, SlotWish } from '@taskstream/task-api'
+import { raw, sql } from '../core/statement.ts'
+import { toNumber } from '../core/task-row.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { lockLimit } from './lock-limit.ts'
+import { deadOwner } from './owners.ts'
+
+const isTotal = raw("kind = 'total'")
+
+/** An owner with what it holds, or could hold. */
+interface Share {
+  readonly owner: string
+  readonly slots: number
+  readonly wanted: number
+}
+
+export function* takeSlots(context: Context, topic: string, { held, wanted }: SlotWish): Verb<SlotGrant> {
+  checkTopic(topic)
+  checkInteger('held', held, 0, 1_000_000)
+  checkInteger('wanted', wanted, 0, 1_000_000)
+  const { dialect, owner } = context
+  const { slot } = dialect.tables
+  const total = (yield* lockLimit(context, topic, isTotal))?.amount
+  if (total === undefined) {
+    yield sql`delete from ${slot} where topic = ${topic} and owner = ${owner}`
+    return { slots: undefined }
+  }
+  const rows = yield sql`select owner, slots, wanted from ${slot} where topic = ${topic}`
+  const shares = rows.map((row) => ({
+    owner: String(row['owner']),
+    slots: toNumber(row['slots']),
+    wanted: toNumber(row['wanted']),
+  }))
+  const own = { owner, slots: 0, wanted: Math.max(held, wanted) }
+  const others = shares.filter((share) => share.owner !== owner)
+  const free = total - others.reduce((sum, { slots }) => sum + slots, 0)
+  const slots = Math.max(held, Math.min(fairShare(total, [...others, own], owner), free), 0)
+  if (own.wanted === 0) yield sql`delete from ${slot} where topic = ${topic} and owner = ${owner}`
+  else {
+    const update = sql`update ${slot} set slots = ${slots}, wanted = ${own.wanted} where topic = ${topic} and owner = ${owner}`
+    const known = shares.length > others.length && (yield* dialect.writes.touched(update)) > 0
+    // Maintenance may have freed the row just now, which it does without the lock.
+    if (!known)
+      yield* dialect.writes.touched(
+        dialect.writes.insertIfAbsent(slot, { topic, owner, slots, wanted: own.wanted }, 'topic, owner'),
+      )
+  }
+  // Others who hold more than their share look at it when they poll next. A loop that sleeps is woken.
+  if (slots < own.wanted) for (const statement of dialect.topics.wake(topic)) yield statement
+  return { slots }
+}
+
+/** What an owner may have if all take as much as they want, and nobody who wants more gets less than another. */
+function fairShare(total: number, shares: readonly Share[], owner: string): number {
+  let left = total
+  // Who wants little comes first. Among equals the name decides, so that all owners compute the same.
+  const inOrder = shares.toSorted((one, other) => one.wanted - other.wanted || (one.owner < other.owner ? -1 : 1))
+  for (const [index, share] of inOrder.entries()) {
+    const part = Math.min(share.wanted, Math.ceil(left / (inOrder.length - index)))
+    if (share.owner === owner) return part
+    left -= part
+  }
+  return 0
+}
+
+/** Frees the slots of dead owners that hold no task any more. Rows that others have locked just now count as held. */
+export function* freeSlots(context: Context, olderThanMs: number): Verb<number> {
+  checkDuration('olderThanMs', olderThanMs)
+  const { dialect } = context
+  const isDead = deadOwner(context, olderThanMs)
+  let freed = 0
+  const { slot } = dialect.tables
+  const dead = yield sql`select s.topic, s.owner from ${slot} s where ${isDead(raw('s.owner'))} order by s.topic, s.owner`
+  if (dead.length === 0) return 0
+  const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
+  const keyOf = ({ topic, owner }: (typeof dead)[number]): string => JSON.stringify([topic, owner])
+  const holding = new Set(held.map(keyOf))
+  for (const row of dead) {
+    if (holding.has(keyOf(row))) continue
+    const owner = String(row['owner'])
+    // An owner that was silent may have come back since, and then takes slots by what it sees here.
+    freed += yield* dialect.writes.touched(
+      sql`delete from ${slot} where topic = ${String(row['topic'])} and owner = ${owner} and ${isDead(sql`${owner}`)}`,
+    )
+  }
+  return freed
+}
