@@ -6,11 +6,15 @@ import type { Timer } from '@taskstream/task-timers'
 import { withAskedPause } from './asked-pause.ts'
 import { checkInQueue } from './define-queue.ts'
 import type { Queue } from './define-queue.ts'
+import { checkedLimits } from './job-limits.ts'
+import type { CheckedLimits, JobLimits } from './job-limits.ts'
 import type { JsonOnly } from './json-only.ts'
 import { checkedNeeds } from './needs.ts'
 import type { NeedMap } from './needs.ts'
-import { checkSchema, taskSettingsOf } from './task-settings.ts'
-import type { JobTags, TaskSettings } from './task-settings.ts'
+import { checkShared } from './shared-order.ts'
+import { checkSchema, checkSigned, taskSettingsOf } from './task-settings.ts'
+import type { JobTags, Signed, TaskSettings } from './task-settings.ts'
+import { longestTimeoutMs } from './task-timeout.ts'
 import { isVersioned } from './versioned.ts'
 
 /**
@@ -89,6 +93,16 @@ export interface JobOptions<Given, Input, Next extends AnyJob, Returned = void, 
   /** The priority of pushes that give none, -32 767 to 32 767. It counts in the order `priority`. */
   readonly priority?: number
   readonly tags?: JobTags
+  /**
+   * Limits that all processes keep together: on jobs at a time (`total`), on a rate, on entries, and where copies of failed jobs go. In a queue they are the
+   * queue's. They are stored when the job is first made known; what is stored wins, and `stream.tasks.limit` changes it. `perKey` alone is not stored.
+   */
+  readonly limits?: JobLimits
+  /**
+   * Whether jobs are signed by whoever pushes them, and verified before they are handled: `required`, or `optional` while not all are signed yet. Each
+   * then has an id, a UUID if you give none. The stream is given the keys. Default: they are not signed; in a queue, that is up to the queue.
+   */
+  readonly signed?: Signed
   /** When the job is pushed by the clock: a timer, or a text that `parseTimer` reads. Such a job has no input. */
   readonly timer?: WithoutInput<Given, Timer | string>
 }
@@ -104,6 +118,8 @@ export interface JobSettings extends TaskSettings {
   readonly timeoutMs: number | undefined
   readonly maxRunMs: number | undefined
   readonly timer: Timer | undefined
+  /** The limits of the topic, which a queue shares. */
+  readonly limits?: CheckedLimits | undefined
 }
 
 const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
@@ -123,10 +139,10 @@ const names = optionNames<JobOptions<unknown, unknown, AnyJob>>('defineJob', {
   deadlineMs: true,
   priority: true,
   tags: true,
+  limits: true,
+  signed: true,
   timer: true,
 })
-
-const dayMs = 86_400_000
 
 /**
  * Defines a job. Its jobs are tasks of the topic of the same name, or of a queue.
@@ -165,22 +181,48 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob, vo
   checkNames(names, options)
   const { queue } = options
   if (queue !== undefined) checkInQueue(queue, name, options as Parameters<typeof checkInQueue>[2])
-  const retry = options.retry ?? queue?.settings.retry
-  const { order, ...settings } = taskSettingsOf({ ...options, retry } as Parameters<typeof taskSettingsOf>[0])
+  const inherited = queue?.settings
+  if (queue !== undefined && options.limits !== undefined)
+    throw invalid('limits', options.limits, `of the job "${name}" are up to its queue "${queue.name}"`)
+  const retry = options.retry ?? inherited?.retry
+  const { maxTries = inherited?.maxTries } = options
+  const ownDeadlineMs = options.deadlineMs ?? (options.timer === undefined ? inherited?.deadlineMs : undefined)
+  const { order, ...settings } = taskSettingsOf({ ...options, retry, maxTries, deadlineMs: ownDeadlineMs } as Parameters<
+    typeof taskSettingsOf
+  >[0])
   const { input, key, id, deadlineMs } = settings
-  const { output, ordered = false, timeoutMs, maxRunMs, timer, next = [] } = options
+  const { limits, subKeys } = inherited ?? checkedLimits(name, options.limits)
+  const { output, ordered = false, timeoutMs = inherited?.timeoutMs, maxRunMs, timer, next = [] } = options
+  checkSigned(options.signed)
+  const signed = queue ? queue.settings.signed : options.signed
   checkSchema('output', output)
   if (isVersioned(output)) throw invalid('output', output, 'must not be versioned: only inputs have versions')
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'must be true or false')
+  if (order === 'shared')
+    checkShared(`of the jobs "${name}"`, { keyed: key !== undefined, ordered, perKey: subKeys !== undefined })
   if (ordered && key === undefined) throw invalid('ordered', ordered, `needs a key, by which the jobs "${name}" are in order`)
+  if (subKeys && key === undefined)
+    throw invalid('perKey', subKeys.count, `needs a key, of which so many jobs "${name}" are handled at a time`)
+  if (subKeys && ordered)
+    throw invalid(
+      'ordered',
+      ordered,
+      `must not be given with perKey: either one job "${name}" of a key is handled at a time, or several`,
+    )
   if (typeof next !== 'function' && !Array.isArray(next))
     throw invalid('next', next, 'must be a list of jobs, or a function of one')
   if (Array.isArray(next) && next.some((job: Partial<AnyJob> | undefined) => typeof job?.settings?.next !== 'function'))
     throw invalid('next', next, 'must be made by defineJob')
-  if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, dayMs)
-  if (maxRunMs !== undefined) checkInteger('maxRunMs', maxRunMs, timeoutMs ?? 1, 7 * dayMs)
+  if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, longestTimeoutMs)
+  if (maxRunMs !== undefined) checkInteger('maxRunMs', maxRunMs, timeoutMs ?? 1, 7 * longestTimeoutMs)
   if (timer !== undefined && input !== undefined)
     throw invalid('timer', timer, `must not be given with an input: the clock pushes jobs "${name}" without any`)
+  if (timer !== undefined && signed === 'required')
+    throw invalid(
+      'timer',
+      timer,
+      `must not be given for the job "${name}", which must be signed: a scheduler pushes what a row says, and no key vouches for that row`,
+    )
   for (const [argument, value] of Object.entries({ id, deadlineMs, needs: options.needs }))
     if (timer !== undefined && value !== undefined)
       throw invalid(argument, value, `must not be given with a timer: the clock pushes jobs "${name}" without it`)
@@ -195,6 +237,13 @@ function settingsOf(name: string, options: JobOptions<never, unknown, AnyJob, vo
     maxRunMs,
     timer: typeof timer === 'string' ? parseTimer(timer) : timer,
     queue,
-    topic: queue?.settings.topic ?? { order, condition: ordered ? 'singular-by-identifier' : 'none', keyed: key !== undefined },
+    limits,
+    subKeys,
+    signed,
+    topic: queue?.settings.topic ?? {
+      order,
+      condition: ordered || subKeys ? 'singular-by-identifier' : 'none',
+      keyed: key !== undefined,
+    },
   }
 }

@@ -2,6 +2,7 @@ import { checkNames, checkTopic, invalid, optionNames, pollConditions } from '@t
 import type { InputSchema, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import type { JsonOnly } from './json-only.ts'
+import { checkShared } from './shared-order.ts'
 import { taskSettingsOf } from './task-settings.ts'
 import type { JobTags, TaskSettings } from './task-settings.ts'
 
@@ -24,7 +25,7 @@ export interface TypedTopicOptions<Given, Input> extends TopicOptions {
   readonly input: InputSchema<Input, Given>
   /** What a task is about, 1 to 500 characters, such as its customer: its identifier. Without it, a push may give the key of each task. */
   readonly key?: (input: NoInfer<Given>) => string
-  /** Whether tasks are found and superseded by their keys. Default: true if there is a `key` or a `condition`. */
+  /** Whether tasks are found and superseded by their keys. Default: true if there is a `key` or a `condition`, or if keys take turns. */
   readonly keyed?: boolean
   /** The caller's own name for a task, 1 to 500 characters, unique in the topic. A second push of an id finds the first task. */
   readonly id?: (input: NoInfer<Given>) => string
@@ -81,8 +82,9 @@ function settingsOf(options: TypedTopicOptions<never, unknown>): TopicSettings {
   if (input === undefined) throw invalid('input', input, 'must be given: a schema, or json<T>()')
   const { condition = 'none' } = options
   if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
-  const { keyed = settings.key !== undefined || condition !== 'none' } = options
+  const { keyed = settings.key !== undefined || condition !== 'none' || order === 'shared' } = options
   if (typeof keyed !== 'boolean') throw invalid('keyed', keyed, 'must be true or false')
   if (!keyed && condition !== 'none') throw invalid('keyed', keyed, `must not be given with the condition "${condition}"`)
+  if (order === 'shared') checkShared('of the topic', { keyed, condition: condition !== 'none' })
   return { ...settings, what: 'topic', input, topic: { order, condition, keyed } }
 }

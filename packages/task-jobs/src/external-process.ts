@@ -3,7 +3,7 @@ import { checkInteger, invalid, optionNames, TaskError } from '@taskstream/task-
 import type { TaskDecision } from '@taskstream/task-api'
 import { answered, terminated, textOfJob, titleOf } from './external-job.ts'
 import type { ExternalHandler, ExternalJob } from './external-job.ts'
-import { checkFile, environmentOf, fileOf, isFolder } from './program.ts'
+import { checkProcessGroups, isFolder, programOf } from './program.ts'
 import type { Program } from './program.ts'
 import { runProgram } from './run-program.ts'
 import type { Ended, RunLimits } from './run-program.ts'
@@ -90,21 +90,14 @@ function said(errors: string): string {
 
 function checked(options: ExternalProcessOptions): { readonly program: Program; readonly limits: RunLimits } {
   checkSecretNames(names, options)
-  if (process.platform === 'win32')
-    throw new TaskError('RUNTIME_UNSUPPORTED', 'externalProcess needs process groups, which Windows does not have', {
-      found: 'win32',
-      needed: 'Linux, macOS or another Unix',
-    })
+  checkProcessGroups()
   const { command, cwd = process.cwd(), env = {}, outputBytes = 1_048_576, killAfterMs = 5_000 } = options
-  const [name, ...args] = checkCommand(command)
+  const checkedCommand = checkCommand(command)
   checkInteger('outputBytes', outputBytes, 1, 16_777_216)
   checkInteger('killAfterMs', killAfterMs, 0, 3_600_000)
   if (typeof cwd !== 'string' || cwd.includes('\0') || !isFolder(cwd)) throw invalid('cwd', cwd, 'must be a folder that is there')
   checkEnvironment(env)
-  const folder = resolve(cwd)
-  const program = { name, file: fileOf(name, folder), args, cwd: folder, env: environmentOf(env) }
-  checkFile(program)
-  return { program, limits: { outputBytes, killAfterMs } }
+  return { program: programOf(checkedCommand, env, resolve(cwd)), limits: { outputBytes, killAfterMs } }
 }
 
 function checkCommand(command: ExternalProcessOptions['command']): readonly [string, ...string[]] {

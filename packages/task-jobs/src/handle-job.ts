@@ -1,5 +1,6 @@
 import {
   checkInput,
+  isPassing,
   isTaskError,
   jsonOf,
   readInput,
@@ -15,17 +16,23 @@ import { topicOf } from './define-queue.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
 import type { JobHandler } from './held-job.ts'
 import type { Done, InProcess } from './in-process.ts'
+import { pushedChange } from './job-change.ts'
 import type { JobRoute } from './job-routes.ts'
+import { noSignatures } from './job-signatures.ts'
+import type { JobSignatures } from './job-signatures.ts'
 import { JobSlots } from './job-slots.ts'
 import { throughMiddleware } from './middleware.ts'
 import type { AnyHeldJob, JobMiddleware } from './middleware.ts'
 import { neededResults } from './needed-results.ts'
 import type { NeededEnding } from './needed-results.ts'
 import { dependenciesOf } from './needs.ts'
+import type { Need } from './needs.ts'
 import { NewerInputs } from './newer-inputs.ts'
 import { creationOf, idOf, tagsOf } from './push-job.ts'
 import type { AnyPushOptions, PushArguments } from './push-job.ts'
+import { keyOf } from './sub-keys.ts'
 import { inputOf } from './task-input.ts'
+import { timeoutOf } from './task-timeout.ts'
 import { TryTime } from './try-time.ts'
 
 export interface JobEnvironment<Transaction> {
@@ -33,6 +40,8 @@ export interface JobEnvironment<Transaction> {
   /** What the tasks that a task needs have returned, and how they have ended. */
   needed(task: HeldTask): Promise<readonly NeededEnding[]>
   readonly process: InProcess
+  /** What signs the jobs with which others go on, and verifies those that are handled. Default: no keys, which refuses jobs that are signed. */
+  readonly signatures?: JobSignatures
   /** The middleware around all jobs, the first outermost. */
   readonly middleware?: readonly JobMiddleware<Transaction>[]
 }
@@ -73,6 +82,7 @@ export function routedHandler<Transaction>(
   routeOf: (task: HeldTask) => JobRoute<Transaction>,
   { concurrency, ahead, use = [] }: JobHandling<Transaction>,
 ): TaskHandlerFactory<Transaction> {
+  const { signatures = noSignatures } = environment
   const newer = new Map<string, NewerInputs>()
   const newerInputs = (job: AnyJob): NewerInputs => {
     const known = newer.get(job.name) ?? new NewerInputs(job)
@@ -100,8 +110,10 @@ export function routedHandler<Transaction>(
             // The job may have been cancelled, or the stream stopped, while it waited.
             if (!task || context.aborted) return undefined
             const route = routeOf(task)
-            const snoozed = route.isOpen ? undefined : newerInputs(route.job).snoozed(task, context)
-            if (snoozed) return new Map([[task, snoozed]])
+            // Nothing of the job is read before: its version and its input may be anybody's.
+            const refused = signatures.refused(route.job, task, context)
+            const decided = refused ?? (route.isOpen ? undefined : newerInputs(route.job).snoozed(task, context))
+            if (decided) return new Map([[task, decided]])
             const running = new RunningJob(environment, route, task, context)
             return await slots.measured(context.clock, async () => {
               const outcome = await running.run(middleware)
@@ -117,6 +129,9 @@ export function routedHandler<Transaction>(
     },
   }
 }
+
+/** After how many milliseconds a job is tried again whose needs could not be read. */
+const unreadMs = 1_000
 
 /** One try of one job. */
 class RunningJob<Transaction> {
@@ -143,17 +158,20 @@ class RunningJob<Transaction> {
   /** @returns what the handler returned, or its middleware. @throws what was thrown; an error that ends the job if its input does not fit */
   async run(outer: readonly JobMiddleware<Transaction>[]): Promise<unknown> {
     const { job, handle, use } = this.#route
-    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, job.settings)
+    const timeoutMs = timeoutOf(this.#task) ?? job.settings.timeoutMs
+    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, { ...job.settings, timeoutMs })
     const input = this.#input()
     const { needs } = job.settings
-    const results = needs && neededResults(this.#task, needs, await this.#environment.needed(this.#task))
-    const held = this.#held(input, results, time)
+    const work = async (): Promise<unknown> => {
+      const held = this.#held(input, needs && (await this.#needed(needs)), time)
+      if (outer.length + use.length === 0) return handle(held)
+      return throughMiddleware([...outer, ...use], held, () => handle(held))
+    }
     const handled = this.#environment.process.handling(this.#task, () => {
       time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
     })
     try {
-      if (outer.length + use.length === 0) return await time.of(async () => handle(held))
-      return await time.of(() => throughMiddleware([...outer, ...use], held, () => handle(held)))
+      return await time.of(work)
     } catch (error) {
       if (!time.isLost) throw error
       this.#commit = undefined
@@ -206,13 +224,22 @@ class RunningJob<Transaction> {
     }
   }
 
+  /** What the job needs. A database that does not answer costs no try. */
+  async #needed(needs: ReadonlyMap<string, Need>): Promise<unknown> {
+    try {
+      return neededResults(this.#task, needs, await this.#environment.needed(this.#task))
+    } catch (error) {
+      throw isPassing(error) ? new TaskDecisionError(TaskDecision.snooze({ afterMs: unreadMs }, error)) : error
+    }
+  }
+
   #held(input: unknown, needs: unknown, time: TryTime): AnyHeldJob<Transaction> {
     const task = this.#task
     const { name, settings } = this.#route.job
     return {
       name,
       id: idOf(task),
-      key: settings.key && task.identifier,
+      key: settings.key && keyOf(settings, task.identifier),
       input,
       needs: needs as undefined,
       tries: task.tries,
@@ -255,7 +282,7 @@ class RunningJob<Transaction> {
 
   /** @returns the job that goes on; one that was pushed before, if the id says so */
   async #goOn(transaction: Transaction, { job, arguments: [input, options] }: JobContinuation): Promise<TaskKey> {
-    const { repository, process } = this.#environment
+    const { repository, process, signatures } = this.#environment
     const { isOpen, job: own } = this.#route
     if (job.name !== own.name && !isOpen && !own.settings.next().some((known) => known.name === job.name))
       throw this.#misuse(`goes on with "${job.name}", which its definition does not name: add it to next`)
@@ -265,10 +292,13 @@ class RunningJob<Transaction> {
       ...(headers?.['tags'] !== undefined && { tags: tagsOf(this.#task) }),
     }
     const topic = topicOf(job)
-    const [pushed] = await repository.push(transaction, topic, creationOf(job, input, { ...inherited, ...options }))
+    const creation = creationOf(job, input, { ...inherited, ...options }, signatures)
+    const [pushed] = await repository.push(transaction, topic, creation)
     const on = dependenciesOf(job, (options as AnyPushOptions | undefined)?.needs)
     if (on.length > 0 && pushed!.outcome === 'created') await repository.depend(transaction, pushed!, on)
     process.pushed(transaction, topic)
+    process.pushes(job)
+    process.changed(transaction, () => [pushedChange(job.name, pushed!, creation, on)])
     return pushed!
   }
 

@@ -2,6 +2,7 @@ import type { TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
 import type { AnyJob } from './define-job.ts'
 import type { JobTags } from './task-settings.ts'
 import { idOf, tagsOf } from './push-job.ts'
+import { keyOf } from './sub-keys.ts'
 
 /**
  * The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before, and one that waits
@@ -49,7 +50,7 @@ export function infoOf<Name extends string, Given>(
   return {
     job: name,
     id: idOf(task),
-    key: settings.key && identifier,
+    key: settings.key && keyOf(settings, identifier),
     input: parsed(input) as Given,
     state: stateOf(task),
     reason,
@@ -62,7 +63,7 @@ export function infoOf<Name extends string, Given>(
   }
 }
 
-function stateOf({ state, due, tries, blocked }: TaskInfo): JobState {
+export function stateOf({ state, due, tries, blocked }: TaskInfo): JobState {
   if (blocked) return 'blocked'
   if (state !== 'suspended' || due === undefined) return state
   return tries === 0 ? 'delayed' : 'retrying'

@@ -92,7 +92,11 @@ export class JobRoutes<Transaction> {
     const settings: JobSettings = {
       ...defaults,
       queue,
+      signed: queue.settings.signed,
       retry: this.#retry,
+      timeoutMs: queue.settings.timeoutMs,
+      limits: queue.settings.limits,
+      subKeys: queue.settings.subKeys,
       input: input === undefined ? undefined : json(),
       // No job is pushed by this definition: that there is a function says that the jobs have keys.
       key: queue.settings.topic.keyed ? () => name : undefined,

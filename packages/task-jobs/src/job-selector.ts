@@ -7,7 +7,7 @@ import type { TaskDefinition } from './task-settings.ts'
 /** Names jobs of one definition: one by its id or its reference, or all of a key. */
 export type JobSelector<Name extends string = string> = string | JobRef<Name> | { readonly key: string }
 
-/** @throws TaskError ARGUMENT_INVALID */
+/** @returns as `identifier` the key, of which several identifiers may be made. @throws TaskError ARGUMENT_INVALID */
 export function taskSelectorOf(definition: TaskDefinition, selector: JobSelector | PushedTask): TaskSelector {
   const { name, settings } = definition
   const { what } = settings

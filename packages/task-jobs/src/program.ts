@@ -16,8 +16,33 @@ export interface Program {
 /** What a program gets of this process's environment: where things are, and in which language and zone. None of these is a secret. */
 const passedOn: readonly string[] = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ']
 
+/**
+ * A program with its arguments, which runs in a folder.
+ *
+ * @param env variables beside those that are passed on
+ * @throws TaskError PROGRAM_NOT_STARTED if the program is given as a path that cannot be executed
+ */
+export function programOf(
+  [name, ...args]: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+  cwd: string = process.cwd(),
+): Program {
+  const program = { name, file: fileOf(name, cwd), args, cwd, env: environmentOf(env) }
+  checkFile(program)
+  return program
+}
+
+/** @throws TaskError RUNTIME_UNSUPPORTED on a system where a program could not be ended with all that it has started */
+export function checkProcessGroups(): void {
+  if (process.platform !== 'win32') return
+  throw new TaskError('RUNTIME_UNSUPPORTED', 'externalProcess needs process groups, which Windows does not have', {
+    found: 'win32',
+    needed: 'Linux, macOS or another Unix',
+  })
+}
+
 /** The environment of a program. */
-export function environmentOf(more: Readonly<Record<string, string>>): Record<string, string> {
+function environmentOf(more: Readonly<Record<string, string>>): Record<string, string> {
   const own = passedOn.flatMap((name): [string, string][] => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value]]
@@ -26,12 +51,12 @@ export function environmentOf(more: Readonly<Record<string, string>>): Record<st
 }
 
 /** Makes a path of a program that is given as one. A name without a slash is looked for in PATH when the program is started. */
-export function fileOf(name: string, cwd: string): string {
+function fileOf(name: string, cwd: string): string {
   return name.includes('/') ? resolve(cwd, name) : name
 }
 
 /** @throws TaskError PROGRAM_NOT_STARTED if a program that is given as a path cannot be started */
-export function checkFile({ name, file }: Pick<Program, 'name' | 'file'>): void {
+function checkFile({ name, file }: Pick<Program, 'name' | 'file'>): void {
   const why = name.includes('/') ? obstacleOf(file) : undefined
   if (why !== undefined) throw notStarted(name, why)
 }

@@ -1,10 +1,14 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
 import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
 import { nameHeaders } from './job-name.ts'
+import { noSignatures } from './job-signatures.ts'
+import type { JobSignatures } from './job-signatures.ts'
 import { dependenciesOf } from './needs.ts'
 import type { NeededRefs } from './needs.ts'
+import { keyOf } from './sub-keys.ts'
 import { checkTags, isTag } from './task-settings.ts'
 import { versionHeader } from './task-input.ts'
+import { timeoutHeader } from './task-timeout.ts'
 import type { JobTags, TaskDefinition } from './task-settings.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
@@ -17,6 +21,8 @@ export interface JobPushOptions extends Pick<
   /** What the job is about. Only for jobs that are defined with a `key`, and for typed topics. */
   readonly key?: string
   readonly tags?: JobTags
+  /** How long one try may take, in milliseconds, 1 to one day. Not for typed topics. Default: as the definition of its handler says. */
+  readonly timeoutMs?: number
 }
 
 /** The options of any push. */
@@ -45,7 +51,7 @@ type WithoutNeeds<Needs> = [Needs] extends [void] ? true : unknown extends Needs
 /** An input of the type `any` is an input, though it would fit `void`. */
 type NoInput<Given> = unknown extends Given ? never : void
 
-/** A pushed job. */
+/** A pushed job. Its `identifier` is its key, also under `limits.perKey`, where that of its task has a suffix. */
 export interface JobRef<Name extends string = string> extends PushedTask {
   readonly job: Name
   /** The caller's own name for the job, or `@` and its sequence. */
@@ -63,23 +69,32 @@ const names = optionNames<AnyPushOptions>('push', {
   maxTries: true,
   suspended: true,
   tags: true,
+  timeoutMs: true,
   needs: true,
 })
 
 /**
  * Makes the task of a job. The input is checked as the handler will get it, after JSON, and stored as it is given.
  *
+ * @param signatures sign the task if the definition says so
  * @throws TaskError ARGUMENT_INVALID, INPUT_INVALID
  */
-export function creationOf(definition: TaskDefinition, given: unknown, options: AnyPushOptions = {}): TaskCreation {
+export function creationOf(
+  definition: TaskDefinition,
+  given: unknown,
+  options: AnyPushOptions = {},
+  signatures: Pick<JobSignatures, 'signed'> = noSignatures,
+): TaskCreation {
   checkNames(names, options)
   const { settings, name } = definition
-  const { id, key, tags = settings.tags, due, delayMs, deadline, suspended } = options
+  const { id, key, tags = settings.tags, timeoutMs, due, delayMs, deadline, suspended } = options
   const { maxTries = settings.maxTries, priority = settings.priority } = options
   const deadlineMs = options.deadlineMs ?? (deadline === undefined ? settings.deadlineMs : undefined)
   const input = inputText(definition, given)
   if (key !== undefined && settings.key === undefined && settings.what === 'job')
     throw invalid('key', key, `must not be given: the ${settings.what} "${name}" is defined without a key`)
+  if (timeoutMs !== undefined && settings.what === 'topic')
+    throw invalid('timeoutMs', timeoutMs, `must not be given: the tasks of the topic "${name}" are handled in batches`)
   const isBlocked = dependenciesOf(definition, options.needs).length > 0
   // A task has one time for which it waits.
   for (const [argument, value] of Object.entries({ due, delayMs, suspended }))
@@ -89,7 +104,7 @@ export function creationOf(definition: TaskDefinition, given: unknown, options: 
   // Such an id stands for a sequence.
   if (externalId?.startsWith('@')) throw invalid('id', externalId, 'must not begin with @')
   const creation: { [Field in keyof TaskCreation]: TaskCreation[Field] | undefined } & Pick<TaskCreation, 'identifier'> = {
-    identifier: key === undefined ? keyOf(definition, given) : textOf('key', definition, key)!,
+    identifier: identifierOf(definition, given, key),
     input,
     externalId,
     due,
@@ -99,12 +114,19 @@ export function creationOf(definition: TaskDefinition, given: unknown, options: 
     priority,
     maxTries,
     suspended: isBlocked ? true : suspended,
-    headers: headersOf(definition, tags),
+    headers: headersOf(definition, tags, timeoutMs),
   }
-  return Object.fromEntries(Object.entries(creation).filter(([, value]) => value !== undefined)) as unknown as TaskCreation
+  const entries = Object.entries(creation).filter(([, value]) => value !== undefined)
+  return signatures.signed(definition, Object.fromEntries(entries) as unknown as TaskCreation)
 }
 
-function keyOf(definition: TaskDefinition, given: unknown): string {
+function identifierOf(definition: TaskDefinition, given: unknown, key: string | undefined): string {
+  const { subKeys } = definition.settings
+  const text = key === undefined ? definedKey(definition, given) : textOf('key', definition, key)!
+  return subKeys ? subKeys.next(text) : text
+}
+
+function definedKey(definition: TaskDefinition, given: unknown): string {
   const { name, settings } = definition
   // A function that returns nothing is refused: otherwise all such tasks would have one key.
   if (settings.key) return textOf('key', definition, settings.key(given as never) ?? null)!
@@ -128,10 +150,15 @@ function inputText({ name, settings }: TaskDefinition, given: unknown): string |
   return text
 }
 
-function headersOf(definition: TaskDefinition, tags: JobTags | undefined): TaskHeaders | undefined {
-  const [name, version] = [nameHeaders(definition), versionHeader(definition.settings.input)]
+function headersOf(
+  definition: TaskDefinition,
+  tags: JobTags | undefined,
+  timeoutMs: number | undefined,
+): TaskHeaders | undefined {
   if (tags !== undefined) checkTags(tags)
-  return name || version || tags ? { ...name, ...version, ...(tags && { tags }) } : undefined
+  const [name, version] = [nameHeaders(definition), versionHeader(definition.settings.input)]
+  const timeout = timeoutHeader(timeoutMs)
+  return name || version || timeout || tags ? { ...name, ...version, ...timeout, ...(tags && { tags }) } : undefined
 }
 
 /** The tags that a job was pushed with. A task that was pushed in another way may have anything in their place. */
@@ -150,6 +177,11 @@ export function idOf({ externalId, sequence }: Pick<HeldTask, 'externalId' | 'se
 }
 
 /** Makes the reference to a job that was pushed. */
-export function refOf<Name extends string>(job: Name, pushed: PushedTask, { externalId }: TaskCreation): JobRef<Name> {
-  return { ...pushed, job, id: externalId ?? `@${pushed.sequence}` }
+export function refOf<Name extends string>(
+  { name, settings }: TaskDefinition & { readonly name: Name },
+  pushed: PushedTask,
+  { externalId }: TaskCreation,
+): JobRef<Name> {
+  const identifier = keyOf(settings, pushed.identifier)
+  return { ...pushed, identifier, job: name, id: externalId ?? `@${pushed.sequence}` }
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ProcessGroup } from './process-group.ts'
 import { startError } from './program.ts'
@@ -10,6 +11,8 @@ import type { Program } from './program.ts'
 export interface RunLimits {
   readonly outputBytes: number
   readonly killAfterMs: number
+  /** Whether what the program writes to its errors is part of its output. Default false. */
+  readonly together?: boolean
 }
 
 export interface Ended {
@@ -39,7 +42,7 @@ export async function runProgram(program: Program, input: string, limits: RunLim
   const child = await started(program)
   using group = new ProcessGroup(child)
   const end = (): void => void group.end(limits.killAfterMs)
-  const output = collectOutput(child, limits.outputBytes, end)
+  const output = collectOutput(limits.together ? [child.stdout, child.stderr] : [child.stdout], limits.outputBytes, end)
   const errors = collectErrors(child)
   // A program need not read its input, and closes it when it ends.
   child.stdin.on('error', () => {})
@@ -74,19 +77,20 @@ async function started(program: Program): Promise<ChildProcessWithoutNullStreams
 }
 
 /** @param tooLong is called once if there is more than `most` */
-function collectOutput({ stdout }: ChildProcessWithoutNullStreams, most: number, tooLong: () => void): () => Buffer | undefined {
+function collectOutput(pipes: readonly Readable[], most: number, tooLong: () => void): () => Buffer | undefined {
   let chunks: Buffer[] = []
   let length = 0
-  stdout.on('data', (chunk: Buffer) => {
+  const take = (chunk: Buffer): void => {
     length += chunk.length
     if (length <= most) {
       chunks.push(chunk)
       return
     }
     chunks = []
-    stdout.destroy()
+    for (const pipe of pipes) pipe.destroy()
     tooLong()
-  })
+  }
+  for (const pipe of pipes) pipe.on('data', take)
   return () => (length > most ? undefined : Buffer.concat(chunks))
 }
 

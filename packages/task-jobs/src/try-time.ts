@@ -85,10 +85,14 @@ export class TryTime implements Disposable {
     const forMs = Math.max(0, Math.min(timeoutMs, left))
     const heldMs = Math.round(this.#clock.monotonicMs() - this.#begunMs + forMs)
     this.#cancel = this.#clock.after(forMs, () => {
-      const late = new TaskError('TASK_TIMEOUT', `${taskToString(this.#task)} took longer than ${heldMs} ms`, {
-        timeoutMs: heldMs,
-        task: this.#task,
-      })
+      const late = new TaskError(
+        'TASK_TIMEOUT',
+        `${taskToString(this.#task)} took longer than ${heldMs} ms: its timeout is over`,
+        {
+          timeoutMs: heldMs,
+          task: this.#task,
+        },
+      )
       this.#own.abort(late)
       this.#cancel = this.#clock.after(abortMs, () => {
         this.#context.stuck(this.#task, heldMs + abortMs)

@@ -1,7 +1,7 @@
 import { checkInteger, checkNames, invalid, isTaskError, optionNames } from '@taskstream/task-api'
 import type { FilterState, PageOptions, TaskInfo } from '@taskstream/task-api'
 import { idOf, inputOf, isOf, pushedVersionOf, topicOf } from '@taskstream/task-jobs'
-import type { AnyJob, AnyTopic } from '@taskstream/task-jobs'
+import type { AnyJob, AnyTopic, JobSignatures } from '@taskstream/task-jobs'
 import { checked, isTopic } from './definitions.ts'
 import { given } from './given.ts'
 
@@ -38,7 +38,7 @@ export interface Misfit {
   readonly id: string
   /** As which version it was pushed. Undefined if its header is no version. */
   readonly version: number | undefined
-  /** What does not fit, or that a later release has pushed it. */
+  /** What does not fit, that a later release has pushed it, or that its signature is missing or wrong. */
   readonly message: string
 }
 
@@ -59,6 +59,7 @@ const waiting: readonly FilterState[] = ['ready', 'delayed', 'blocked', 'suspend
  */
 export async function checkWaiting(
   page: Page,
+  signatures: JobSignatures,
   definitions: readonly Definition[],
   options: CheckOptions,
 ): Promise<CheckedDefinition[]> {
@@ -68,13 +69,19 @@ export async function checkWaiting(
   // A list that is empty by mistake would let every deploy pass.
   if (!Array.isArray(definitions) || definitions.length === 0)
     throw invalid('definitions', definitions, 'must be a list of at least one job or topic')
-  for (const definition of definitions as readonly Definition[]) if (!isTopic(definition)) checked(definition as AnyJob)
+  for (const definition of definitions as readonly Definition[])
+    signatures.checkCanVerify(isTopic(definition) ? definition : checked(definition as AnyJob))
   const found: CheckedDefinition[] = []
-  for (const definition of definitions as readonly Definition[]) found.push(await checkOne(page, definition, limit))
+  for (const definition of definitions as readonly Definition[]) found.push(await checkOne(page, signatures, definition, limit))
   return found
 }
 
-async function checkOne(page: Page, definition: Definition, limit: number): Promise<CheckedDefinition> {
+async function checkOne(
+  page: Page,
+  signatures: JobSignatures,
+  definition: Definition,
+  limit: number,
+): Promise<CheckedDefinition> {
   const { name, settings } = definition
   const versions: Record<number, number> = {}
   const misfits: Misfit[] = []
@@ -95,7 +102,7 @@ async function checkOne(page: Page, definition: Definition, limit: number): Prom
       lookedAt++
       const version = pushedVersionOf(task)
       if (version !== undefined) versions[version] = (versions[version] ?? 0) + 1
-      const message = misfitOf(definition, task)
+      const message = misfitOf(signatures, definition, task)
       if (message === undefined) continue
       misfitCount++
       if (misfits.length < mostMisfits) misfits.push({ id: idOf(task), version, message })
@@ -114,9 +121,10 @@ async function portionOf(page: Page, name: string, options: PageOptions): Promis
   }
 }
 
-/** @returns why a handler could not read the input; undefined if it could */
-function misfitOf(definition: Definition, task: TaskInfo): string | undefined {
+/** @returns why a handler would not be given the input; undefined if it would */
+function misfitOf(signatures: JobSignatures, definition: Definition, task: TaskInfo): string | undefined {
   try {
+    signatures.verify(definition, task)
     inputOf(definition, task)
     return undefined
   } catch (error) {

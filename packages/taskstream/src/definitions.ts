@@ -1,6 +1,6 @@
 import { invalid } from '@taskstream/task-api'
 import type { TopicOptions } from '@taskstream/task-api'
-import type { AnyJob, AnyTopic, Queue } from '@taskstream/task-jobs'
+import type { AnyJob, AnyTopic, CheckedLimits, Queue } from '@taskstream/task-jobs'
 
 /** What `prepare` makes known. */
 export type Definition = AnyJob | AnyTopic | Queue
@@ -69,6 +69,11 @@ interface NeededTopic {
   readonly name: string
   readonly what: Definition['settings']['what']
   readonly topic: TopicOptions
+  readonly limits: CheckedLimits | undefined
+}
+
+function neededQueue({ name, settings }: Queue): NeededTopic {
+  return { name, what: 'queue', topic: settings.topic, limits: settings.limits }
 }
 
 /**
@@ -81,7 +86,10 @@ export function topicsOf(definitions: Iterable<Definition>): readonly NeededTopi
   for (const { name, settings } of definitions) {
     const queue = settings.what === 'job' ? settings.queue : undefined
     const { topic } = settings
-    needed.set(topic, queue ? { name: queue.name, what: 'queue', topic } : { name, what: settings.what, topic })
+    const limits = settings.what === 'topic' ? undefined : settings.limits
+    needed.set(topic, { ...(queue ? { name: queue.name, what: 'queue' } : { name, what: settings.what }), topic, limits })
+    const { deadLetter } = limits ?? {}
+    if (deadLetter) needed.set(deadLetter.settings.topic, neededQueue(deadLetter))
   }
   const topics = [...needed.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
   for (const [index, { name, what }] of topics.entries()) {

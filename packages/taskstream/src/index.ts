@@ -40,11 +40,15 @@ export type {
   NeededResults,
   NeedMap,
   PushArguments,
+  JobLimits,
   Queue,
   QueueOptions,
   RouteHandler,
   Settled,
   SettledNeed,
+  Signed,
+  SigningKey,
+  SigningOptions,
   Topic,
   TopicCompletion,
   TopicContext,
@@ -54,6 +58,8 @@ export type {
   TopicTask,
   TopicWork,
   TypedTopicOptions,
+  VerificationKey,
+  VerificationOptions,
   VersionedSchema,
 } from '@taskstream/task-jobs'
 export { isTaskError, TaskDecision, TaskError } from '@taskstream/task-api'
@@ -65,6 +71,8 @@ export type { Timer } from '@taskstream/task-timers'
 export type { CheckedDefinition, CheckOptions, Misfit } from './check-waiting.ts'
 export { consoleListener } from './console-listener.ts'
 export type { FindOptions, FoundJobs } from './find-tasks.ts'
+export type { JobEvents } from './job-watcher.ts'
 export { Stream } from './stream.ts'
 export type { HandleOptions, PushManyOptions, StartOptions, StreamDriver, StreamOptions, WaitOptions } from './stream-options.ts'
+export type { JobEvent, WatchOptions } from './watch-options.ts'
 export type { TopicProcessOptions, TopicPushOptions, TopicSelector, TypedTopic } from './typed-topic.ts'

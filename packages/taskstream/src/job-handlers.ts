@@ -1,7 +1,7 @@
 import { checkNames, invalid, TaskError } from '@taskstream/task-api'
 import type { Execution, TaskCreation } from '@taskstream/task-api'
 import { checkMiddleware, jobNameOf, JobRoutes, routedHandler } from '@taskstream/task-jobs'
-import type { AnyJob, InProcess, JobEnvironment, JobMiddleware, Queue, RouteHandler } from '@taskstream/task-jobs'
+import type { AnyJob, InProcess, JobEnvironment, JobMiddleware, JobSignatures, Queue, RouteHandler } from '@taskstream/task-jobs'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { checkedQueue } from './definitions.ts'
@@ -29,8 +29,8 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
   readonly #queues: Map<string, HandledQueue<Transaction>> = new Map()
   readonly #limiter: unknown
 
-  constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess, limiter: unknown) {
-    super(tasks, process)
+  constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess, signatures: JobSignatures, limiter: unknown) {
+    super(tasks, process, signatures)
     this.#limiter = limiter
     this.needs = new JobNeeds(tasks, (work) => this.transaction(work))
   }
@@ -84,6 +84,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
       throw new TaskError('LIFECYCLE', `The queue "${name}" must be routed before the stream starts`, { queue: name })
     if (this.handled.get(name) === queue)
       throw new TaskError('LIFECYCLE', `The queue "${name}" is routed already: give all its routes in one call`, { queue: name })
+    this.signatures.checkCanVerify(queue)
     const handled = this.#handledQueue(queue)
     for (const [pattern, handler] of Object.entries(routes)) {
       handled.routes.check(pattern)
@@ -106,6 +107,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
       repository: { push: push as Push, depend },
       needed: this.needs.needed,
       process: this.process,
+      signatures: this.signatures,
       middleware: this.#middleware,
     }
   }
@@ -142,12 +144,14 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
   }
 
   #open({ queue, routes }: HandledQueue<Transaction>, options: HandleOptions<Transaction>): void {
+    this.process.knows(queue)
     const { handling, loop } = loopOf(options, this.#limiter)
     this.processed(queue, {
       ...loop,
       handler: routedHandler(this.environment(), routes.of, handling),
       retry: routes.retry,
       ...queue.settings.topic,
+      ...given({ limits: queue.settings.limits?.stored }),
     })
     this.#queues.set(queue.name, { queue, routes })
   }

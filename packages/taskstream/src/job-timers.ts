@@ -1,5 +1,5 @@
 import type { Execution } from '@taskstream/task-api'
-import { creationOf, topicOf } from '@taskstream/task-jobs'
+import { creationOf, topicOf, withoutSuffix } from '@taskstream/task-jobs'
 import type { AnyJob } from '@taskstream/task-jobs'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { Definition } from './definitions.ts'
@@ -58,6 +58,8 @@ export class JobTimers<Transaction, E extends Execution> {
 
 function toTask(job: AnyJob): Parameters<ReturnType<typeof periodicTasks>['schedule']>[1] {
   const { name, settings } = job
-  const { identifier, priority, maxTries, headers } = creationOf(job, undefined)
+  const { priority, maxTries, headers, ...creation } = creationOf(job, undefined)
+  // Another one at each start would be a change of the timer.
+  const identifier = settings.subKeys?.of(withoutSuffix(creation.identifier))[0] ?? creation.identifier
   return { id: name, name, topic: topicOf(job), timer: settings.timer!, identifier, ...given({ priority, maxTries, headers }) }
 }

@@ -1,4 +1,3 @@
-import { invalid } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
@@ -12,7 +11,20 @@ import type {
   TaskDependency,
   TaskInfo,
 } from '@taskstream/task-api'
-import { creationOf, dependenciesOf, infoOf, isOf, parsed, refOf, topicOf } from '@taskstream/task-jobs'
+import {
+  cancelledChange,
+  creationOf,
+  dependenciesOf,
+  infoOf,
+  isLimited,
+  isOf,
+  parsed,
+  pushedChange,
+  refOf,
+  retriedChange,
+  topicOf,
+  unreadChange,
+} from '@taskstream/task-jobs'
 import type {
   AnyJob,
   AnyPushOptions,
@@ -24,6 +36,7 @@ import type {
   JobOf,
   JobRef,
   JobSelector,
+  JobSignatures,
   PushArguments,
 } from '@taskstream/task-jobs'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -34,7 +47,8 @@ import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
 import type { FindOptions, FoundJobs } from './find-tasks.ts'
 import { after } from './outcome.ts'
-import { ownPage, ownSelector, ownTask, whichOf } from './own-jobs.ts'
+import { ownPage, ownSelector, ownTask, pageOf, whichOf } from './own-jobs.ts'
+import { checkInsertion } from './stream-options.ts'
 import type { PushManyOptions } from './stream-options.ts'
 import { wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -44,11 +58,13 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   /** The tasks under the jobs: topics, batches, filters, counts. */
   readonly tasks: SqlTaskRepository<Transaction, E>
   protected readonly process: InProcess
+  protected readonly signatures: JobSignatures
   readonly #jobs: WordedTasks<Transaction, E>
 
-  constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess) {
+  constructor(tasks: SqlTaskRepository<Transaction, E>, process: InProcess, signatures: JobSignatures) {
     this.tasks = tasks
     this.process = process
+    this.signatures = signatures
     this.#jobs = wordedTasks(tasks, 'job')
   }
 
@@ -65,8 +81,8 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     job: JobOf<Name, Given, Needs>,
     ...[input, options]: PushArguments<Given, Needs>
   ): Outcome<E, JobRef<Name>> {
-    const creation = creationOf(checked(job), input, options)
-    return after(this.#push(transaction, job, [creation], [options]), ([pushed]) => refOf(job.name, pushed!, creation))
+    const creation = creationOf(checked(job), input, options, this.signatures)
+    return after(this.#push(transaction, job, [creation], [options]), ([pushed]) => refOf(job, pushed!, creation))
   }
 
   /**
@@ -83,19 +99,11 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     items: readonly PushArguments<Given, Needs>[],
     options: PushManyOptions = {},
   ): Outcome<E, JobRef<Name>[]> {
-    // Under `delete` some jobs would have no reference.
-    if ((options.insertion as string | undefined) === 'delete')
-      throw invalid('insertion', 'delete', 'must be append, supersede or replace')
-    if (checked(job).settings.queue && (options.insertion ?? 'append') !== 'append')
-      throw invalid(
-        'insertion',
-        options.insertion,
-        `must be append: "${job.name}" shares its queue, and would end jobs of others`,
-      )
-    const creations = items.map(([input, each]) => creationOf(checked(job), input, each))
+    checkInsertion(checked(job), options)
+    const creations = items.map(([input, each]) => creationOf(checked(job), input, each, this.signatures))
     const each = items.map(([, one]): AnyPushOptions | undefined => one)
     return after(this.#push(transaction, job, creations, each, options), (pushed) =>
-      pushed.map((one, index) => refOf(job.name, one, creations[index]!)),
+      pushed.map((one, index) => refOf(job, one, creations[index]!)),
     )
   }
 
@@ -116,6 +124,8 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     return after(ownSelector(tasks, transaction, job, selector), (which) =>
       after(tasks.cancel(transaction, topicOf(job), which), (cancellation) => {
         this.process.cancelled(transaction, cancellation.taken)
+        const id = typeof selector === 'string' ? selector : 'id' in selector ? selector.id : undefined
+        this.process.changed(transaction, () => cancellation.cancelled.map((task) => cancelledChange(job.name, task, id)))
         return cancellation
       }),
     ) as Outcome<E, Cancellation>
@@ -138,7 +148,10 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     const topic = topicOf(job)
     this.process.pushed(transaction, topic)
     return after(ownSelector(tasks, transaction, job, selector), (which) =>
-      tasks.reschedule(transaction, topic, which, to),
+      after(tasks.reschedule(transaction, topic, which, to), (moved) => {
+        this.process.changed(transaction, () => moved.map((task) => unreadChange(job.name, task)))
+        return moved
+      }),
     ) as ReturnType<SqlTaskRepository<Transaction, E>['reschedule']>
   }
 
@@ -178,8 +191,8 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   }
 
   /**
-   * Lists jobs of a definition in the order of their pushes: a hundred, or as many as `size` says. Go on with `after: last.task.sequence`. To look for
-   * jobs by their tags, use `find`.
+   * Lists jobs of a definition in the order of their pushes: a hundred, or as many as `size` says. Go on with `after: last.task.sequence`. As `identifier`,
+   * give a key. To look for jobs by their tags, use `find`.
    *
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
@@ -212,11 +225,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   ): Outcome<E, FoundJobs<Name, Given>> {
     const tasks = this.#tasksOf(job)
     return after(
-      findTasks<E>(
-        (portion) => tasks.page(transaction, topicOf(job), portion),
-        options,
-        (task) => isOf(job, task),
-      ),
+      findTasks<E>(pageOf(tasks, transaction, job), options, (task) => isOf(job, task)),
       ({ tasks, ...found }) => ({ ...found, jobs: tasks.map((task) => infoOf<Name, Given>(job, task)) }),
     )
   }
@@ -244,6 +253,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
       return after(this.tasks.endings(transaction, [task]), ([ending]) => {
         checkNotContinued(job, task, ending)
         return after(tasks.recreate(transaction, topic, 'reset', [task]), () => {
+          this.process.changed(transaction, () => [retriedChange(name, task)])
           if (deadlineMs === undefined) return undefined
           return after(tasks.reschedule(transaction, topic, task.sequence, { deadlineMs }), () => undefined)
         })
@@ -265,7 +275,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   async check(definitions: readonly (AnyJob | AnyTopic)[], options: CheckOptions = {}): Promise<CheckedDefinition[]> {
     const page = (name: string, portion: PageOptions): Promise<TaskInfo[]> =>
       this.transaction<TaskInfo[]>((transaction) => this.tasks.page(transaction, name, portion))
-    return checkWaiting(page, definitions, options)
+    return checkWaiting(page, this.signatures, definitions, options)
   }
 
   /** Runs `work` in a transaction. See `Stream`. */
@@ -280,10 +290,26 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
   ): Outcome<E, PushedTask[]> {
     const topic = topicOf(job)
     this.process.pushed(transaction, topic)
-    const pushing = this.#tasksOf(job).push(transaction, topic, creations, options)
-    if (job.settings.needs === undefined) return pushing
+    this.process.pushes(job)
+    const tasks = this.#tasksOf(job)
+    const push = (): Outcome<E, PushedTask[]> => tasks.push(transaction, topic, creations, options)
+    const pushing = (isLimited(job) ? after(this.#admit(transaction, topic, creations), push) : push()) as Outcome<
+      E,
+      PushedTask[]
+    >
+    if (job.settings.needs === undefined && !this.process.watching) return pushing
     const needs = given.map((one) => dependenciesOf(job, one?.needs))
-    return after(pushing, (pushed) => after(this.#depend(transaction, pushed, needs), () => pushed)) as Outcome<E, PushedTask[]>
+    return after(pushing, (pushed) => {
+      this.process.changed(transaction, () =>
+        pushed.map((one, index) => pushedChange(job.name, one, creations[index]!, needs[index]!)),
+      )
+      return after(this.#depend(transaction, pushed, needs), () => pushed)
+    }) as Outcome<E, PushedTask[]>
+  }
+
+  #admit(transaction: Transaction, topic: string, creations: readonly TaskCreation[]): Outcome<E, void> {
+    const externalIds = creations.flatMap(({ externalId }) => externalId ?? [])
+    return this.tasks.admit(transaction, topic, creations.length, externalIds)
   }
 
   /** A job that was there before has its own needs, and one that became redundant has none. */

@@ -1,6 +1,6 @@
 import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
-import type { JobMiddleware } from '@taskstream/task-jobs'
+import type { AnyJob, JobMiddleware, SigningOptions, VerificationOptions } from '@taskstream/task-jobs'
 import { checkStopOptions } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
@@ -24,6 +24,10 @@ export interface StreamOptions<Transaction> extends Pick<
    * start. Default: no timer is removed.
    */
   readonly application?: string
+  /** The private key by which this process signs the jobs that it pushes and whose definitions are `signed`. Default: none. */
+  readonly signing?: SigningOptions
+  /** The public keys by which this process verifies the jobs that it handles and whose definitions are `signed`. Default: none. */
+  readonly verification?: VerificationOptions
 }
 
 /** What an entry makes of a driver. */
@@ -43,7 +47,7 @@ export interface StartOptions extends StopOptions {
 /** How the jobs of one definition are handled, or those of one queue. */
 export interface HandleOptions<Transaction> extends Pick<
   ProcessOptions<Transaction>,
-  'mode' | 'idleMs' | 'retainMs' | 'activation'
+  'mode' | 'idleMs' | 'retainMs' | 'activation' | 'shares'
 > {
   /** How many jobs of the definition or queue this process handles at a time, 1 to 10 000. Default 10; in transactional mode 2, as each needs a connection. */
   readonly concurrency?: number
@@ -79,6 +83,8 @@ export const streamNames: OptionNames = optionNames<StreamOptions<never>>('tasks
   clock: true,
   migrate: true,
   application: true,
+  signing: true,
+  verification: true,
 })
 export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handle', {
   concurrency: true,
@@ -88,6 +94,7 @@ export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handl
   idleMs: true,
   retainMs: true,
   activation: true,
+  shares: true,
 })
 export const routeNames: OptionNames = { ...handleNames, of: 'route' }
 export const waitNames: OptionNames = optionNames<WaitOptions>('wait', { timeoutMs: true, signal: true })
@@ -98,6 +105,17 @@ const startNames: OptionNames = optionNames<StartOptions>('start', {
   abortMs: true,
   leaveMs: true,
 })
+
+/** @throws TaskError ARGUMENT_INVALID unless older jobs of a key may be ended by a push of new ones */
+export function checkInsertion({ name, settings }: AnyJob, { insertion = 'append' }: PushManyOptions): void {
+  const { queue, subKeys } = settings
+  // Under `delete` some jobs would have no reference.
+  if ((insertion as string) === 'delete') throw invalid('insertion', insertion, 'must be append, supersede or replace')
+  if (insertion === 'append') return
+  if (queue) throw invalid('insertion', insertion, `must be append: "${name}" shares its queue, and would end jobs of others`)
+  if (subKeys)
+    throw invalid('insertion', insertion, `must be append: "${name}" has perKey, and would end only some jobs of a key`)
+}
 
 /** Checks the options of a start, before anything runs that a refusal would leave behind. @throws TaskError ARGUMENT_INVALID */
 export function checkStart(options: StartOptions): void {

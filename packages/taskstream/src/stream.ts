@@ -1,7 +1,28 @@
 import { checkDuration, checkNames, checkText, invalid, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask, PushedTask, TaskInfo } from '@taskstream/task-api'
-import { creationOf, InProcess, jobHandler, refOf, topicOf } from '@taskstream/task-jobs'
-import type { AnyTopic, Done, Job, JobHandler, JobOf, JobRef, PushArguments, Queue, Topic } from '@taskstream/task-jobs'
+import {
+  checkSecretNames,
+  creationOf,
+  InProcess,
+  isLimited,
+  jobHandler,
+  JobSignatures,
+  pushedChange,
+  refOf,
+  topicOf,
+} from '@taskstream/task-jobs'
+import type {
+  AnyTopic,
+  CheckedLimits,
+  Done,
+  Job,
+  JobHandler,
+  JobOf,
+  JobRef,
+  PushArguments,
+  Queue,
+  Topic,
+} from '@taskstream/task-jobs'
 import { stopOnSignal, TaskNode } from '@taskstream/task-processor'
 import type { ProcessOptions, StopOptions, StopReport } from '@taskstream/task-processor'
 import { consoleListener } from './console-listener.ts'
@@ -13,6 +34,8 @@ import { JobTimers } from './job-timers.ts'
 import { JobHandlers } from './job-handlers.ts'
 import { JobWaiter } from './job-waiter.ts'
 import type { JobEnding } from './job-waiter.ts'
+import type { JobEvents } from './job-watcher.ts'
+import { JobWatches } from './job-watches.ts'
 import { checkMode, loopOf } from './loop-options.ts'
 import { checkOwn, whichOf } from './own-jobs.ts'
 import { TypedTopic } from './typed-topic.ts'
@@ -20,6 +43,7 @@ import { said, wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
 import { checkStart, handleNames, streamNames, waitNames } from './stream-options.ts'
 import type { HandleOptions, StartOptions, StreamDriver, StreamOptions, WaitOptions } from './stream-options.ts'
+import type { WatchOptions } from './watch-options.ts'
 
 /**
  * Jobs in the database of a driver: pushed in your own transactions, and handled by this process or others. Each driver has an entry that makes a
@@ -39,6 +63,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   readonly #options: StreamOptions<Transaction>
   readonly #timers: JobTimers<Transaction, E>
   readonly #waiter: JobWaiter<Transaction, E>
+  readonly #watches: JobWatches<Transaction, E>
   #migrated: Promise<unknown> | undefined
   #starting: Promise<void> | undefined
   #signals: Disposable | undefined
@@ -46,23 +71,34 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(driver: StreamDriver<Transaction, E>, options: StreamOptions<Transaction> = {}) {
-    super(driver.repository, new InProcess(), options.limiter)
-    checkNames(streamNames, options)
-    const { migrate = true, application, listener = consoleListener, ...nodeOptions } = options
+    // Among the options is a key, and an option whose name is misspelt may have it.
+    checkSecretNames(streamNames, options)
+    const { signing, verification, ...plainOptions } = options
+    super(driver.repository, new InProcess(), new JobSignatures({ signing, verification }), options.limiter)
+    const { migrate = true, application, listener = consoleListener, ...nodeOptions } = plainOptions
     if (typeof migrate !== 'boolean') throw invalid('migrate', migrate, 'must be true or false')
     if (application !== undefined) checkText('application', application, 200)
     this.#driver = driver
-    this.#options = options
+    this.#options = plainOptions
     this.#topics = wordedTasks(this.tasks, 'topic')
+    this.#watches = new JobWatches(
+      driver,
+      { process: this.process, handled: this.handled },
+      { listener, ...given({ clock: options.clock }) },
+    )
     this.node = new TaskNode<Transaction>({
       ...nodeOptions,
-      listener: [...[listener].flat(), { onComplete: ({ topic, tasks }) => this.#completed(topic, tasks) }],
+      listener: [
+        ...[listener].flat(),
+        { onComplete: ({ topic, tasks }) => this.#completed(topic, tasks) },
+        this.#watches.listener,
+      ],
       repository: driver.repository,
       transactions: driver.transactions,
       ...given({ notifier: driver.notifier }),
     })
     this.#waiter = new JobWaiter(driver, options.clock)
-    this.#timers = new JobTimers(driver, options, (topic) => this.node.wake(topic))
+    this.#timers = new JobTimers(driver, plainOptions, (topic) => this.node.wake(topic))
   }
 
   /**
@@ -90,11 +126,17 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     job: JobOf<Name, Given, Needs>,
     ...given: PushArguments<Given, Needs>
   ): Promise<JobRef<Name>> {
-    if (checked(job).settings.needs) return this.transaction((transaction) => this.push(transaction, job, ...given))
+    // What several statements push is not pushed together with others.
+    if (checked(job).settings.needs || isLimited(job))
+      return this.transaction((transaction) => this.push(transaction, job, ...given))
     const [input, options] = given
-    const creation = creationOf(checked(job), input, options)
-    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(topicOf(job), [creation]))
-    return refOf(job.name, pushed!, creation)
+    const creation = creationOf(checked(job), input, options, this.signatures)
+    const topic = topicOf(job)
+    this.process.pushes(job)
+    const [pushed] = await said<'async', PushedTask[]>('job', job.name, () => this.node.submit(topic, [creation]))
+    const change = this.process.watching && pushedChange(job.name, pushed!, creation, [])
+    if (change) this.process.watching?.([change])
+    return refOf(job, pushed!, creation)
   }
 
   /**
@@ -112,16 +154,20 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     checkNames(handleNames, options)
     if (typeof handler !== 'function') throw invalid('handler', handler, `of the job "${job.name}" must be a function`)
     this.checkNew(job, 'handled')
+    this.signatures.checkCanVerify(job)
     if (job.settings.queue) return this.handledInQueue(job, handler as never, options)
     checkMode(job, options)
     const { handling, loop } = loopOf(options, this.#options.limiter)
+    this.#watches.processed(job.name, loop)
     this.node.process(job.name, {
       ...loop,
       handler: jobHandler(this.environment(), job, handler, handling),
       retry: job.settings.retry,
       ...job.settings.topic,
+      ...given({ limits: job.settings.limits?.stored }),
     })
     this.handled.set(job.name, job)
+    this.process.knows(job)
     this.needs.handled(job)
     return this
   }
@@ -162,6 +208,30 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   }
 
   /**
+   * Tells what becomes of jobs, for screens and dashboards. Nothing is told before its commit.
+   *
+   * What this process does to jobs is told at once and completely, from the call on. What other processes do is looked for every `everyMs`, as far as
+   * possible. Do not build on it: it may miss
+   * - states that a job leaves between two looks
+   * - jobs that were pushed before the watching began, but for the last 1 000 of each topic
+   * - new jobs, if there are more than 1 000 between two looks, or if they are committed after jobs that were pushed more than a look later
+   * - changes to all but 10 000 jobs of a topic that have not ended, and it is late with them if there are more than 1 000
+   *
+   * A state of a job is told once, unless the job comes back to it. If nobody reads the events, the last 10 000 are kept.
+   *
+   * @returns an iterator, which ends with `break`, its signal, or the stream. Close one that is not read to its end, by `return()` or `await using`
+   * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the stream was stopped
+   * @example
+   * for await (const { ref, state, reason } of stream.watch({ jobs: [welcome], states: ['failed'] })) console.log(ref.id, state, reason)
+   */
+  watch<Name extends string = string, Among extends Queue = never>(
+    options: WatchOptions<Name, Among> = {},
+  ): JobEvents<[Among] extends [never] ? Name : string> {
+    if (this.#isStopped) throw stopped()
+    return this.#watches.watch(options as WatchOptions) as JobEvents as JobEvents<never>
+  }
+
+  /**
    * The tasks of a topic that `defineTopic` defines: batches, and pushes that supersede, with the types of the definition.
    *
    * @throws TaskError ARGUMENT_INVALID
@@ -182,6 +252,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   /** Processes a typed topic, or a queue, once the stream is started. `TypedTopic.process` calls this. */
   protected processed(definition: AnyTopic | Queue, options: ProcessOptions<Transaction>): void {
     this.checkNew(definition, 'processed')
+    this.#watches.processed(definition.name, options)
     this.node.process(definition.name, options)
     this.handled.set(definition.name, definition)
   }
@@ -217,7 +288,14 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     checkGoOn()
     await transactions(async (transaction) => {
       for (const { name, what, topic } of all) await said(what, name, () => this.tasks.initialize(transaction, name, topic))
+      for (const { name, limits } of all) if (limits) await this.#limit(transaction, name, limits)
     })
+  }
+
+  /** Stores the limits of a definition, unless the topic has limits. Its dead letters have a topic of their own. */
+  async #limit(transaction: Transaction, name: string, { stored }: CheckedLimits): Promise<void> {
+    if (stored.deadLetter !== undefined) await this.tasks.initialize(transaction, stored.deadLetter)
+    await this.tasks.limit(transaction, name, stored, { keep: true })
   }
 
   /**
@@ -284,6 +362,8 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     // A start under way may still write, until it sees before its next step that it is to end.
     await this.#starting?.catch(() => {})
     const report = await stopping
+    // What the last handlers have done is told.
+    this.#watches.stop()
     this.#signals?.[Symbol.dispose]()
     return report
   }

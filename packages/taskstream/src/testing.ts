@@ -1,8 +1,9 @@
 /** Entry `taskstream/testing`: a stream in memory, for the tests of handlers. */
+import { generateKeyPairSync } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
 import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
-import { idOf, InProcess, isOf, jobHandler, jobNameOf, topicOf } from '@taskstream/task-jobs'
+import { completedChange, idOf, InProcess, isOf, jobHandler, jobNameOf, topicOf } from '@taskstream/task-jobs'
 import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Queue, Topic } from '@taskstream/task-jobs'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
@@ -48,7 +49,10 @@ export interface DrainedJob {
 
 type Handled = Pick<ProcessOptions<DatabaseSync>, 'handler' | 'size' | 'retry'>
 
-/** A stream for one test: on SQLite in memory, with a clock that the test moves. Jobs are handled by `drain`, not by `start`. */
+/**
+ * A stream for one test: on SQLite in memory, with a clock that the test moves. Jobs are handled by `drain`, not by `start`. It signs jobs that are
+ * signed with a key of its own.
+ */
 export class TestStream extends Stream<DatabaseSync, 'sync'> {
   /** The clock from which the database takes the time. */
   readonly clock: TestClock
@@ -59,9 +63,11 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   readonly #handling = new InProcess()
 
   constructor(tasks: TestTasks<DatabaseSync>) {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const signed = { signing: { key: privateKey }, verification: { keys: { default: publicKey } } }
     super(
       { repository: tasks.repository, transactions: tasks.transactions },
-      { clock: tasks.clock, listener: {}, migrate: false },
+      { clock: tasks.clock, listener: {}, migrate: false, ...signed },
     )
     this.clock = tasks.clock
     this.database = tasks.database
@@ -153,7 +159,9 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
     for (const [topic, { handler, ...options }] of this.#ways) {
       await this.transaction((database) => this.tasks.settle(database, topic))
       const { handled } = await this.#tasks.drain(topic, handler, options)
-      const isQueue = this.handled.get(topic)?.settings.what === 'queue'
+      const what = this.handled.get(topic)?.settings.what
+      const isQueue = what === 'queue'
+      if (what !== 'topic') this.process.watching?.(handled.map(({ task, decision }) => completedChange(task, decision)))
       for (const { task, decision, state } of handled)
         all.push({
           job: (isQueue ? jobNameOf(task) : undefined) ?? topic,

@@ -32,7 +32,7 @@ export interface TopicPushOptions<Given> {
 /** How a typed topic is processed. Its order, condition and retries are those of its definition. */
 export interface TopicProcessOptions<Transaction, Input> extends Pick<
   ProcessOptions<Transaction>,
-  'size' | 'concurrency' | 'mode' | 'share' | 'activation' | 'timeoutMs' | 'abortMs' | 'idleMs' | 'retainMs'
+  'size' | 'concurrency' | 'mode' | 'share' | 'activation' | 'timeoutMs' | 'abortMs' | 'idleMs' | 'retainMs' | 'shares'
 > {
   readonly handler: TopicHandler<Transaction, Input>
 }
@@ -60,6 +60,7 @@ const processNames: OptionNames = optionNames<TopicProcessOptions<never, never>>
   abortMs: true,
   idleMs: true,
   retainMs: true,
+  shares: true,
 })
 
 /** A topic of a stream, with the types of its definition. `stream.topic(definition)` makes one. It holds nothing, so make one whenever you need it. */

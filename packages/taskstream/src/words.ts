@@ -7,8 +7,8 @@ type What = TaskSettings['what'] | 'queue'
 
 /** How jobs and topics are spoken of. */
 const words = {
-  job: { begun: 'handle', told: 'order, ordered or key' },
-  queue: { begun: 'handle', told: 'order, ordered or keyed' },
+  job: { begun: 'handle', told: 'order, ordered, perKey or key' },
+  queue: { begun: 'handle', told: 'order, ordered, perKey or keyed' },
   topic: { begun: 'process', told: 'order, condition or keyed' },
 }
 
