@@ -69,6 +69,13 @@ stream.route(mail, { 'mail:*': ({ name, input }) => void outbox.push(`${name} ${
 
 stream.handle(bill, ({ input }) => `${input.total} ${input.currency}`)
 
+const trouble: string[] = []
+const watching = (async () => {
+  for await (const { job, state, reason } of stream.watch({ states: ['failed', 'filtered'] })) {
+    trouble.push(`${job}: ${state}, ${reason}`)
+  }
+})()
+
 await stream.start()
 
 const first = await stream.submit(account, { id: 7, owner: 'ann' })
@@ -108,3 +115,6 @@ const misfits = found.flatMap((one) => one.misfits.map(({ id, message }) => `${o
 for (const line of misfits) console.error(line)
 if (misfits.length > 0) process.exitCode = 1
 await stream.stop()
+
+await watching
+console.log(trouble.join('; '))

@@ -1,22 +1,14 @@
 /** The engine under test, which the vitest project names. */
+import { flushCompileCache } from 'node:module'
 import { raw } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import type { Engine } from '@taskstream/task-testing/suite'
-import { createOracle, openOracle } from './databases/oracle-subject.ts'
-import { createMysql, openMysql } from './engines/mysql.ts'
-import { createLibsql, openLibsql } from './engines/libsql.ts'
-import { createPglite } from './engines/pglite.ts'
-import { createPostgres, openPostgres } from './engines/postgres.ts'
 import { factsOf } from './engines/registry.ts'
-import { createSqlite, openSqlite } from './engines/sqlite.ts'
 import { repositories } from './engines/subject.ts'
 import type { Subject, Unmigrated } from './engines/subject.ts'
-import { openTesting } from './engines/testing.ts'
 
 export type { AnyTransaction, Session, Tasks, TasksOptions } from '@taskstream/task-testing/suite'
 export type { Repositories, Subject } from './engines/subject.ts'
-export { openPostgres } from './engines/postgres.ts'
-export { openSqlite } from './engines/sqlite.ts'
 
 /** The name that the vitest project gives. */
 export const subjectName: string = process.env['TASKSTREAM_SUBJECT'] ?? 'sqlite-memory'
@@ -53,25 +45,45 @@ export const engine: Engine<Subject> = {
 
 /** Opens an empty database with migrated tables. */
 export async function openSubject(): Promise<Subject> {
-  if (subjectName === 'testing') return openTesting()
+  if (subjectName === 'testing') return (await engineFiles.testing()).openTesting()
   const subject = await create(server ?? '')
   await subject.tasks().migrate(subject.owner.transactions)
   await subject.grant?.()
   return subject
 }
 
-function create(direct: string): Promise<Unmigrated> {
-  if (subjectName === 'libsql') return createLibsql()
-  if (subjectName === 'pglite') return createPglite()
-  if (isPostgres) return createPostgres(facts, direct)
-  if (isMysql) return createMysql(subjectName, facts, direct)
-  return isOracle ? createOracle(direct, repositories) : createSqlite(subjectName, facts)
+/** A process of a test loads only its own engine: to load all drivers takes longer than most such processes live. */
+const engineFiles = {
+  libsql: () => import('./engines/libsql.ts'),
+  mysql: () => import('./engines/mysql.ts'),
+  oracle: () => import('./databases/oracle-subject.ts'),
+  pglite: () => import('./engines/pglite.ts'),
+  postgres: () => import('./engines/postgres.ts'),
+  sqlite: () => import('./engines/sqlite.ts'),
+  testing: () => import('./engines/testing.ts'),
+}
+
+async function create(direct: string): Promise<Unmigrated> {
+  if (subjectName === 'libsql') return (await engineFiles.libsql()).createLibsql()
+  if (subjectName === 'pglite') return (await engineFiles.pglite()).createPglite()
+  if (isPostgres) return (await engineFiles.postgres()).createPostgres(facts, direct)
+  if (isMysql) return (await engineFiles.mysql()).createMysql(subjectName, facts, direct)
+  if (isOracle) return (await engineFiles.oracle()).createOracle(direct, repositories)
+  return (await engineFiles.sqlite()).createSqlite(subjectName, facts)
 }
 
 /** Opens an existing database, as another process or thread does. */
-export function reopenSubject({ subject, at }: Subject['location']): Promise<Subject> {
-  if (subject === 'mariadb' || subject === 'mysql') return openMysql(subject, at)
-  if (subject === 'libsql') return openLibsql(at)
-  if (subject === 'oracle') return openOracle(at, repositories)
-  return subject.startsWith('postgres') ? openPostgres(at) : openSqlite(subject, at)
+export async function reopenSubject(location: Subject['location']): Promise<Subject> {
+  const opened = await reopen(location)
+  // Node.js keeps compiled code when a process ends, but the processes of these tests are killed.
+  flushCompileCache()
+  return opened
+}
+
+async function reopen({ subject, at }: Subject['location']): Promise<Subject> {
+  if (subject === 'mariadb' || subject === 'mysql') return (await engineFiles.mysql()).openMysql(subject, at)
+  if (subject === 'libsql') return (await engineFiles.libsql()).openLibsql(at)
+  if (subject === 'oracle') return (await engineFiles.oracle()).openOracle(at, repositories)
+  if (subject.startsWith('postgres')) return (await engineFiles.postgres()).openPostgres(at)
+  return (await engineFiles.sqlite()).openSqlite(subject, at)
 }

@@ -19,8 +19,12 @@ export interface Amounts {
   /** Orders of each kind of interleaved statements. PostgreSQL uses the greater number. */
   readonly interleavings: number
   readonly manyInterleavings: number
+  /** The same where another engine runs the same statements more often, by the same dialect. */
+  readonly fewInterleavings: number
   /** Processes that are killed. */
   readonly kills: number
+  /** The same where only the driver is another. */
+  readonly fewKills: number
   /** Invoices that are handled while processes are killed. */
   readonly jobs: number
   /** Jobs that each of several processes submits. */
@@ -45,7 +49,9 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     stops: 60,
     interleavings: 5,
     manyInterleavings: 5,
+    fewInterleavings: 5,
     kills: 10,
+    fewKills: 10,
     jobs: 200,
     submits: 100,
     losses: 10,
@@ -62,7 +68,9 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     stops: 100,
     interleavings: 10,
     manyInterleavings: 10,
+    fewInterleavings: 10,
     kills: 10,
+    fewKills: 10,
     jobs: 200,
     submits: 100,
     losses: 20,
@@ -79,7 +87,9 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     stops: 500,
     interleavings: 100,
     manyInterleavings: 300,
+    fewInterleavings: 30,
     kills: 200,
+    fewKills: 90,
     jobs: 1_800,
     submits: 400,
     losses: 120,
@@ -111,7 +121,10 @@ interface Files {
   readonly exclude: string[]
 }
 
-const whole = (name: string): Files => ({ include: [all], exclude: excludedFrom(name) })
+const whole = (name: string): Files => ({
+  include: [all],
+  exclude: excludedFrom(name),
+})
 
 /** The test files of each tier, by project. */
 const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<Record<string, Files>>>> = {

@@ -54,6 +54,8 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     await fixture.nextTopic({ condition: 'singular-by-identifier' })
     const { tasks, topic, commit } = fixture
     await commit((transaction) => tasks.deactivate(transaction, topic))
+    await commit((transaction) => tasks.limit(transaction, topic, { total: 2 }))
+    await commit((transaction) => tasks.takeSlots(transaction, topic, { held: 0, wanted: 1 }))
     await fixture.push('a', 'b', 'c', 'd', { identifier: 'aside', suspended: true }, { identifier: 'delayed', delayMs: 60_000 })
     const [a, b, c] = await fixture.poll(3)
     await fixture.complete([a!], TaskDecision.success().withValue('1'))

@@ -73,6 +73,9 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       const topic = `of everything, ${condition}`
       await commit((transaction) => tasks.initialize(transaction, topic, { condition }))
       const pushed = await commit<Task[]>((transaction) => tasks.push(transaction, topic, ['a', 'a', 'b', 'c']))
+      for (const total of [5, 6]) await commit((transaction) => tasks.limit(transaction, topic, { total }))
+      for (const wanted of [2, 3, 0]) await commit((transaction) => tasks.takeSlots(transaction, topic, { held: 0, wanted }))
+      await commit((transaction) => tasks.limit(transaction, topic, {}))
       const batch = await held(topic)
       const decide = (task: HeldTask): TaskDecision =>
         task === batch[0] ? TaskDecision.failure() : TaskDecision.success().withValue('1').withSuccessor(pushed[0]!)

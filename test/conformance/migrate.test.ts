@@ -268,6 +268,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '4 9af092fb4571b38e',
       '5 58bcd732da4557b1',
       '6 19ddff08c7d9aa9e',
+      '7 956fed6fa23b4c43',
     ])
     const later = [
       '2 0fed6a89831c02e9',
@@ -276,11 +277,24 @@ describe.skipIf(!canRun)('migrate', () => {
       '5 c0dad2baa6604d7c',
       '6 3026e85b8bfb19ec',
       '7 e532954fffbee9a8',
+      '8 57bf5d771c6bf28a',
     ]
     expect(hash(postgres())).toEqual(['1 db40af47c92be473', ...later])
     expect(hash(postgres({ partitioned: true }))).toEqual(['1 9e378b3322dede03', ...later])
-    expect(hash(mariadb())).toEqual(['1 4ceaf4f22d6ba0b5', '2 2d3c40bb3cbdcedd', '3 901a56acfec7d9a0', '4 c4269eba888be4f4'])
-    expect(hash(mysql())).toEqual(['1 18630787a9cf68ab', '2 ce9c368c64a91a33', '3 b92d1483ee7e52ff', '4 6261bc5cf2660524'])
-    expect(hash(oracle())).toEqual(['1 2472539229165cbf', '2 3f0d4db41b5bdd3f', '3 48cd7ec9449afd94'])
+    expect(hash(mariadb())).toEqual([
+      '1 4ceaf4f22d6ba0b5',
+      '2 2d3c40bb3cbdcedd',
+      '3 901a56acfec7d9a0',
+      '4 c4269eba888be4f4',
+      '5 42fc537b7d922c8f',
+    ])
+    expect(hash(mysql())).toEqual([
+      '1 18630787a9cf68ab',
+      '2 ce9c368c64a91a33',
+      '3 b92d1483ee7e52ff',
+      '4 6261bc5cf2660524',
+      '5 153098a34a297c6b',
+    ])
+    expect(hash(oracle())).toEqual(['1 2472539229165cbf', '2 3f0d4db41b5bdd3f', '3 48cd7ec9449afd94', '4 8882c8220a9fa6e4'])
   })
 })

@@ -64,6 +64,21 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
       await transact((transaction) => tasks.depend(transaction, waiting!, [{ need: 'x', on: needed! }]))
       await transact((transaction) => tasks.settle(transaction, topic))
       await transact((transaction) => tasks.dependencies(transaction, [waiting!]))
+      const dead = `${topic} dead`
+      await transact((transaction) => tasks.initialize(transaction, dead))
+      await transact((transaction) =>
+        tasks.limit(transaction, topic, { total: 9, rate: { count: 999, perMs: 1 }, maxEntries: { count: 3 } }),
+      )
+      await transact((transaction) => tasks.takeSlots(transaction, topic, { held: 0, wanted: 1 }))
+      await transact((transaction) => tasks.freeSlots(transaction, 0))
+      await transact((transaction) => tasks.takeTokens(transaction, topic, 2))
+      await transact((transaction) => tasks.giveTokens(transaction, topic, 1))
+      await transact((transaction) => tasks.admit(transaction, topic, 1))
+      await transact((transaction) =>
+        tasks.limit(transaction, topic, { maxEntries: { count: 2, whenFull: 'drop-oldest' }, deadLetter: dead }),
+      )
+      await transact((transaction) => tasks.admit(transaction, topic, 1))
+      await transact((transaction) => tasks.limits(transaction))
       const poll = (): Promise<HeldTask[]> =>
         transact((transaction) => tasks.poll(transaction, topic, { size: 50 })) as Promise<HeldTask[]>
       const complete = async (batch: readonly HeldTask[]): Promise<unknown> =>
@@ -185,6 +200,8 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         '_result',
         '_attempt',
         '_dependency',
+        '_limit',
+        '_slot',
       ].map((name) => `task${name}`)
       const made = await run(`select tablename from pg_tables where schemaname = 'taskstream' and tablename !~ '^task_p_'`)
       expect(made.map(({ tablename }) => tablename).toSorted()).toEqual(ours.toSorted())

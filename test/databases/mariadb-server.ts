@@ -2,9 +2,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NotInstalled } from './installed.ts'
-import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
+import { end, freePort, identity, makeFolder, noteServer, ready, volatile } from './throw-away.ts'
 
 export interface MariaDbServer extends AsyncDisposable {
   readonly url: string
@@ -29,7 +30,7 @@ export interface MariaDbServerOptions {
  */
 export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<MariaDbServer> {
   const program = findMariaDb('mariadbd')
-  const folder = makeFolder('taskstream-mariadb-')
+  const folder = makeFolder('taskstream-mariadb-', options.durable ? tmpdir() : volatile)
   const data = join(folder, 'data')
   const temporary = join(folder, 'tmp')
   for (const path of [data, temporary]) mkdirSync(path, { mode: 0o700 })

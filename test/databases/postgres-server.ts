@@ -13,9 +13,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { NotInstalled } from './installed.ts'
-import { end, freePort, identity, makeFolder, noteServer, ready } from './throw-away.ts'
+import { end, freePort, identity, makeFolder, noteServer, ready, volatile } from './throw-away.ts'
 
 export interface PostgresServer extends AsyncDisposable {
   /** The options for `new pg.Pool(server.connection)`. `host` is the folder of a Unix socket. */
@@ -67,14 +68,16 @@ async function start(
   words = 'ready to accept connections',
 ): Promise<PostgresServer> {
   const binaries = await findBinaries(options.release ?? 18)
-  const folder = makeFolder(prefix)
+  const folder = makeFolder(prefix, options.durable ? tmpdir() : volatile)
   const data = join(folder, 'data')
   const socket = join(folder, 'socket')
   for (const path of [data, socket]) {
     mkdirSync(path, { mode: 0o700 })
     own(path)
   }
-  const bin = identity.uid === undefined ? binaries : traversable(binaries, folder)
+  // Programs may be forbidden to run from memory.
+  const programs = makeFolder(prefix)
+  const bin = identity.uid === undefined ? binaries : traversable(binaries, programs)
   fill(data, bin)
   const port = await freePort()
   const settings: Record<string, string> = {
@@ -103,7 +106,7 @@ async function start(
   let server = await launch()
   const stop = async (): Promise<void> => {
     await end(server, 'SIGINT')
-    rmSync(folder, { recursive: true, force: true })
+    for (const each of [folder, programs]) rmSync(each, { recursive: true, force: true })
   }
   return {
     connection: { host: socket, port, user: 'postgres', database: 'postgres' },

@@ -1,6 +1,7 @@
 /** A try has a time, which its handler may extend, and which ends whatever the handler does. */
 import type { TaskError } from '@taskstream/task-api'
-import { defineJob, fixed, never } from 'taskstream'
+import { codeOf } from '@taskstream/task-testing/suite'
+import { defineJob, defineTopic, fixed, json, never } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { useJobFixture } from './job-fixture.ts'
@@ -23,6 +24,28 @@ describe.skipIf(!canRun)('the time of a try', () => {
     await stream.submit(job)
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 1 })
     expect(reasons).toEqual(['TASK_TIMEOUT'])
+  })
+
+  test('is that of the push, or else of the definition', async () => {
+    const job = defineJob('timed-push', { timeoutMs: 3_600_000, retry: never })
+    const reasons: unknown[] = []
+    await using stream = fixture.streamOf()
+    stream.handle(job, async ({ id, signal }) => {
+      if (id !== 'short') return
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      reasons.push((signal.reason as TaskError).code)
+      signal.throwIfAborted()
+    })
+    await stream.start()
+    await stream.submit(job, undefined, { id: 'short', timeoutMs: 1 })
+    await stream.submit(job, undefined, { id: 'usual' })
+    await expect.poll(() => fixture.states(job)).toEqual({ failed: 1, succeeded: 1 })
+    expect([(await fixture.page(job))[0], reasons]).toMatchObject([{ reason: 'timeout', externalId: 'short' }, ['TASK_TIMEOUT']])
+    for (const timeoutMs of [0, 0.5, 86_400_001])
+      expect(await codeOf(() => stream.submit(job, undefined, { timeoutMs }))).toBe('ARGUMENT_INVALID')
+    const topic = defineTopic('timed-topic', { input: json<number>() })
+    const each = (): object => ({ timeoutMs: 1 })
+    expect(await codeOf(() => stream.transaction((tx) => stream.topic(topic).push(tx, [1], { each })))).toBe('ARGUMENT_INVALID')
   })
 
   test('ends a job whose handler does not let go, with the reason timeout, and its commit is refused', async () => {

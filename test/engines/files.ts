@@ -92,12 +92,43 @@ const asked: Readonly<Record<string, Asked>> = {
   'plans/*': ({ plans }) => plans === true,
 }
 
+/**
+ * The files of test/e2e in which a driver, a connection or a process counts, and one for each kind of handler. An engine that is
+ * like another runs only these.
+ */
+const ofDrivers = [
+  'jobs-handled',
+  'jobs-limited',
+  'jobs-needs',
+  'node',
+  'periodic',
+  'persisted-jobs',
+  'pipeline',
+  'pooled',
+  'reclaim',
+  'stream',
+  'thread',
+  'transactional',
+  'undecided',
+  'wake',
+  'without-notifier',
+]
+
 /** Returns the patterns of files that an engine does not run. */
 export function excludedFrom(name: string): string[] {
-  const facts = factsOf(name)
-  return Object.entries(asked)
+  const facts: EngineFacts = factsOf(name)
+  const unasked = Object.entries(asked)
     .filter(([, isAsked]) => !isAsked(facts, name))
     .map(([files]) => `test/${files}.test.ts`)
+  return facts.like === undefined ? unasked : [...unasked, `test/e2e/!(${ofDrivers.join('|')}).test.ts`]
+}
+
+/** Returns the engine to which another one leaves a file, such as `e2e/late`. */
+export function leftTo(name: string, file: string): string | undefined {
+  const [folder, base = ''] = file.split('/')
+  const facts: EngineFacts = factsOf(name)
+  const wouldRun = folder === 'e2e' && (asked[file]?.(facts, name) ?? true)
+  return wouldRun && !ofDrivers.includes(base) ? facts.like : undefined
 }
 
 /** Returns the engines that vitest can run here. Servers that nothing installs count only if a URL is given. */

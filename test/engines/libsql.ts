@@ -1,6 +1,5 @@
 /** libSQL: a file of SQLite, over promises. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import type { Client, InStatement } from '@libsql/client'
@@ -8,12 +7,13 @@ import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
 import { fromLibsql, libsqlTransactions, sqlite } from '@taskstream/task-sql/libsql'
 import type { AnyTransaction, Session } from '@taskstream/task-testing/suite'
+import { volatile } from '../databases/throw-away.ts'
 import { repositories } from './subject.ts'
 import type { Subject } from './subject.ts'
 
 /** A file of its own. */
 export async function createLibsql(): Promise<Subject> {
-  const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
+  const folder = mkdtempSync(join(volatile, 'taskstream-test-'))
   return openLibsql(join(folder, 'tasks.db'), () => rmSync(folder, { recursive: true, force: true }))
 }
 

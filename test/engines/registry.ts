@@ -9,6 +9,8 @@ export interface EngineFacts {
   /** The engine, in words for a sentence. */
   readonly about: string
   readonly family: 'sqlite' | 'postgres' | 'mysql' | 'oracle'
+  /** The engine with the same statements, from which it differs in driver, release or pooler. That one runs all of test/e2e for both. */
+  readonly like?: 'sqlite-file' | 'postgres-18'
   /** How many connections can be open at a time: 1 in memory. */
   readonly connections: number
   /** How many transactions can write at a time: 1 on SQLite. */
@@ -50,9 +52,10 @@ const isGiven = (variable: string): boolean => Boolean(process.env[variable])
 export const engines = {
   'sqlite-memory': { ...memory, title: 'SQLite, memory', about: 'SQLite in memory (better-sqlite3)', plans: true },
   'sqlite-file': { ...file, title: 'SQLite, file', about: 'SQLite in files (better-sqlite3)' },
-  'node-sqlite': { ...file, title: 'node:sqlite', about: 'SQLite in files (node:sqlite)' },
+  'node-sqlite': { ...file, like: 'sqlite-file', title: 'node:sqlite', about: 'SQLite in files (node:sqlite)' },
   libsql: {
     family: 'sqlite',
+    like: 'sqlite-file',
     connections: Infinity,
     writers: 1,
     title: 'libSQL, file',
@@ -63,6 +66,7 @@ export const engines = {
   'postgres-18': { ...postgres, title: 'PostgreSQL 18', about: 'PostgreSQL 18', faults: true, plans: true },
   'postgres-partitioned': {
     ...postgres,
+    like: 'postgres-18',
     title: '18, partitioned',
     about: 'PostgreSQL 18, a partition for each topic',
     partitioned: true,
@@ -70,14 +74,22 @@ export const engines = {
   },
   'postgres-15': {
     ...postgres,
+    like: 'postgres-18',
     title: 'PostgreSQL 15',
     about: 'PostgreSQL 15',
     server: 'TASKSTREAM_POSTGRES_15_SERVER',
     leastPrivilege: true,
     plans: true,
   },
-  pglite: { family: 'postgres', connections: 1, writers: 1, title: 'PGlite', about: 'PGlite (PostgreSQL in this process)' },
-  pgbouncer: { ...postgres, title: 'PgBouncer', about: 'PgBouncer in transaction mode', pooled: true },
+  pglite: {
+    family: 'postgres',
+    like: 'postgres-18',
+    connections: 1,
+    writers: 1,
+    title: 'PGlite',
+    about: 'PGlite (PostgreSQL in this process)',
+  },
+  pgbouncer: { ...postgres, like: 'postgres-18', title: 'PgBouncer', about: 'PgBouncer in transaction mode', pooled: true },
   mariadb: {
     ...mysql,
     title: 'MariaDB',

@@ -1,12 +1,12 @@
 /** Opens databases of SQLite, with either driver. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SqlAdapter } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
 import { fromNodeSqlite, openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import type { AnyTransaction } from '@taskstream/task-testing/suite'
+import { volatile } from '../databases/throw-away.ts'
 import type { EngineFacts } from './registry.ts'
 import { repositories } from './subject.ts'
 import type { Subject } from './subject.ts'
@@ -14,7 +14,7 @@ import type { Subject } from './subject.ts'
 /** Creates a database in a file of its own, or in memory. */
 export async function createSqlite(name: string, { connections }: EngineFacts): Promise<Subject> {
   if (connections === 1) return openSqlite(name, ':memory:')
-  const folder = mkdtempSync(join(tmpdir(), 'taskstream-test-'))
+  const folder = mkdtempSync(join(volatile, 'taskstream-test-'))
   return openSqlite(name, join(folder, 'tasks.db'), () => rmSync(folder, { recursive: true, force: true }))
 }
 

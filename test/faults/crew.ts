@@ -86,5 +86,6 @@ export async function bury(subject: Subject, tasks: Tasks, owners: readonly stri
     const table = raw(subject.engine === 'postgres' ? 'taskstream.task_owner' : 'task_owner')
     for (const owner of owners) await subject.execute(transaction, sql`delete from ${table} where owner = ${owner}`)
     await tasks.expire(transaction, { olderThanMs: 1_000_000, then: 'ready' })
+    await tasks.freeSlots(transaction, 1_000_000)
   })
 }

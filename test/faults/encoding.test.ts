@@ -8,7 +8,8 @@ import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '@taskstream/task-testing/suite'
-import { canRun, isPostgres, openPostgres, openSubject } from '../subject.ts'
+import { openPostgres } from '../engines/postgres.ts'
+import { canRun, isPostgres, openSubject } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 
 /** A server's own encoding, and the columns that texts of people are kept in. */

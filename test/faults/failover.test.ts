@@ -10,7 +10,8 @@ import { describe, expect, test } from 'vitest'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { startPostgres } from '../databases/postgres-server.ts'
 import type { PostgresServer } from '../databases/postgres-server.ts'
-import { canRun, openPostgres } from '../subject.ts'
+import { openPostgres } from '../engines/postgres.ts'
+import { canRun } from '../subject.ts'
 import type { AnyTransaction, Subject } from '../subject.ts'
 
 const aDay = 86_400_000

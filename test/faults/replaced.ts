@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { administratorOf } from '../databases/least-privilege.ts'
-import { openPostgres, openSubject } from '../subject.ts'
+import { openPostgres } from '../engines/postgres.ts'
+import { openSubject } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { prepare } from './restored.ts'
 import type { Process } from './restored.ts'
@@ -45,6 +46,8 @@ const tables = [
   'task_result',
   'task_attempt',
   'task_dependency',
+  'task_limit',
+  'task_slot',
 ]
 const empty = `truncate ${tables.map((table) => `taskstream.${table}`).join(', ')}`
 

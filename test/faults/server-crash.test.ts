@@ -5,7 +5,8 @@ import { TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
 import { startPostgres } from '../databases/postgres-server.ts'
-import { canRun, openPostgres } from '../subject.ts'
+import { openPostgres } from '../engines/postgres.ts'
+import { canRun } from '../subject.ts'
 
 describe.skipIf(!canRun)('a server that crashes', () => {
   test('loses no task of a node, and no effect is applied twice', async () => {

@@ -14,6 +14,15 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   },
   {
     promise:
+      'No more jobs are handled at a time than the total, and no slot is lost, through `kill -9` at each statement that takes slots',
+    tests: ['faults/slots-killed'],
+  },
+  {
+    promise: 'Blocked tasks start or fail all together or not at all, through `kill -9` at each statement that settles them',
+    tests: ['faults/settle-killed'],
+  },
+  {
+    promise:
       'A job that several processes submit by one id, again if they do not know the outcome, exists once and is tried as often as it is to be',
     tests: ['faults/jobs-submitted'],
   },

@@ -37,6 +37,15 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     ],
   },
   {
+    promise: 'The identifiers of a topic take turns where it is initialised so, however much one of them has pushed',
+    tests: [
+      'conformance/shared#gives each a turn',
+      'conformance/shared#takes four high tasks, then a low one',
+      'conformance/shared#finds a task in whatever way it has become ready',
+      'conformance/shared#is found among thousands of identifiers',
+    ],
+  },
+  {
     promise: 'Last in first out, and by priority, where a topic is initialised so',
     tests: [
       'conformance/order#lifo',

@@ -1,6 +1,6 @@
 /**
- * A vitest reporter that writes docs/guarantees.md, but only after a run of every engine and every test. The run fails if a
- * promise names a test that does not exist.
+ * A vitest reporter that writes docs/guarantees.md, but only after a run of every engine and every test, and the pages of
+ * docs/reference after a run of their tests on every engine. The run fails if a page names a test that does not exist.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,13 +10,43 @@ import type { Ran } from './cells.ts'
 import { matches, withoutDraws } from './cells.ts'
 import { evidenceOf } from './guarantee.ts'
 import { sections } from './guarantees.ts'
+import { keptTable } from './kept-table.ts'
+import { keptPages } from './kept.ts'
 import { requirements } from './requirements.ts'
 import { guaranteesTable, requirementsTable } from './tables.ts'
 
-const target = join(import.meta.dirname, '..', '..', 'docs', 'guarantees.md')
+const docs = join(import.meta.dirname, '..', '..', 'docs')
 const marker = '<!-- From here on written by the tests. -->'
 /** The engines that a run must include. The others need a server that nothing installs. */
 const engines = engineNames.filter((name) => !factsOf(name).given)
+
+/** A page whose end the tests write. */
+interface Page {
+  readonly page: string
+  /** The tests that it names. */
+  readonly references: readonly string[]
+  /** Whether a run of some files is enough, if these tests are among them. */
+  readonly ofSome: boolean
+  readonly end: (tests: readonly Ran[]) => string
+}
+
+const pages: readonly Page[] = [
+  {
+    page: 'guarantees.md',
+    references: [
+      ...sections.flatMap(({ guarantees }) => guarantees).flatMap(({ tests }) => evidenceOf(tests).flatMap(({ anyOf }) => anyOf)),
+      ...requirements.flatMap(({ tests = [] }) => tests),
+    ],
+    ofSome: false,
+    end: (tests) => `${guaranteesTable(tests, engines)}\n\n${requirementsTable(tests)}`,
+  },
+  ...keptPages.map(({ page, rows }) => ({
+    page,
+    references: rows.flatMap(({ tests = [] }) => tests),
+    ofSome: true,
+    end: (tests: readonly Ran[]) => keptTable(tests, engines, rows),
+  })),
+]
 
 export default class GuaranteesReporter implements Reporter {
   #vitest: Vitest | undefined
@@ -31,27 +61,31 @@ export default class GuaranteesReporter implements Reporter {
       .flatMap((module) => [...module.children.allTests()])
       .map(ranOf)
       .toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
-    const filtered =
-      process.argv.slice(2).some((argument) => !argument.startsWith('-') && argument.includes('test/')) ||
-      Boolean(this.#vitest?.config.testNamePattern)
-    const missing = [...engines, 'unit'].filter(
-      (engine) => !tests.some((test) => test.engine === engine && test.state === 'passed'),
-    )
-    if (filtered || missing.length > 0) return
-    const references = [
-      ...sections.flatMap(({ guarantees }) => guarantees).flatMap(({ tests }) => evidenceOf(tests).flatMap(({ anyOf }) => anyOf)),
-      ...requirements.flatMap(({ tests = [] }) => tests),
-    ]
-    const unknown = references.filter((reference) => tests.every((test) => !matches(test, reference)))
-    if (unknown.length > 0) {
-      console.error(`\nNo test is left for: ${unknown.join('; ')}\n`)
-      process.exitCode = 1
-      return
+    if (this.#vitest?.config.testNamePattern) return
+    const isWhole = !process.argv.slice(2).some((argument) => !argument.startsWith('-') && argument.includes('test/'))
+    const ranOn = (engine: string): boolean => tests.some((test) => test.engine === engine && test.state === 'passed')
+    if (!engines.every(ranOn) || (isWhole && !ranOn('unit'))) return
+    const files = new Set(tests.map(({ file }) => file))
+    for (const page of pages) {
+      if (isWhole || (page.ofSome && page.references.every((reference) => files.has(fileOf(reference))))) write(page, tests)
     }
-    const [head = ''] = readFileSync(target, 'utf8').split(marker)
-    writeFileSync(target, `${head}${marker}\n\n${guaranteesTable(tests, engines)}\n\n${requirementsTable(tests)}\n`)
   }
 }
+
+/** Writes the end of a page, unless a test that it names does not exist: then the run fails. */
+function write({ page, references, end }: Page, tests: readonly Ran[]): void {
+  const unknown = references.filter((reference) => tests.every((test) => !matches(test, reference)))
+  if (unknown.length > 0) {
+    console.error(`\nNo test is left for: ${unknown.join('; ')}\n`)
+    process.exitCode = 1
+    return
+  }
+  const target = join(docs, page)
+  const [head = ''] = readFileSync(target, 'utf8').split(marker)
+  writeFileSync(target, `${head}${marker}\n\n${end(tests)}\n`)
+}
+
+const fileOf = (reference: string): string => reference.split('#')[0]!
 
 function ranOf(test: TestCase): Ran {
   const [path = ''] = test.module.moduleId.split('/test/').slice(-1)

@@ -1,6 +1,7 @@
 /** Writes the tables of docs/guarantees.md. */
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { leftTo } from '../engines/files.ts'
 import { engineNames, factsOf } from '../engines/registry.ts'
 import { cellOf, matches } from './cells.ts'
 import type { Cell, Ran } from './cells.ts'
@@ -25,7 +26,7 @@ export function guaranteesTable(tests: readonly Ran[], engines: readonly string[
       const evidence = evidenceOf(references)
       return [
         promise,
-        ...engineNames.map((name) => (engines.includes(name) ? said(cellOf(tests, name, evidence), noteOf) : 'not run')),
+        ...engineNames.map((name) => (engines.includes(name) ? said(cellOf(tests, name, evidence, leftTo), noteOf) : 'not run')),
       ]
     })
     return [`### ${title}`, '', table(heads, rows), '']
@@ -37,6 +38,7 @@ export function guaranteesTable(tests: readonly Ran[], engines: readonly string[
 function said(cell: Cell, noteOf: (text: string) => number): string {
   if (cell.kind === 'not asked') return '–'
   if (cell.kind === 'broken') return '**broken**'
+  if (cell.kind === 'left') return link(`as ${factsOf(cell.to).title}`, cell.test)
   if (cell.kind === 'kept') return link('kept', cell.test)
   const { missing } = cell
   const more = missing.length > named ? `; and ${missing.length - named} more` : ''
@@ -53,12 +55,13 @@ export function requirementsTable(tests: readonly Ran[]): string {
   return ['## The repository, requirement by requirement', '', table(['', 'requirement', 'tests', 'note'], rows)].join('\n')
 }
 
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-function link(text: string, { file }: Ran): string {
+/** @param up leads from the page to the root of the repository */
+export function link(text: string, { file }: Ran, up: string = '..'): string {
   const own = `test/${file}.test.ts`
   const suite = `packages/task-testing/src/suite/${basename(file)}.ts`
-  return `[${text}](../${existsSync(join(root, own)) ? own : suite})`
+  return `[${text}](${up}/${existsSync(join(root, own)) ? own : suite})`
 }

@@ -44,7 +44,7 @@ export class Recording implements OracledbConnection {
     const [, message] = this.scene.fails?.find(([pattern]) => pattern.test(text)) ?? []
     if (message) throw Object.assign(new Error(message), { code: message.split(':')[0] })
     const tokens = tokensOf(text)
-    if (!is(tokens, 0, 'select')) return { rowsAffected: this.#touched(text, binds) }
+    if (!is(tokens, 0, 'select') && !is(tokens, 0, 'with')) return { rowsAffected: this.#touched(text, binds) }
     const names = namesOf(tokens)
     const metaData = names.map((name) => ({ name: name.toUpperCase() }))
     const rows = this.#rows(text, binds, names)
@@ -77,6 +77,7 @@ export class Recording implements OracledbConnection {
 /** Values by the column names in the statements of task-sql. */
 const plausible: Readonly<Record<string, unknown>> = {
   active: 1,
+  amount: 5,
   applied: 'today',
   attempt: 0,
   bound: 7,
@@ -91,8 +92,10 @@ const plausible: Readonly<Record<string, unknown>> = {
   external_id: (place: number) => `e${place}`,
   found: 1,
   heartbeat: 1,
+  high: (place: number) => place + 1,
   identifier: (place: number) => `i${place}`,
   input: 'x',
+  kind: 'entries',
   lane: (place: number) => place * 7,
   name: 'tables',
   // The place of a task of priority 100, as text.
@@ -100,23 +103,30 @@ const plausible: Readonly<Record<string, unknown>> = {
   now: 0,
   ordering: 0,
   owner: 'o',
+  per_ms: 1_000,
   place: (place: number) => place,
   priority: 0,
   registered: 1,
   ready: 1,
+  slots: 1,
   sort: 'BINARY',
   stage: 1,
   state: 1,
+  step: 1,
   topic: 'mail',
+  target: 'dead',
   tries: 0,
   turn: (place: number) => place + 1,
-  version: 3,
+  used: 0,
+  version: 4,
   waiting: 1,
+  wanted: 1,
 }
 
 /** The column names of a select: the last word of each expression, or all columns of the one table for `*`. */
 export function namesOf(tokens: readonly Token[]): string[] {
-  const [block] = blocksOf(tokens)
+  // Behind `with` stands the select whose rows are returned.
+  const block = is(tokens, 0, 'with') ? blocksOf(tokens).find(({ depth }) => depth === 0) : blocksOf(tokens)[0]
   if (!block) return []
   const own = tokens.map((token, index) => ({ ...token, index })).slice(block.start + 1, block.end)
   const from = own.find(({ depth, text }) => depth === block.depth && text === 'from')

@@ -29,6 +29,120 @@ select topic, case when active = 1 then 1 else 0 end as active, changed as chang
 from task_activation
 order by topic
 
+-- admit, poll; so many rows are fetched as are wanted
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
+order by t.sequence
+for update skip locked
+
+-- admit, poll
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 order by t.sequence
+
+-- admit, cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
+--   JSON, text
+insert into task_turn (topic, identifier)
+select p.topic, r.identifier
+from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
+where p.topic = :2
+
+-- admit
+--   number, text, number, number
+update task_limit
+set used = used + :1
+where topic = :2 and kind in ('entries', 'entries-dropping') and used + :3 <= amount and counted_at between (select k.ms from task_clock k) - :4 and (select k.ms from task_clock k)
+
+-- admit
+--   text
+update task_limit set used = used where topic = :1 and kind in ('entries', 'entries-dropping')
+
+-- admit
+--   text
+select t.kind, t.amount, t.per_ms, t.used from task_limit t where t.topic = :1 and kind in ('entries', 'entries-dropping')
+
+-- admit
+--   number, number, text, number, text, text
+update task_limit
+set counted_at = (select k.ms from task_clock k),
+used = coalesce((select (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) + (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) + (select count(*) from (
+        select 1 as one
+        from task t
+        where t.topic = :3 and t.due is not null and t.state = 4
+        fetch first :4 rows only) w)
+    from task_topic p
+    where p.topic = :5), 0)
+where topic = :6 and kind in ('entries', 'entries-dropping')
+
+-- admit
+--   text, number
+select t.sequence
+from task t
+where t.topic = :1 and t.state = 1
+order by t.sequence
+fetch first :2 rows only
+
+-- admit
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 5,
+listed = 0,
+reason = 7,
+completed = (select k.ms from task_clock k),
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- admit, reassign, reassignAll, reclaim, repair
+--   JSON, text
+select sequence, identifier, stage from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- admit
+--   number, text
+update task_limit set used = :1 where topic = :2 and kind in ('entries', 'entries-dropping')
+
+-- admit
+--   JSON, text
+select t.sequence
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
+join task t on t.external_id = r.external_id
+where t.topic = :2 and t.external_id is not null
+
+-- admit
+--   number, text, number, number, number, number
+update task_limit
+set used = used + :1
+where topic = :2 and kind in ('entries', 'entries-dropping') and used + :3 <= amount and counted_at between :4 - :5 and :6
+
+-- admit
+--   number, number, number, text, number, text, text
+update task_limit
+set counted_at = :1,
+used = coalesce((select (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :2) + (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :3) + (select count(*) from (
+        select 1 as one
+        from task t
+        where t.topic = :4 and t.due is not null and t.state = 4
+        fetch first :5 rows only) w)
+    from task_topic p
+    where p.topic = :6), 0)
+where topic = :7 and kind in ('entries', 'entries-dropping')
+
+-- admit
+--   number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+state = 5,
+listed = 0,
+reason = 7,
+completed = :1,
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- attempts
 --   text, number
 select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message
@@ -42,13 +156,6 @@ select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t
 from task_attempt t
 where t.topic = :1 and t.sequence = (select k.sequence from task k where k.topic = :2 and k.external_id = :3)
 order by t.attempt
-
--- cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
---   JSON, text
-insert into task_turn (topic, identifier)
-select p.topic, r.identifier
-from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
-where p.topic = :2
 
 -- cancel, junction, push, recreate, reschedule
 --   text
@@ -78,7 +185,7 @@ listed = 0,
 reason = 4,
 due = null,
 completed = (select k.ms from task_clock k),
-stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- cancel, reschedule
 --   text, text
@@ -86,7 +193,7 @@ select t.sequence from task t where t.topic = :1 and t.external_id = :2
 
 -- cancel
 --   text, JSON
-select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and t.state in (0, 1, 2, 4)
+select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 5, 6, 7, 9) and t.state in (0, 1, 2, 4)
 
 -- cancel
 --   number, text, JSON
@@ -96,7 +203,7 @@ listed = 0,
 reason = 4,
 due = null,
 completed = :1,
-stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete, handBack, hold, poll
 --   text, text, JSON
@@ -107,6 +214,10 @@ and (t.sequence, t.attempt) in (
   select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence for update
+
+-- complete, push, recreate, repair, verb
+--   number
+select task_sequence.nextval as sequence from dual connect by level <= :1
 
 -- complete
 --   JSON in a CLOB, text, text
@@ -150,6 +261,28 @@ from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_seq
 where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete
+--   text
+select target from task_limit where topic = :1 and kind = 'dead-letter'
+
+-- complete
+--   JSON in a CLOB, JSON in a CLOB, text
+--   JSON, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, (select k.ms from task_clock k), r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
+from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :3 and n.nth = r.nth
+
+-- complete
 --   JSON in a CLOB, text, text
 --   JSON, text, text
 merge /*+ leading(w) use_nl(t) index(t) */ into task t
@@ -188,7 +321,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -202,7 +335,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
@@ -217,7 +350,7 @@ completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
 reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
-due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then ((select k.ms from task_clock k) + w.given_delay) end, stage = case when t.stage <= 4 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete, expire
@@ -230,6 +363,12 @@ insert into task_result (topic, sequence, value, next_topic, next_sequence)
 select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence
 from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, completed number path '$[0]' error on error, returned varchar2(4000 byte) path '$[1]' error on error, next_topic varchar2(4000 byte) path '$[2]' error on error, next_sequence number path '$[3]' error on error)) r
 where p.topic = :2
+
+-- complete, recreate
+--   text, JSON
+select distinct d.parent as sequence
+from task_dependency d
+where d.parent_topic = :1 and d.parent in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete
 --   JSON in a CLOB, text, number, text
@@ -259,6 +398,24 @@ output = w.given_output,
 state = w.given_state,
 reason = null
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
+
+-- complete
+--   JSON in a CLOB, number, number, number, JSON in a CLOB, text
+--   JSON, number, number, number, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task, task_external_id) */ into task (sequence, topic, identifier, input, created, reference, external_id, headers, priority, max_tries, state, descent,
+  due, deadline, listed, ranked, stage)
+with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+select n.wanted,
+p.topic, r.identifier, r.input, :2, r.reference, r.external_id, r.headers,
+r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.due
+when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
+when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
+case when r.state = 1 then p.listing else 0 end, p.ranking,
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
+from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
+where p.topic = :6 and n.nth = r.nth
 
 -- complete
 --   JSON in a CLOB, text, number, number, text
@@ -287,7 +444,7 @@ listed = 0,
 completed = :3,
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -301,7 +458,7 @@ listed = 0,
 completed = :3,
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :4 and t.attempt = w.given_attempt
 
 -- complete
@@ -316,114 +473,114 @@ completed = :3,
 output = w.given_output,
 state = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 3 else w.given_state end,
 reason = case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 1 else null end,
-due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end, stage = case when t.stage < 9 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end else t.stage end
+due = case when w.given_delay is not null and not (t.max_tries is not null and t.tries >= t.max_tries) then (:4 + w.given_delay) end, stage = case when t.stage <= 4 then case when w.given_delay is not null and (t.max_tries is not null and t.tries >= t.max_tries) then 2 else w.given_stage end when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1) t
   where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
@@ -431,30 +588,30 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
     where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -462,24 +619,24 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
   where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402214400000) then 9
-  when (t.state = 4 and t.due = 253402214400000) then 10 else t.state end) c on c.topic = p.topic
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 where p.topic = :11
 order by p.topic, c.state
 
@@ -503,6 +660,10 @@ values (:1, 0, :2)
 --   number, text
 update task_activation set active = 0, changed = :1 where topic = :2 and active <> 0
 
+-- depend, purge, push
+--   text, JSON
+delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_dependency t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- depend
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
@@ -521,7 +682,7 @@ where 1 = 1 and t.state = 4 and t.due is null order by t.sequence
 
 -- depend
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set due = 253402214400000, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set due = 253402300799000, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- depend
 --   number, JSON, text
@@ -567,6 +728,14 @@ delete from task_activation where topic = :1
 
 -- destroy
 --   text
+delete from task_limit where topic = :1
+
+-- destroy
+--   text
+delete from task_slot where topic = :1
+
+-- destroy
+--   text
 delete from task_lane where topic = :1
 
 -- endings
@@ -577,15 +746,7 @@ from json_table(:1, '$[*]' error on error columns (nth for ordinality, place num
 join task t on t.topic = r.wanted_topic and t.sequence = r.wanted
 left join task_result e on e.topic = t.topic and e.sequence = t.sequence and t.state = 6
 
--- expire
---   number
-select owner from task_owner where heartbeat > ((select k.ms from task_clock k) + :1) fetch first 1 rows only
-
--- expire
---   number
-update task_owner set heartbeat = (select k.ms from task_clock k) where heartbeat > ((select k.ms from task_clock k) + :1)
-
--- expire
+-- expire, freeSlots
 --   text, number, number
 select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
 from task_topic p
@@ -594,6 +755,14 @@ where
 t.owner <> :1
 and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2))
 fetch first :3 rows only
+
+-- expire
+--   number
+select owner from task_owner where heartbeat > ((select k.ms from task_clock k) + :1) fetch first 1 rows only
+
+-- expire
+--   number
+update task_owner set heartbeat = (select k.ms from task_clock k) where heartbeat > ((select k.ms from task_clock k) + :1)
 
 -- expire
 --   text, JSON, text, number
@@ -617,7 +786,7 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 
 -- expire
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 2, listed = 0, reason = 6, stage = case when t.stage < 9 then 2 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 2, listed = 0, reason = 6, stage = case when t.stage <= 4 then 2 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- expire
 --   JSON, text
@@ -642,17 +811,9 @@ listed = case when (t.max_tries is not null and t.tries >= t.max_tries) then 0 e
 reason = case when (t.max_tries is not null and t.tries >= t.max_tries) then 1 else 6 end,
 completed = case when (t.max_tries is not null and t.tries >= t.max_tries) then (select k.ms from task_clock k) end,
 owner = case when (t.max_tries is not null and t.tries >= t.max_tries) then t.owner end,
-stage = case when t.stage < 9 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end when t.stage <= 7 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 7 else case when t.priority < 0 then 6 else 5 end end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
--- expire
---   number, number
-select owner from task_owner where heartbeat > (:1 + :2) fetch first 1 rows only
-
--- expire
---   number, number, number
-update task_owner set heartbeat = :1 where heartbeat > (:2 + :3)
-
--- expire
+-- expire, freeSlots
 --   text, number, number, number
 select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
 from task_topic p
@@ -661,6 +822,14 @@ where
 t.owner <> :1
 and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:2 + :3))
 fetch first :4 rows only
+
+-- expire
+--   number, number
+select owner from task_owner where heartbeat > (:1 + :2) fetch first 1 rows only
+
+-- expire
+--   number, number, number
+update task_owner set heartbeat = :1 where heartbeat > (:2 + :3)
 
 -- expire
 --   text, JSON, text, number, number
@@ -697,7 +866,27 @@ listed = case when (t.max_tries is not null and t.tries >= t.max_tries) then 0 e
 reason = case when (t.max_tries is not null and t.tries >= t.max_tries) then 1 else 6 end,
 completed = case when (t.max_tries is not null and t.tries >= t.max_tries) then :1 end,
 owner = case when (t.max_tries is not null and t.tries >= t.max_tries) then t.owner end,
-stage = case when t.stage < 9 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 2 else 1 end when t.stage <= 7 then case when (t.max_tries is not null and t.tries >= t.max_tries) then 7 else case when t.priority < 0 then 6 else 5 end end else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- freeSlots
+--   text, number
+select s.topic, s.owner from task_slot s where
+s.owner <> :1
+and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2)) order by s.topic, s.owner
+
+-- freeSlots
+--   text, number, number
+select s.topic, s.owner from task_slot s where
+s.owner <> :1
+and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= (:2 + :3)) order by s.topic, s.owner
+
+-- giveTokens
+--   text
+select amount, per_ms from task_limit where topic = :1 and kind = 'rate'
+
+-- giveTokens
+--   number, text
+update task_limit set used = used - :1 where topic = :2 and kind = 'rate'
 
 -- handBack
 --   JSON in a CLOB, text, text
@@ -706,7 +895,7 @@ merge /*+ leading(w) use_nl(t) index(t) */ into task t
 using (select w.* from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w) w
 on (t.topic = :2 and t.sequence = w.wanted)
 when matched then
-update set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end
+update set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- heartbeat
@@ -840,7 +1029,7 @@ where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from js
 
 -- junction
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, completed = null, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, completed = null, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- junction
 --   JSON, text
@@ -855,6 +1044,25 @@ where 1 = 1
 select distinct t.identifier
 from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state between 0 and 7
+
+-- limit, push
+--   text
+select 1 as known from task_topic where topic = :1
+
+-- limit
+--   text
+select kind, amount, per_ms, target from task_limit where topic = :1
+
+-- limit
+--   text, text, null, null, number, text
+--   text, text, number, null, number, null
+--   text, text, number, number, number, null
+insert /*+ ignore_row_on_dupkey_index(task_limit (topic, kind)) */
+into task_limit (topic, kind, amount, per_ms, used, target)
+values (:1, :2, :3, :4, :5, :6)
+
+-- limits
+select topic, kind, amount, per_ms, target from task_limit order by topic, kind
 
 -- lost
 --   JSON in a CLOB, text, text
@@ -1231,6 +1439,52 @@ end;
 
 -- migrate
 begin
+execute immediate 'create table task_limit (
+  topic varchar2(250 char) not null,
+  kind varchar2(20 char) not null,
+  amount number(16),
+  per_ms number(16),
+  used number(18) default 0 not null,
+  counted_at number(16),
+  target varchar2(250 char),
+  constraint task_limit_key primary key (topic, kind) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_slot (
+  topic varchar2(250 char) not null,
+  owner varchar2(250 char) not null,
+  slots number(10) not null,
+  wanted number(10) not null,
+  constraint task_slot_key primary key (topic, owner) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+create or replace view task_pretty as
+select topic, sequence, identifier,
+case case state when 7 then descent else state end when 0 then 'active' when 1 then 'ready' when 2 then 'expired' when 3 then 'failed' when 4 then 'suspended' when 5 then 'filtered' when 6 then 'succeeded' when 7 then 'recreated' when 8 then 'redundant' end as state,
+case state when 7 then 'yes' else 'no' end as recreated,
+case reason when 0 then 'deadline' when 1 then 'tries' when 2 then 'terminated' when 3 then 'unreachable' when 4 then 'cancelled' when 5 then 'timeout' when 6 then 'lease' when 7 then 'dropped' end as reason,
+owner, attempt, tries, max_tries, priority, reference, external_id,
+timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(created / 1000, 'second') as created, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(started / 1000, 'second') as started, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(completed / 1000, 'second') as completed, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(due / 1000, 'second') as due, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(deadline / 1000, 'second') as deadline,
+headers, input, output
+from task
+
+-- migrate
+begin
 execute immediate 'create table tasks.task_migration (
   version number(10) not null,
   name varchar2(250 char) not null,
@@ -1594,6 +1848,52 @@ end;
 
 -- migrate
 begin
+execute immediate 'create table tasks.task_limit (
+  topic varchar2(250 char) not null,
+  kind varchar2(20 char) not null,
+  amount number(16),
+  per_ms number(16),
+  used number(18) default 0 not null,
+  counted_at number(16),
+  target varchar2(250 char),
+  constraint task_limit_key primary key (topic, kind) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_slot (
+  topic varchar2(250 char) not null,
+  owner varchar2(250 char) not null,
+  slots number(10) not null,
+  wanted number(10) not null,
+  constraint task_slot_key primary key (topic, owner) using index compress 1
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+create or replace view tasks.task_pretty as
+select topic, sequence, identifier,
+case case state when 7 then descent else state end when 0 then 'active' when 1 then 'ready' when 2 then 'expired' when 3 then 'failed' when 4 then 'suspended' when 5 then 'filtered' when 6 then 'succeeded' when 7 then 'recreated' when 8 then 'redundant' end as state,
+case state when 7 then 'yes' else 'no' end as recreated,
+case reason when 0 then 'deadline' when 1 then 'tries' when 2 then 'terminated' when 3 then 'unreachable' when 4 then 'cancelled' when 5 then 'timeout' when 6 then 'lease' when 7 then 'dropped' end as reason,
+owner, attempt, tries, max_tries, priority, reference, external_id,
+timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(created / 1000, 'second') as created, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(started / 1000, 'second') as started, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(completed / 1000, 'second') as completed, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(due / 1000, 'second') as due, timestamp '1970-01-01 00:00:00 +00:00' + numtodsinterval(deadline / 1000, 'second') as deadline,
+headers, input, output
+from tasks.task
+
+-- migrate
+begin
 execute immediate 'create table task (
   topic varchar2(250 char) not null,
   sequence number(16) not null,
@@ -1684,7 +1984,7 @@ end;
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due < 253402214400000 and t.state = 4 and rownum <= :3) as delayed_tasks,
+(select count(*) from task t where t.topic = p.topic and t.due < 253402300799000 and t.state = 4 and rownum <= :3) as delayed_tasks,
 (select k.ms from task_clock k) -
 (select t.created
   from task t
@@ -1699,7 +1999,7 @@ order by p.topic
 select p.topic, p.ordering, p.condition, p.stage,
 (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
 (select count(*) from task t where t.topic = p.topic and t.state = 0 and rownum <= :2) as active,
-(select count(*) from task t where t.topic = p.topic and t.due < 253402214400000 and t.state = 4 and rownum <= :3) as delayed_tasks,
+(select count(*) from task t where t.topic = p.topic and t.due < 253402300799000 and t.state = 4 and rownum <= :3) as delayed_tasks,
 :4 -
 (select t.created
   from task t
@@ -1842,7 +2142,7 @@ state = 5,
 listed = 0,
 reason = 0,
 completed = (select k.ms from task_clock k),
-stage = case when t.stage < 9 then 4 else t.stage end
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- poll
@@ -1935,22 +2235,6 @@ from (select c.sequence, c.identifier, c.place
   order by c.place
   fetch first :6 rows only) c
 order by c.place
-
--- poll
---   text, JSON
-select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
-from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
-order by t.sequence
-for update skip locked
-
--- poll
---   JSON, text
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state = 1 order by t.sequence
 
 -- poll
 --   text, text, JSON
@@ -2233,6 +2517,118 @@ from (select c.sequence, c.identifier, c.place
 order by c.place
 
 -- poll
+--   text, text, text, number, text, text, number
+with g (identifier, step) as (
+  select
+  (select t.identifier
+    from task t
+    where t.topic = :1 and t.stage is not null
+    order by t.identifier
+    fetch first 1 rows only), 1
+  from task_topic p
+  where p.topic = :2
+  union all
+  select
+  (select t.identifier
+    from task t
+    where t.topic = :3 and t.stage is not null and t.identifier > g.identifier
+    order by t.identifier
+    fetch first 1 rows only), g.step + 1
+  from g
+  where g.identifier is not null and g.step < :4)
+select c.identifier, c.step, c.high, c.low
+from (select g.identifier, g.step,
+  (select t.sequence
+    from task t
+    where t.topic = :5 and t.identifier = g.identifier and t.stage = 5
+    order by t.sequence
+    fetch first 1 rows only) as high,
+  (select t.sequence
+    from task t
+    where t.topic = :6 and t.identifier = g.identifier and t.stage = 6
+    order by t.sequence
+    fetch first 1 rows only) as low
+  from g
+  where g.identifier is not null) c
+where c.high is not null or c.low is not null or c.step = :7
+order by c.step
+
+-- poll
+--   text, text, number, number
+select t.sequence
+from task t
+where t.topic = :1 and t.identifier = :2 and t.stage = 5 and t.sequence > :3
+order by t.sequence
+fetch first :4 rows only
+
+-- poll
+--   text, JSON, text, number, number, text
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6)
+order by t.sequence
+for update skip locked
+
+-- poll
+--   JSON, text, text, number, number, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6) order by t.sequence
+
+-- poll
+--   text, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = (select k.ms from task_clock k), stage = 7 where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- poll
+--   text, text, text, text, number, text, text, number
+with g (identifier, step) as (
+  select
+  (select t.identifier
+    from task t
+    where t.topic = :1 and t.stage is not null and t.identifier > :2
+    order by t.identifier
+    fetch first 1 rows only), 1
+  from task_topic p
+  where p.topic = :3
+  union all
+  select
+  (select t.identifier
+    from task t
+    where t.topic = :4 and t.stage is not null and t.identifier > g.identifier
+    order by t.identifier
+    fetch first 1 rows only), g.step + 1
+  from g
+  where g.identifier is not null and g.step < :5)
+select c.identifier, c.step, c.high, c.low
+from (select g.identifier, g.step,
+  (select t.sequence
+    from task t
+    where t.topic = :6 and t.identifier = g.identifier and t.stage = 5
+    order by t.sequence
+    fetch first 1 rows only) as high,
+  (select t.sequence
+    from task t
+    where t.topic = :7 and t.identifier = g.identifier and t.stage = 6
+    order by t.sequence
+    fetch first 1 rows only) as low
+  from g
+  where g.identifier is not null) c
+where c.high is not null or c.low is not null or c.step = :8
+order by c.step
+
+-- poll
 --   text, text, text, text, text, number, text, text, number
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
 from (select c.sequence, c.identifier, c.place
@@ -2294,9 +2690,13 @@ where 1 = 1
 --   text, number, text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
+-- poll
+--   text, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 0, reason = null, owner = :1, attempt = t.attempt + 1, tries = t.tries + 1, started = :2, stage = 7 where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
 -- promoteDue, settle
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, due = null, completed = null, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- promoteDue
 --   text, text, text
@@ -2307,7 +2707,7 @@ select (select t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
-  where t.topic = :2 and t.due = 253402214400000
+  where t.topic = :2 and t.due = 253402300799000
   fetch first 1 rows only) as blocked,
 (select k.ms from task_clock k) as now
 from task_topic p
@@ -2338,7 +2738,7 @@ select (select t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
-  where t.topic = :2 and t.due = 253402214400000
+  where t.topic = :2 and t.due = 253402300799000
   fetch first 1 rows only) as blocked,
 :3 as now
 from task_topic p
@@ -2369,7 +2769,7 @@ select (select t.due
   fetch first 1 rows only) as due,
 (select 1
   from tasks.task t
-  where t.topic = :2 and t.due = 253402214400000
+  where t.topic = :2 and t.due = 253402300799000
   fetch first 1 rows only) as blocked,
 (select k.ms from tasks.task_clock k) as now
 from tasks.task_topic p
@@ -2393,7 +2793,7 @@ where 1 = 1 and t.due <= (select k.ms from tasks.task_clock k) and t.state = 4 o
 
 -- promoteDue
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ tasks.task t set state = 1, listed = 1, due = null, completed = null, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge, push, recreate
 --   JSON, text
@@ -2410,10 +2810,6 @@ delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_result t where t.to
 -- purge, push
 --   text, JSON
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- purge, push
---   text, JSON
-delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_dependency t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- purge, push
 --   text, JSON
@@ -2910,10 +3306,6 @@ delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task
 --   text, number, number
 delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
 
--- push, recreate, repair, verb
---   number
-select task_sequence.nextval as sequence from dual connect by level <= :1
-
 -- push, verb
 --   JSON, JSON, text
 insert into task (sequence, topic, identifier, input, created, listed, ranked, stage)
@@ -2926,7 +3318,7 @@ where p.topic = :3 and n.nth = r.nth
 --   text, JSON, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and (t.state = 1 or (t.state = 4 and t.due < 253402214400000) or (t.state = 4 and t.due = 253402214400000))
+where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :3 and (t.state = 1 or (t.state = 4 and t.due < 253402300799000) or (t.state = 4 and t.due = 253402300799000))
 order by t.sequence
 for update skip locked
 
@@ -2936,7 +3328,7 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and (t.state = 1 or (t.state = 4 and t.due < 253402214400000) or (t.state = 4 and t.due = 253402214400000)) order by t.sequence
+where 1 = 1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:3, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.sequence + 0 < :4 and (t.state = 1 or (t.state = 4 and t.due < 253402300799000) or (t.state = 4 and t.due = 253402300799000)) order by t.sequence
 
 -- push, recreate
 --   text, JSON
@@ -2945,7 +3337,7 @@ descent = case when t.state > t.descent then t.state else t.descent end,
 state = 8,
 listed = 0,
 due = null,
-stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- push, recreate
 --   text, JSON, number
@@ -2998,7 +3390,9 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
 case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
 where p.topic = :3 and n.nth = r.nth
 
@@ -3021,7 +3415,9 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
 case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
 where p.topic = :3 and n.nth = r.nth
 
@@ -3036,7 +3432,9 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then ((select k.ms from task_clock k) + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then ((select k.ms from task_clock k) + r.deadline_delay) end,
 case when r.state = 1 then p.listing else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
 where p.topic = :3 and n.nth = r.nth
 
@@ -3054,10 +3452,6 @@ select t.sequence, t.identifier, t.external_id
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
 join task t on t.external_id = r.external_id
 where t.topic = :2 and t.external_id is not null
-
--- push
---   text
-select 1 as known from task_topic where topic = :1
 
 -- push, verb
 --   JSON, number, JSON, text
@@ -3086,7 +3480,9 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
 case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input varchar2(4000 byte) path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers varchar2(4000 byte) path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
 where p.topic = :6 and n.nth = r.nth
 
@@ -3109,7 +3505,9 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
 case when r.state = 1 then case when p.listing = 1 and (p.condition = 0 or r.head in (case when p.ordering = 1 then 2 else 1 end, 3)) then 1 else 0 end else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error, head number path '$[14]' error on error)) r
 where p.topic = :6 and n.nth = r.nth
 
@@ -3124,23 +3522,17 @@ r.priority, r.max_tries, r.state, r.descent, case when r.due is not null then r.
 when r.delay is not null then (:3 + r.delay) end, case when r.deadline is not null then r.deadline
 when r.deadline_delay is not null then (:4 + r.deadline_delay) end,
 case when r.state = 1 then p.listing else 0 end, p.ranking,
-case when p.stage = 1 then r.stage else p.stage end
+case when p.stage = 1 then r.stage
+when p.stage = 5 then case when r.state = 1 then case when r.priority < 0 then 6 else 5 end else 7 end
+else p.stage end
 from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
 where p.topic = :6 and n.nth = r.nth
-
--- reassign, reassignAll, reclaim, repair
---   JSON, text
-select sequence, identifier, stage from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1
 
 -- reassign, recreate
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402214400000)
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402300799000)
 order by t.sequence
 for update
 
@@ -3150,7 +3542,7 @@ select t.sequence, t.identifier, t.state, t.external_id from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402214400000) order by t.sequence
+where 1 = 1 and t.state between 2 and 6 and (t.state <> 4 or t.due is null or t.due <> 253402300799000) order by t.sequence
 
 -- reassign, reassignAll
 --   number, text, JSON
@@ -3159,7 +3551,7 @@ descent = case when t.state > t.descent then t.state else t.descent end,
 state = :1,
 due = null,
 reason = null,
-stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :2 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- reassignAll
 --   text, number, number
@@ -3203,7 +3595,7 @@ where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
 
 -- reclaim
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate, redrive
 --   text, JSON
@@ -3218,7 +3610,7 @@ started = null,
 completed = null,
 due = null,
 deadline = null,
-stage = case when t.stage < 9 then 1 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate, redrive
 --   text, JSON
@@ -3228,7 +3620,7 @@ where d.topic = :1 and d.sequence in (select w.wanted from json_table(:2, '$[*]'
 
 -- recreate, redrive
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 4, listed = 0, due = 253402214400000 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 4, listed = 0, due = 253402300799000, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate, redrive; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number
@@ -3248,7 +3640,7 @@ where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.iden
 
 -- recreate
 --   text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set descent = t.state, state = 7, due = null, external_id = null, stage = case when t.stage < 9 then 4 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set descent = t.state, state = 7, due = null, external_id = null, stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate
 --   JSON, JSON, text, text, JSON
@@ -3256,7 +3648,9 @@ insert into task (sequence, topic, identifier, input, reference, headers, priori
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
 (select k.ms from task_clock k), r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
-case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+case when p.stage = 1 then case when r.new_state = 8 then 4 else p.stage end
+when p.stage = 5 then case when r.new_state = 8 then 7 else case when t.priority < 0 then 6 else 5 end end
+else p.stage end
 from n, task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :3 and n.nth = r.nth and t.topic = :4 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -3272,12 +3666,6 @@ from task_dependency d
 where d.topic = :2 and d.sequence = :3
 
 -- recreate
---   text, JSON
-select distinct d.parent as sequence
-from task_dependency d
-where d.parent_topic = :1 and d.parent in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- recreate
 --   number, text, number
 update task_dependency set parent = :1 where parent_topic = :2 and parent = :3
 
@@ -3287,7 +3675,9 @@ insert into task (sequence, topic, identifier, input, reference, headers, priori
 with n as (select w.nth, w.wanted from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 select n.wanted, p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
 :2, r.new_state, case when r.new_state = 1 then p.listing else 0 end, p.ranking,
-case when r.new_state = 8 and p.stage < 9 then 4 else p.stage end
+case when p.stage = 1 then case when r.new_state = 8 then 4 else p.stage end
+when p.stage = 5 then case when r.new_state = 8 then 7 else case when t.priority < 0 then 6 else 5 end end
+else p.stage end
 from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :4 and n.nth = r.nth and t.topic = :5 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:6, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -3642,6 +4032,49 @@ ranked = 1,
 stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
+--   text, number, number, number
+select t.sequence, case when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else 0 end as unlisted
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
+  t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+fetch first :4 rows only
+
+-- repair
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (
+  t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1)
+order by t.sequence
+for update skip locked
+
+-- repair
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and (
+  t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
+  or t.ranked <> 0
+  or t.state > 1 and t.listed = 1
+  or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
+
+-- repair
+--   text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
+listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
+ranked = 0,
+stage = case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- repair
 --   text
 select p.topic, p.ordering, p.condition, p.stage
 from task_topic p
@@ -3707,7 +4140,7 @@ where 1 = 1 and (
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and case when t.state = 1 or (t.state = 4 and t.due < 253402300799000) then 1 else 0 end > 0
 order by t.sequence
 for update
 
@@ -3717,15 +4150,15 @@ select t.sequence, t.identifier from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0 order by t.sequence
+where 1 = 1 and case when t.state = 1 or (t.state = 4 and t.due < 253402300799000) then 1 else 0 end > 0 order by t.sequence
 
 -- reschedule
---   number, number, number, number, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when ((select k.ms from task_clock k) + :1) > (select k.ms from task_clock k) then 4 else 1 end, listed = case when ((select k.ms from task_clock k) + :2) > (select k.ms from task_clock k) then 0 else 1 end, completed = case when ((select k.ms from task_clock k) + :3) > (select k.ms from task_clock k) then t.completed end, due = case when ((select k.ms from task_clock k) + :4) > (select k.ms from task_clock k) then ((select k.ms from task_clock k) + :5) end where t.topic = :6 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:7, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+--   number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then t.stage when t.stage <= 7 then case when ((select k.ms from task_clock k) + :1) > (select k.ms from task_clock k) then 7 else case when t.priority < 0 then 6 else 5 end end else t.stage end, state = case when ((select k.ms from task_clock k) + :2) > (select k.ms from task_clock k) then 4 else 1 end, listed = case when ((select k.ms from task_clock k) + :3) > (select k.ms from task_clock k) then 0 else 1 end, completed = case when ((select k.ms from task_clock k) + :4) > (select k.ms from task_clock k) then t.completed end, due = case when ((select k.ms from task_clock k) + :5) > (select k.ms from task_clock k) then ((select k.ms from task_clock k) + :6) end where t.topic = :7 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:8, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- reschedule
---   number, number, number, number, number, number, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when :1 > (select k.ms from task_clock k) then 4 else 1 end, listed = case when :2 > (select k.ms from task_clock k) then 0 else 1 end, completed = case when :3 > (select k.ms from task_clock k) then t.completed end, due = case when :4 > (select k.ms from task_clock k) then :5 end, deadline = ((select k.ms from task_clock k) + :6), priority = :7 where t.topic = :8 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:9, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+--   number, number, number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then t.stage when t.stage <= 7 then case when :1 > (select k.ms from task_clock k) then 7 else case when :2 < 0 then 6 else 5 end end else t.stage end, state = case when :3 > (select k.ms from task_clock k) then 4 else 1 end, listed = case when :4 > (select k.ms from task_clock k) then 0 else 1 end, completed = case when :5 > (select k.ms from task_clock k) then t.completed end, due = case when :6 > (select k.ms from task_clock k) then :7 end, deadline = ((select k.ms from task_clock k) + :8), priority = :9 where t.topic = :10 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:11, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- reschedule
 --   text, JSON
@@ -3733,15 +4166,15 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set deadline = null wh
 
 -- reschedule
 --   text, JSON
-select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 9) and case when t.state = 1 or (t.state = 4 and t.due < 253402214400000) then 1 else 0 end > 0
+select t.sequence from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w) and t.stage in (0, 1, 2, 3, 5, 6, 7, 9) and case when t.state = 1 or (t.state = 4 and t.due < 253402300799000) then 1 else 0 end > 0
 
 -- reschedule
---   number, number, number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when (:1 + :2) > :3 then 4 else 1 end, listed = case when (:4 + :5) > :6 then 0 else 1 end, completed = case when (:7 + :8) > :9 then t.completed end, due = case when (:10 + :11) > :12 then (:13 + :14) end where t.topic = :15 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:16, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+--   number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then t.stage when t.stage <= 7 then case when (:1 + :2) > :3 then 7 else case when t.priority < 0 then 6 else 5 end end else t.stage end, state = case when (:4 + :5) > :6 then 4 else 1 end, listed = case when (:7 + :8) > :9 then 0 else 1 end, completed = case when (:10 + :11) > :12 then t.completed end, due = case when (:13 + :14) > :15 then (:16 + :17) end where t.topic = :18 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:19, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- reschedule
---   number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
-update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = case when :1 > :2 then 4 else 1 end, listed = case when :3 > :4 then 0 else 1 end, completed = case when :5 > :6 then t.completed end, due = case when :7 > :8 then :9 end, deadline = (:10 + :11), priority = :12 where t.topic = :13 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:14, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+--   number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then t.stage when t.stage <= 7 then case when :1 > :2 then 7 else case when :3 < 0 then 6 else 5 end end else t.stage end, state = case when :4 > :5 then 4 else 1 end, listed = case when :6 > :7 then 0 else 1 end, completed = case when :8 > :9 then t.completed end, due = case when :10 > :11 then :12 end, deadline = (:13 + :14), priority = :15 where t.topic = :16 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:17, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- resolve
 --   number
@@ -3789,7 +4222,7 @@ from (select c.sequence,
       where e.topic = d.parent_topic and e.sequence = d.parent and e.next_topic is not null) as moved
     from task b
     left join task_dependency d on d.topic = b.topic and d.sequence = b.sequence
-    where b.topic = :1 and b.due = 253402214400000 and b.state = 4) c
+    where b.topic = :1 and b.due = 253402300799000 and b.state = 4) c
   group by c.sequence) f
 where f.moved > 0 or f.unended = 0 or f.missed > 0
 order by f.sequence
@@ -3799,7 +4232,7 @@ fetch first :2 rows only
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (t.state = 4 and t.due = 253402214400000)
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and (t.state = 4 and t.due = 253402300799000)
 order by t.sequence
 for update skip locked
 
@@ -3809,7 +4242,53 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and (t.state = 4 and t.due = 253402214400000) order by t.sequence
+where 1 = 1 and (t.state = 4 and t.due = 253402300799000) order by t.sequence
+
+-- takeSlots
+--   text
+update task_limit set used = used where topic = :1 and kind = 'total'
+
+-- takeSlots
+--   text
+select t.kind, t.amount, t.per_ms, t.used from task_limit t where t.topic = :1 and kind = 'total'
+
+-- takeSlots
+--   text
+select owner, slots, wanted from task_slot where topic = :1
+
+-- takeSlots
+--   text, text, number, number
+insert /*+ ignore_row_on_dupkey_index(task_slot (topic, owner)) */
+into task_slot (topic, owner, slots, wanted)
+values (:1, :2, :3, :4)
+
+-- takeSlots
+--   text, text
+delete from task_slot where topic = :1 and owner = :2
+
+-- takeTokens
+--   text
+update task_limit set used = used where topic = :1 and kind = 'rate'
+
+-- takeTokens
+--   text
+select t.kind, t.amount, t.per_ms, t.used from task_limit t where t.topic = :1 and kind = 'rate'
+
+-- takeTokens
+--   text
+select (select k.ms from task_clock k) as now
+from task_limit
+where topic = :1 and kind = 'rate'
+
+-- takeTokens
+--   number, text
+update task_limit set used = :1 where topic = :2 and kind = 'rate'
+
+-- takeTokens
+--   number, text
+select :1 as now
+from task_limit
+where topic = :2 and kind = 'rate'
 
 -- task
 --   text, number

@@ -7,6 +7,7 @@ export const topicsOfMillion = {
   lifo: { order: 'lifo' },
   priority: { order: 'priority' },
   keyed: { keyed: true },
+  shared: { order: 'shared' },
   singular: { condition: 'singular-by-identifier-suspend-on-failure' },
   one: { condition: 'singular-by-identifier' },
 } as const
@@ -27,6 +28,10 @@ const rows: readonly (readonly [topic: string, count: number, columns: Readonly<
   ['keyed', 40_000, { state: '6', completed: 'NOW', stage: '9' }],
   ['keyed', 10_000, { state: '1', stage: '9' }],
   ['keyed', 1_000, { state: '4', due: 'LATER', stage: '9', identifier: `'d' || n` }],
+  // Three hundred identifiers have something that has ended, and twenty of them have ready tasks.
+  ['shared', 30_000, { state: '6', completed: 'NOW', stage: '7', identifier: `'i' || (n % 300)` }],
+  ['shared', 10_000, { state: '1', listed: 'TRUE', stage: '5', identifier: `'i' || (n % 20)` }],
+  ['shared', 10_000, { state: '1', listed: 'TRUE', stage: '6', priority: '-1', identifier: `'i' || (n % 20)` }],
   // Each identifier has a succeeded task and a ready one, with a failed task between. The first thousand have no failed task, so theirs are listed.
   ['singular', 20_000, { state: '6', completed: 'NOW', stage: '4' }],
   ['singular', 19_000, { state: '3', completed: 'NOW', stage: '2', identifier: `'i' || (n + 1000)` }],

@@ -33,6 +33,8 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
   ['poll, plain', { postgres: 25_000, mariadb: 850 }, poll('plain', 100)],
   ['poll, last in first out', { postgres: 500, mariadb: 2_500 }, poll('lifo', 100)],
   ['poll, by priority', { postgres: 500, mariadb: 2_500 }, poll('priority', 100)],
+  ['poll, shared', { postgres: 5_000, mariadb: 5_000 }, poll('shared', 100)],
+  ['poll, shared, one task', { postgres: 1_500, mariadb: 1_500 }, poll('shared', 1)],
   ['poll, keyed', { postgres: 1_000, mariadb: 850 }, poll('keyed', 100)],
   ['poll, singular', { postgres: 10_000, mariadb: 10_000 }, poll('singular', 100)],
   ['poll, singular, one identifier that is blocked', { postgres: 100, mariadb: 20 }, poll('one', 100)],
@@ -108,6 +110,26 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
     { postgres: 150, mariadb: 110 },
     (tasks, transaction) => tasks.page(transaction, 'plain', { before: 400_000, size: 100 }),
   ],
+  // What a look at watched jobs reads: what is new, the newest ones, and those that are known.
+  [
+    'page, from the end',
+    { postgres: 150, mariadb: 110 },
+    (tasks, transaction) => tasks.page(transaction, 'plain', { before: Number.MAX_SAFE_INTEGER, size: 100 }),
+  ],
+  [
+    'page, of one',
+    { postgres: 10, mariadb: 2 },
+    (tasks, transaction) => tasks.page(transaction, 'plain', { after: 399_999, size: 1 }),
+  ],
+  [
+    'endings',
+    { postgres: 400, mariadb: 400 },
+    (tasks, transaction) =>
+      tasks.endings(
+        transaction,
+        Array.from({ length: 100 }, (_, index) => ({ topic: 'plain', sequence: 1_000 + 3_000 * index })),
+      ),
+  ],
   ['attempts', { postgres: 1, mariadb: 2 }, (tasks, transaction) => tasks.attempts(transaction, 'plain', 5_000)],
   ['promoteDue', { postgres: 10, mariadb: 5 }, (tasks, transaction) => tasks.promoteDue(transaction, 'plain')],
   // The chunks of 8192 sequences in which the dead owner was noted.
@@ -143,7 +165,7 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
   ],
   ['settle, nothing is blocked', { postgres: 100, mariadb: 100 }, (tasks, transaction) => tasks.settle(transaction, 'plain')],
   // `overview` counts up to its limit in each of six topics, and reads the chunks of dead owners.
-  ['overview', { postgres: 60_000, mariadb: 10_000 }, (tasks, transaction) => tasks.overview(transaction)],
+  ['overview', { postgres: 60_000, mariadb: 12_000 }, (tasks, transaction) => tasks.overview(transaction)],
 ]
 
 /** Gathers statistics. InnoDB would do this by itself at some time, but here it does so only by this statement. */

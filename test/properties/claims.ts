@@ -34,6 +34,29 @@ function inOrder({ order }: ModelTopic, rows: readonly ModelRow[]): ModelRow[] {
   })
 }
 
+/** Where a poller has left a topic of the order `shared`: the last identifier, and how many it has taken. */
+export interface ModelPlace {
+  identifier: string
+  taken: number
+}
+
+/** The first rows of the order `shared`: each identifier gives one in turn, and after four high ones a low one. */
+function inTurn(ready: readonly ModelRow[], size: number, place: ModelPlace): ModelRow[] {
+  const groups = Map.groupBy(ready, ({ identifier }) => identifier)
+  const names = [...groups.keys()].toSorted()
+  const some: ModelRow[] = []
+  while (some.length < Math.min(size, ready.length)) {
+    const ring = [...names.filter((name) => name > place.identifier), ...names]
+    const name = ring.find((one) => groups.get(one)!.some((row) => !some.includes(row)))!
+    const left = groups.get(name)!.filter((row) => !some.includes(row))
+    const wantsHigh = place.taken % 5 < 4
+    some.push(left.find(({ priority }) => priority >= 0 === wantsHigh) ?? left[0]!)
+    place.identifier = name
+    place.taken++
+  }
+  return some
+}
+
 /** The rows that a poll takes, and those whose deadline has passed, in the order in which it finds them. */
 export interface Claimed {
   readonly taken: readonly ModelRow[]
@@ -47,6 +70,7 @@ export function claim(
   size: number,
   now: Date,
   isFree: (row: ModelRow) => boolean,
+  place: ModelPlace,
 ): Claimed {
   let seen = rows
   const put = (row: ModelRow): void => void (seen = seen.map((one) => (one.sequence === row.sequence ? row : one)))
@@ -54,10 +78,8 @@ export function claim(
   const late: ModelRow[] = []
   for (let again = true; again && taken.length < size;) {
     const some: ModelRow[] = []
-    for (const row of inOrder(
-      topic,
-      seen.filter((row) => row.state === 'ready' && isFree(row)),
-    )) {
+    const ready = seen.filter((row) => row.state === 'ready' && isFree(row))
+    for (const row of topic.order === 'shared' ? inTurn(ready, size - taken.length, place) : inOrder(topic, ready)) {
       if (taken.length + some.length >= size) break
       if (!mayTake(topic, seen, row)) continue
       some.push(row)
@@ -69,5 +91,5 @@ export function claim(
     taken.push(...some.filter((row) => !isLate(row, now)))
     again = tooLate.length > 0
   }
-  return { taken: inOrder(topic, taken), late }
+  return { taken: topic.order === 'shared' ? taken : inOrder(topic, taken), late }
 }

@@ -8,7 +8,7 @@ import type { Tasks } from '../subject.ts'
 
 const polls = 400
 const kinds = pollOrders.flatMap((order) =>
-  pollConditions.filter((condition) => condition !== 'none').map((condition) => ({ order, condition })),
+  pollConditions.filter((condition) => condition !== 'none' && order !== 'shared').map((condition) => ({ order, condition })),
 )
 /** A guard is part of the statements of some engines only. */
 const engine = isPostgres ? 'postgres' : isMysql ? 'mariadb' : isOracle ? 'oracle' : 'sqlite'

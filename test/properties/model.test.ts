@@ -13,8 +13,11 @@ import { step } from './step.ts'
 import type { Step } from './step.ts'
 import { World } from './world.ts'
 
-/** On a server each step costs more, as it also asks who waits, which rows are locked, and what other sessions see. */
-const amount = ['postgres-partitioned', 'pglite', 'libsql'].includes(subjectName)
+/**
+ * On a server each step costs more, as it also asks who waits, which rows are locked, and what other sessions see. Behind a pooler and on
+ * another release of PostgreSQL the statements are those of PostgreSQL 18.
+ */
+const amount = ['postgres-partitioned', 'postgres-15', 'pgbouncer', 'pglite', 'libsql'].includes(subjectName)
   ? 'slowHistories'
   : engine.writers > 1
     ? 'serverHistories'
@@ -25,7 +28,10 @@ const seed = Number(process.env['TASKSTREAM_SEED'] ?? Math.trunc(Math.random() *
 const topics: readonly TopicOptions[] = [
   {},
   { keyed: true },
-  ...pollOrders.flatMap((order) => pollConditions.map((condition) => ({ order, condition, keyed: true }))),
+  ...pollOrders
+    .flatMap((order) => pollConditions.map((condition) => ({ order, condition, keyed: true })))
+    .filter(({ order, condition }) => order !== 'shared' || condition === 'none'),
+  { order: 'shared' },
 ]
 
 /** Histories that the model did not know once. */

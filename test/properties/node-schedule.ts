@@ -1,5 +1,5 @@
 /** The random schedules of the node model: the settings of a topic and its nodes, and the events that happen meanwhile. */
-import { pollConditions, pollOrders } from '@taskstream/task-api'
+import { pollConditions } from '@taskstream/task-api'
 import * as fc from 'fast-check'
 
 /** What a handler does once the schedule lets it go on. */
@@ -97,7 +97,7 @@ const setting = fc.record({
     { nil: undefined, freq: 2 },
   ),
   slots: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined, freq: 2 }),
-  order: fc.constantFrom('fifo' as const, ...pollOrders),
+  order: fc.constantFrom('fifo' as const, 'fifo' as const, 'lifo' as const, 'priority' as const),
   condition: fc.constantFrom('none' as const, 'none' as const, ...pollConditions),
   /** Whether the node is told of order and condition. */
   named: fc.boolean(),

@@ -8,7 +8,7 @@ import type { Fixture } from '@taskstream/task-testing/suite'
 import { Model } from '../model.ts'
 import type { Session, Subject, Tasks } from '../subject.ts'
 import { claim } from './claims.ts'
-import type { ModelTopic } from './claims.ts'
+import type { ModelPlace, ModelTopic } from './claims.ts'
 import { become, filterStateOf, withoutHistory } from './rows.ts'
 import type { ModelRow } from './rows.ts'
 import type { Step } from './step.ts'
@@ -55,6 +55,8 @@ export class World {
   readonly #clock: { now: number }
   /** Rows that sessions unlocked by their end while the last verb waited. The verb may have found them locked. */
   readonly letGo = new Set<number>()
+  /** Where each poller has left the topic. */
+  readonly #places = new Map<object, ModelPlace>()
   /** A verb that is under way and may wait for other sessions. */
   #waiting: { readonly session: number; readonly end: Promise<unknown> } | undefined
 
@@ -65,7 +67,7 @@ export class World {
     clock: { now: number },
     options: TopicOptions,
   ) {
-    const { order = 'fifo', condition = 'none', keyed = condition !== 'none' } = options
+    const { order = 'fifo', condition = 'none', keyed = condition !== 'none' || order === 'shared' } = options
     this.topic = { order, condition }
     this.options = options
     this.keyed = keyed
@@ -73,6 +75,12 @@ export class World {
     this.#parties = parties
     this.#observer = observer
     this.#clock = clock
+  }
+
+  placeOf(tasks: object): ModelPlace {
+    const place = this.#places.get(tasks) ?? { identifier: '', taken: 0 }
+    this.#places.set(tasks, place)
+    return place
   }
 
   get now(): Date {
@@ -154,8 +162,8 @@ export class World {
     const { transaction } = session
     const attempts = [
       () => tasks.push(transaction, topic, 'a'),
-      // Under a condition, a poll looks for tasks before it writes, so a poll that finds none is not refused.
-      ...(this.topic.condition === 'none' ? [() => tasks.poll(transaction, topic)] : []),
+      // Under a condition, and where identifiers share, a poll looks for tasks before it writes, so a poll that finds none is not refused.
+      ...(this.topic.condition === 'none' && this.topic.order !== 'shared' ? [() => tasks.poll(transaction, topic)] : []),
       () => tasks.heartbeat(transaction),
       ...polled.slice(-1).map((task) => () => tasks.handBack(transaction, topic, [task])),
     ]
@@ -215,7 +223,7 @@ export class World {
     const repaired = await fixture.commit<Repair>((transaction) => fixture.tasks.repair(transaction, fixture.topic))
     expect(repaired).toEqual(nothingWrong)
     for (let left = true; left;) {
-      const { taken, late } = claim(topic, model.rows(), 100, now, () => true)
+      const { taken, late } = claim(topic, model.rows(), 100, now, () => true, this.placeOf(fixture.tasks))
       const batch = await fixture.poll(100)
       expect(batch.map(({ sequence }) => sequence)).toEqual(taken.map(({ sequence }) => sequence))
       await fixture.complete(batch)

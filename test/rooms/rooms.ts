@@ -20,7 +20,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['.'],
   ],
   'task-testing': [['.'], ['suite']],
-  taskstream: [['.'], ['entries']],
+  taskstream: [['.'], ['asyncjobs', 'entries', 'tasklib']],
   'task-timers': [['core', 'zones'], ['cron'], ['calendar-event'], ['.']],
 }
 

@@ -20,7 +20,8 @@ await using opened = new AsyncDisposableStack()
 const server = values.engine === 'postgres' ? opened.use(await startPostgres({ durable: true })) : undefined
 if (!server) opened.use(await startEngine(values.engine))
 // subject.ts reads the engine's address when it is loaded, so it is imported after the engine has started.
-const { openPostgres, openSubject } = await import('../subject.ts')
+const { openSubject } = await import('../subject.ts')
+const { openPostgres } = await import('../engines/postgres.ts')
 const { chaos } = await import('./chaos.ts')
 const subject = opened.use(server ? await openPostgres(server.url) : await openSubject())
 if (server) await subject.tasks().migrate(subject.transactions)

@@ -23,6 +23,27 @@ const cleanup = defineJob('cleanup')
 const order = defineJob('order', { input: json<number>(), next: [letter, cleanup] })
 const optional = defineJob('optional', { input: z.object({ to: z.string() }).default({ to: 'all' }) })
 
+// ---- Signatures
+
+// Whether jobs are signed is no boolean.
+// @ts-expect-error
+defineQueue('signed', { signed: true })
+// Jobs are signed in no such way.
+// @ts-expect-error
+defineJob('signed', { signed: 'always' })
+// Public keys are given, where jobs are signed.
+// @ts-expect-error
+taskstream(pool, { signing: { keys: { default: 'public' } } })
+// A key without a name is given, where they are verified.
+// @ts-expect-error
+taskstream(pool, { verification: { key: 'public' } })
+// Keys are given by their order, not by their names.
+// @ts-expect-error
+taskstream(pool, { verification: { keys: 'public' } })
+// A key is given by the wrong name.
+// @ts-expect-error
+taskstream(pool, { signing: { key: 'private', keyId: 'default' } })
+
 // ---- Pushes
 
 // The input is missing.
@@ -363,3 +384,15 @@ stream.handle(crawl, ({ next }) => next(report))
 // A need is no job.
 // @ts-expect-error
 defineJob('broken', { needs: { page: 'page' } })
+// A state that no job has is watched.
+// @ts-expect-error
+stream.watch({ states: ['done'] })
+// What is no job is watched.
+// @ts-expect-error
+stream.watch({ jobs: ['letter'] })
+// An option is misspelt.
+// @ts-expect-error
+stream.watch({ every: 1_000 })
+// A job is compared with one that is not watched.
+// @ts-expect-error
+for await (const { job } of stream.watch({ jobs: [letter] })) if (job === 'page') break

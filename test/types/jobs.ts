@@ -17,12 +17,15 @@ import type {
   FoundJobs,
   HeldJob,
   Job,
+  JobEvent,
+  JobEvents,
   JobRef,
   JobTags,
   Queue,
   RouteHandler,
   Topic,
   VersionedSchema,
+  WatchOptions,
 } from 'taskstream'
 import { taskstream as betterSqlite3Stream } from 'taskstream/better-sqlite3'
 import { taskstream as libsqlStream } from 'taskstream/libsql'
@@ -201,6 +204,21 @@ expectType<Equal<typeof provisioned, { crmId: string; at: Date } | void>>()
 const decided = await stream.wait(either, '@7', { signal: AbortSignal.timeout(1_000) })
 expectType<Equal<typeof decided, number | { crmId: string; at: Date }>>()
 const waited = await stream.wait(letter, 'Hello')
+// Who watches jobs knows their names, and can go on with what is told.
+for await (const event of stream.watch({ jobs: [letter, cleanup], states: ['failed'] })) {
+  expectType<Equal<typeof event.job, 'letter' | 'cleanup'>>()
+  if (event.job === 'letter') await stream.transaction((tx) => stream.retry(tx, letter, event.ref))
+}
+for await (const { job, ref } of stream.watch()) {
+  expectType<Equal<typeof job, string>>()
+  expectType<Equal<typeof ref, JobRef>>()
+}
+// In a queue there may be others.
+for await (const { job } of stream.watch({ jobs: [letter], queues: [defineQueue('watched')] }))
+  expectType<Equal<typeof job, string>>()
+export const events: JobEvents<'letter'> = stream.watch({ jobs: [letter] })
+export const watchOptions: WatchOptions<'letter'> = { jobs: [letter], everyMs: 100 }
+export const describeEvent = ({ job, state, tries }: JobEvent): string => `${job} ${state} ${tries ?? '?'}`
 expectType<Equal<typeof waited, void>>()
 const details = await stream.get(tx, crm, 'user 7')
 expectType<Equal<NonNullable<typeof details>['result'], { crmId: string; at: Date } | undefined>>()

@@ -75,6 +75,43 @@ test('the code of the guide to jobs that need others is examples/needs.ts, where
   expect(stdout).toBe('blocked\n400 words and a cover\n500 words, no cover: failed\n')
 })
 
+test('the code of the guide to limits is examples/limits.ts, where a fourth letter finds no room, and one that cannot be sent has a copy', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'limits.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces).toHaveLength(4)
+  const example = readFileSync(join(root, 'examples', 'limits.ts'), 'utf8')
+  for (const code of pieces) expect(example).toContain(code)
+  const { stdout } = await run('examples/limits.ts')
+  expect(stdout).toBe("no room for dan: 3 of 3\nletters:letter { to: 'bob' } { topic: 'letters', sequence: 2 }\n")
+})
+
+test('the code of the guide to TaskLib is examples/tasklib.ts, where one task completes and one fails after its retries', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'tasklib.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces).toHaveLength(3)
+  const example = readFileSync(join(root, 'examples', 'tasklib.ts'), 'utf8')
+  for (const code of pieces) expect(example).toContain(code)
+  const { stdout } = await run('examples/tasklib.ts')
+  expect(stdout).toBe('completed Hello, ann 0\nfailed Error: no such address 2\nfailed cancelled 0\n0 failed of tenant 7\n')
+})
+
+test('the code of the guide to asyncjobs is examples/asyncjobs.ts, where tasks complete, are terminated and cannot be reached', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'asyncjobs.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  expect(pieces).toHaveLength(3)
+  const example = readFileSync(join(root, 'examples', 'asyncjobs.ts'), 'utf8')
+  for (const code of pieces) expect(example).toContain(code)
+  const { stdout } = await run('examples/asyncjobs.ts')
+  expect(stdout.split('\n').map((line) => line.replace(/ What it needs.*/, ''))).toEqual([
+    'email:new complete sent to ann',
+    'email:new terminated no such address',
+    "report complete [ 'sent to ann' ]",
+    'report unreachable',
+    '3 handled',
+    '',
+  ])
+})
+
 test('housekeeping is done each time the clock has submitted it', async () => {
   const { stdout } = await run('examples/housekeeping.ts')
   expect(stdout).toBe('invitations: 2 forgotten\ninvitations: 0 forgotten\n')
@@ -104,7 +141,9 @@ test.each([
   ['clock-jobs', 'counter: 3\n'],
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['jobs', 'true true\n'],
+  ['jobs', 'letter: filtered, cancelled\n'],
   ['jobs', 'invitation to eve, mail:newsletter {"edition":7} true\n100 NOK\n'],
+  ['signed', 'paid ann 10\nit was changed, or copied from another job or queue'],
   ['external-handlers', 'There is nothing to render\nreport.pdf 1\n'],
   ['retries', 'limited@2: suspended, suspended, succeeded\nbad@3: failed\n'],
   ['timers', 'Mon..Fri 09:00 Europe/Oslo → 2026-03-30T07:00:00.000Z\n'],

@@ -51,6 +51,16 @@ describe('a promise is', () => {
     expect(cell([ran('there', 'push a'), ran('here', 'push b', 'skipped')], 'conformance/push')).toBe('not asked')
   })
 
+  test('left to another engine where that one ran the test, and this one leaves its file to it', () => {
+    const leftTo = (engine: string, file: string): string | undefined =>
+      engine === 'here' && file === 'e2e/late' ? 'there' : undefined
+    const late = ran('there', 'comes late', 'passed', 'e2e/late')
+    const cellWith = (...tests: Ran[]): Cell => cellOf(tests, 'here', evidenceOf(['e2e/late', 'e2e/due']), leftTo)
+    expect(cellWith(late, ran('there', 'is due', 'passed', 'e2e/due'))).toEqual({ kind: 'left', to: 'there', test: late })
+    expect(cellWith({ ...late, state: 'failed' }).kind).toBe('not asked')
+    expect(cellWith(late, ran('here', 'is due', 'passed', 'e2e/due')).kind).toBe('in part')
+  })
+
   test('kept by other words for the same thing, or by tests that each engine has of its own', () => {
     const tests = [ran('here', 'is killed', 'passed', 'faults/mysql'), ran('there', 'crashes', 'passed', 'faults/server-crash')]
     expect(cell(tests, anyOf('faults/server-crash', 'faults/mysql'))).toBe('kept')

@@ -84,7 +84,7 @@ test('two queues of one name that differ are refused, by the one that came first
   await expect(stream.prepare(defineJob('other', { queue: defineQueue('mail', { order: 'lifo' }) }))).rejects.toMatchObject({
     code: 'TOPIC_DIFFERENT',
     message:
-      'The queue "mail" is known in this database by another definition, whose order, ordered or keyed differs: define it as it was, or by another name',
+      'The queue "mail" is known in this database by another definition, whose order, ordered, perKey or keyed differs: define it as it was, or by another name',
   })
 })
 
@@ -106,4 +106,21 @@ test('a queue with many routes names twenty of them, and says how many more ther
   const [drained] = await stream.drain()
   expect(drained!.output).toContain('"route-19" and 5 more. Handle the job, or add a route')
   expect(drained!.output).not.toContain('"route-20"')
+})
+
+test('the order shared needs keys, and no other rule for what has the same key', () => {
+  const job = (options: object) => () => defineJob('shared', { input: json<string>(), order: 'shared', ...options } as never)
+  const key = String
+  expect(job({})).toThrow('needs keys, which take turns')
+  expect(job({ key, ordered: true })).toThrow('must not be given with ordered')
+  expect(job({ key, limits: { perKey: 2 } })).toThrow('must not be given with perKey')
+  expect(job({ key })).not.toThrow()
+  expect(() => defineQueue('q', { order: 'shared', keyed: false })).toThrow('needs keys, which take turns')
+  expect(() => defineQueue('q', { order: 'shared', ordered: true })).toThrow('must not be given with ordered')
+  expect(() => defineQueue('q', { order: 'shared', limits: { perKey: 2 } })).toThrow('must not be given with perKey')
+  expect(defineQueue('q', { order: 'shared' }).settings.topic).toEqual({ order: 'shared', condition: 'none', keyed: true })
+  const topic = (options: object) => () => defineTopic('t', { input: json<string>(), order: 'shared', ...options })
+  expect(topic({ keyed: false })).toThrow('needs keys, which take turns')
+  expect(topic({ condition: 'singular-by-identifier' })).toThrow('must not be given with condition')
+  expect(topic({})().settings.topic).toEqual({ order: 'shared', condition: 'none', keyed: true })
 })

@@ -7,6 +7,7 @@ import { unlimited } from '../../packages/task-processor/src/polling/limiter.ts'
 import type { TaskLimiter } from '../../packages/task-processor/src/polling/limiter.ts'
 import { PollLoop } from '../../packages/task-processor/src/polling/poll-loop.ts'
 import type { PollSettings } from '../../packages/task-processor/src/polling/poll-loop.ts'
+import { SharedLimits } from '../../packages/task-processor/src/polling/shared-limits.ts'
 import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 import { expect } from 'vitest'
@@ -104,6 +105,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
+    limits: new SharedLimits<object>({ topic: 'topic', repository, dispatcher, clock }),
     lease: {
       get holds() {
         return looped.holds

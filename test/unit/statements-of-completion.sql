@@ -33,7 +33,7 @@ listed = false,
 completed = pg_catalog.statement_timestamp(),
 output = ($1::jsonb ->> t.sequence::text)::text,
 state = $2::int8,
-reason = null, stage = case when t.stage < 9 then $3::int8 else t.stage end  where 
+reason = null, stage = case when t.stage <= 4 then $3::int8 when t.stage <= 7 then 7 else t.stage end  where 
 t.topic = $4
 and t.sequence = any ((select $5::int8[])::int8[])
 and t.state = 0 and t.owner = $6 and t.attempt = $7::int8 returning sequence)
@@ -53,7 +53,7 @@ listed = false,
 completed = pg_catalog.statement_timestamp(),
 output = ($1::jsonb ->> t.sequence::text)::text,
 state = ($2::jsonb ->> t.sequence::text)::int8,
-reason = ($3::jsonb ->> t.sequence::text)::int8, stage = case when t.stage < 9 then $4::int8 else t.stage end  where 
+reason = ($3::jsonb ->> t.sequence::text)::int8, stage = case when t.stage <= 4 then $4::int8 when t.stage <= 7 then 7 else t.stage end  where 
 t.topic = $5
 and t.sequence = any ((select $6::int8[])::int8[])
 and t.state = 0 and t.owner = $7 and t.attempt = $8::int8 returning sequence)
@@ -118,7 +118,7 @@ listed = 0,
 completed = coalesce($1, cast(round(unixepoch('subsec') * 1000) as integer)),
 output = r.output,
 state = r.state,
-reason = null, stage = case when t.stage < 9 then r.stage else t.stage end from (select value ->> 0 as held_sequence, value ->> 1 as held_attempt, value ->> 2 as state, value ->> 3 as output, value ->> 4 as stage from json_each($2)) as r where t.sequence = r.held_sequence and +t.topic = $3 and +t.state = 0 and t.owner = $4 and t.attempt = r.held_attempt returning sequence;
+reason = null, stage = case when t.stage <= 4 then r.stage when t.stage <= 7 then 7 else t.stage end from (select value ->> 0 as held_sequence, value ->> 1 as held_attempt, value ->> 2 as state, value ->> 3 as output, value ->> 4 as stage from json_each($2)) as r where t.sequence = r.held_sequence and +t.topic = $3 and +t.state = 0 and t.owner = $4 and t.attempt = r.held_attempt returning sequence;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -131,7 +131,7 @@ listed = 0,
 completed = coalesce($1, cast(round(unixepoch('subsec') * 1000) as integer)),
 output = r.output,
 state = r.state,
-reason = r.reason, stage = case when t.stage < 9 then r.stage else t.stage end from (select value ->> 0 as held_sequence, value ->> 1 as held_attempt, value ->> 2 as state, value ->> 3 as output, value ->> 4 as reason, value ->> 5 as stage from json_each($2)) as r where t.sequence = r.held_sequence and +t.topic = $3 and +t.state = 0 and t.owner = $4 and t.attempt = r.held_attempt returning sequence;
+reason = r.reason, stage = case when t.stage <= 4 then r.stage when t.stage <= 7 then 7 else t.stage end from (select value ->> 0 as held_sequence, value ->> 1 as held_attempt, value ->> 2 as state, value ->> 3 as output, value ->> 4 as reason, value ->> 5 as stage from json_each($2)) as r where t.sequence = r.held_sequence and +t.topic = $3 and +t.state = 0 and t.owner = $4 and t.attempt = r.held_attempt returning sequence;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -176,7 +176,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -189,7 +189,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, stage = case when t.stage < 9 then w.given_stage else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -234,7 +234,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -247,7 +247,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, stage = case when t.stage < 9 then w.given_stage else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -327,7 +327,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = $3 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
@@ -352,7 +352,7 @@ listed = 0,
 completed = (select k.ms from task_clock k),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, stage = case when t.stage < 9 then w.given_stage else t.stage end
+reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end
 where t.state = 0 and t.owner = $3 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)

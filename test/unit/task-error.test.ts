@@ -25,7 +25,10 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   JOB_ENDED: true,
   WAIT_TIMEOUT: true,
   ROUTE_MISSING: true,
+  SIGNATURE_INVALID: true,
   TASK_UNREACHABLE: true,
+  TOPIC_FULL: true,
+  LIMITS_DIFFERENT: true,
   TASK_STATE: true,
   ISOLATION_UNSUPPORTED: true,
   OWNER_UNKNOWN: true,
@@ -86,7 +89,7 @@ test('what is taken once is taken in every release', () => {
     tries: 2 ** 15 - 1,
     priority: 2 ** 15 - 1,
   })
-  expect(pollOrders).toEqual(['fifo', 'lifo', 'priority'])
+  expect(pollOrders).toEqual(['fifo', 'lifo', 'priority', 'shared'])
   expect(pollConditions).toEqual([
     'none',
     'singular-by-identifier',

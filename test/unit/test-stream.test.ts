@@ -33,6 +33,17 @@ test('what is ready is handled with all that follows, in memory, and what waits 
   expect(await stream.pushed(email)).toEqual([{ to: 'ann' }, { to: 'reminded of 7' }])
 })
 
+test('whoever watches is told of what was pushed and drained', async () => {
+  await using stream = await testStream()
+  const job = defineJob('watched')
+  stream.handle(job, () => {})
+  const events = stream.watch({ jobs: [job] })
+  await stream.submit(job)
+  await stream.drain()
+  const states = [await events.next(), await events.next()].map(({ value }) => value?.state)
+  expect(states).toEqual(['ready', 'succeeded'])
+})
+
 test('tries that fail are tried again as time is moved on, each in its turn', async () => {
   await using stream = await testStream({ now: new Date('2026-01-01') })
   const job = defineJob('retried', { input: json<string>(), retry: exponential({ tries: 3, firstMs: 1_000, jitter: 0 }) })

@@ -76,8 +76,8 @@ interface Options {
 const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   initialize: { order: 'fifo', condition: 'none', keyed: true },
   push: { insertion: 'append' },
-  poll: { size: 1, order: 'fifo', condition: 'none', hold: 'lease' },
-  complete: { strict: true },
+  poll: { size: 1, order: 'fifo', condition: 'none', hold: 'lease', shares: { high: 1, low: 1 } },
+  complete: { strict: true, discard: [] },
   promoteDue: { limit: 1 },
   recreate: { ...filter, state: 'failed', size: 1 },
   redrive: { ...filter, states: [], dryRun: true, limit: 1 },

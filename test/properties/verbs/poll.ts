@@ -42,9 +42,12 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
   const before = model.rows(session)
   const polling = (): unknown => tasks.poll(party.session.transaction, fixture.topic, { size, hold })
   const batch = (await world.run(turn, polling)) as HeldTask[]
-  // Under a condition, other sessions may keep tasks from a poll without taking them.
-  const isSure = model.others(session).length === 0 || topic.condition === 'none'
-  const { taken, late } = isSure ? claim(topic, before, size, now, isFree) : await claimedBesideOthers(world, turn, before, batch)
+  // Under a condition, other sessions may keep tasks from a poll without taking them. Where identifiers share, a poll reads on where others are polling.
+  const isSure = model.others(session).length === 0 || (topic.condition === 'none' && topic.order !== 'shared')
+  const { taken, late } = isSure
+    ? claim(topic, before, size, now, isFree, world.placeOf(tasks))
+    : await claimedBesideOthers(world, turn, before, batch)
+  if (topic.order === 'shared') expectShared(before.filter(isFree), taken, late, size)
   expect(batch.map(({ sequence }) => sequence)).toEqual(taken.map(({ sequence }) => sequence))
   for (const row of late) model.write(session, become.late(become.taken(row, tasks.owner, now), now))
   for (const [index, row] of taken.entries()) {
@@ -58,6 +61,17 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
   }
   polled.push(...batch)
   return batch
+}
+
+/** Expects that a poll took all that it could, and the first of each identifier and kind. */
+function expectShared(free: readonly ModelRow[], taken: readonly ModelRow[], late: readonly ModelRow[], size: number): void {
+  const ready = free.filter(({ state }) => state === 'ready')
+  const isTaken = (row: ModelRow): boolean => [...taken, ...late].some(({ sequence }) => sequence === row.sequence)
+  expect(taken).toHaveLength(Math.min(size, ready.length - late.length))
+  for (const rows of Map.groupBy(ready, ({ identifier, priority }) => `${priority < 0} ${identifier}`).values()) {
+    const left = rows.findIndex((row) => !isTaken(row))
+    if (left >= 0) expect(rows.slice(left).filter(isTaken)).toEqual([])
+  }
 }
 
 /** Returns the held task that a poll should make of a row. */
