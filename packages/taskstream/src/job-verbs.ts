@@ -46,7 +46,7 @@ import { checked } from './definitions.ts'
 import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
 import type { FindOptions, FoundJobs } from './find-tasks.ts'
-import { after } from './outcome.ts'
+import { after, firstOf } from './outcome.ts'
 import { ownPage, ownSelector, ownTask, pageOf, whichOf } from './own-jobs.ts'
 import { checkInsertion } from './stream-options.ts'
 import type { PushManyOptions } from './stream-options.ts'
@@ -317,13 +317,17 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     transaction: Transaction,
     pushed: readonly PushedTask[],
     needs: readonly (readonly TaskDependency[])[],
-    from = 0,
   ): Outcome<E, void> {
-    const index = needs.findIndex((on, at) => at >= from && on.length > 0 && pushed[at]!.outcome === 'created')
-    if (index < 0) return undefined as Outcome<E, void>
-    return after(this.tasks.depend(transaction, pushed[index]!, needs[index]!), () =>
-      this.#depend(transaction, pushed, needs, index + 1),
-    ) as Outcome<E, void>
+    const blocked = pushed.flatMap((task, index) =>
+      needs[index]!.length > 0 && task.outcome === 'created' ? [{ task, on: needs[index]! }] : [],
+    )
+    let done = 0
+    const dependOfOne = (): Outcome<E, boolean | undefined> => {
+      const next = blocked[done++]
+      const outcome = next ? after(this.tasks.depend(transaction, next.task, next.on), () => undefined) : true
+      return outcome as Outcome<E, boolean | undefined>
+    }
+    return after(firstOf<E, boolean>(dependOfOne), () => undefined) as Outcome<E, void>
   }
 
   #one(transaction: Transaction, job: AnyJob, selector: string | JobRef): Outcome<E, TaskInfo | undefined> {
