@@ -1,5 +1,5 @@
 /** The mutation run, on an example of its own: what it changes, what it notices, and what it does not believe. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
@@ -98,6 +98,12 @@ test('a change that nobody can notice is marked with its reason; a mark that say
     'a.ts:1: no mutant is left for the mark "equivalent, it is the same"',
   ])
   expect(mutate('a.ts', 'let a = 1 // mutants: equivalent').wrong).toHaveLength(1)
+})
+
+test('each mark in the packages still has a mutant beside it', () => {
+  const files = globSync('packages/*/src/**/*.ts', { cwd: root })
+  expect(files.length).toBeGreaterThan(300)
+  expect(files.flatMap((file) => mutate(file, readFileSync(join(root, file), 'utf8')).wrong)).toEqual([])
 })
 
 test('a mutant that a test notices is killed, one that none does has survived, one that hangs is told apart', async () => {

@@ -21,7 +21,7 @@ export function isIn({ expr }: Pick<Dialect, 'expr'>, state: FilterState): State
  * and sort them instead of reading an index in order.
  */
 export function isInOneOf(dialect: Pick<Dialect, 'expr'>, asked: readonly FilterState[]): Statement {
-  // mutants: equivalent sql-number, any number above 0
+  // mutants: equivalent sql-number `then 1`, any number above 0
   return asked.length === 0
     ? raw('1 = 0')
     : sql`case when ${join(
