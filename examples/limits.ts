@@ -37,4 +37,8 @@ while (
     .length > 0
 )
   await new Promise((resolve) => setTimeout(resolve, 10))
+
+const unsentLetter = defineJob('letters:letter', { queue: unsent, input: json<{ to: string }>(), next: [letter] })
+const copies = await stream.transaction((tx) => stream.list(tx, unsentLetter))
+for (const { id, input } of copies) console.log(id, input)
 await stream.stop()

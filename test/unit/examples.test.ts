@@ -78,11 +78,13 @@ test('the code of the guide to jobs that need others is examples/needs.ts, where
 test('the code of the guide to limits is examples/limits.ts, where a fourth letter finds no room, and one that cannot be sent has a copy', async () => {
   const guide = readFileSync(join(root, 'docs', 'guides', 'limits.md'), 'utf8')
   const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
-  expect(pieces).toHaveLength(4)
+  expect(pieces).toHaveLength(5)
   const example = readFileSync(join(root, 'examples', 'limits.ts'), 'utf8')
   for (const code of pieces) expect(example).toContain(code)
   const { stdout } = await run('examples/limits.ts')
-  expect(stdout).toBe("no room for dan: 3 of 3\nletters:letter { to: 'bob' } { topic: 'letters', sequence: 2 }\n")
+  expect(stdout).toBe(
+    "no room for dan: 3 of 3\nletters:letter { to: 'bob' } { topic: 'letters', sequence: 2 }\nletters/2 { to: 'bob' }\n",
+  )
 })
 
 test('the code of the guide to TaskLib is examples/tasklib.ts, where one task completes and one fails after its retries', async () => {
