@@ -172,6 +172,36 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
       () => defineQueue('refused', { limits: { deadLetter: {} as never } }),
       /deadLetter must be made by defineQueue/,
     ],
+    [
+      'whose dead letters have no name',
+      () => defineQueue('refused', { limits: { deadLetter: 5 as never } }),
+      /deadLetter must be a string: 5/,
+    ],
+    [
+      'on a rate without a time',
+      () => defineQueue('refused', { limits: { rate: 20 as never } }),
+      /rate must be an object, such as { count: 100, perMs: 60_000 }: 20/,
+    ],
+    [
+      'on a rate of another time',
+      () => defineQueue('refused', { limits: { rate: { count: 20, perMinute: 1 } as never } }),
+      /perMinute is no option of rate: it has count, perMs/,
+    ],
+    [
+      'on a rate of no time',
+      () => defineQueue('refused', { limits: { rate: { count: 20, perMs: 0 } } }),
+      /rate.perMs must be a whole number from 1 to 86400000: 0/,
+    ],
+    [
+      'on entries that are only counted',
+      () => defineQueue('refused', { limits: { maxEntries: 100 as never } }),
+      /maxEntries must be an object, such as { count: 1_000, whenFull: 'reject' }: 100/,
+    ],
+    [
+      'on entries with a misspelt option',
+      () => defineQueue('refused', { limits: { maxEntries: { count: 100, whenfull: 'reject' } as never } }),
+      /whenfull is no option of maxEntries: did you mean whenFull/,
+    ],
     ['on a time that is none', () => defineQueue('refused', { timeoutMs: 0 }), /timeoutMs .*: 0/],
   ])('%s is refused by name', async (_, define, message) => {
     expect(await thrownBy(define)).toMatchObject({ code: 'ARGUMENT_INVALID', message: expect.stringMatching(message) as string })

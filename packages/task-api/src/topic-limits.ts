@@ -1,6 +1,6 @@
 import { checkNames, optionNames } from './option-names.ts'
 import type { Execution, Outcome } from './execution.ts'
-import { checkDuration, checkInteger, checkTopic, invalid } from './task-limits.ts'
+import { checkInteger, checkText, invalid, taskLimits } from './task-limits.ts'
 
 /** What is done with a push to a topic that has as many entries as it may have. */
 const whenFull = ['reject', 'drop-oldest'] as const
@@ -38,6 +38,8 @@ export interface TokenGrant {
   readonly nextMs?: number
 }
 
+const rateNames = optionNames<NonNullable<TopicLimits['rate']>>('rate', { count: true, perMs: true })
+const entryNames = optionNames<NonNullable<TopicLimits['maxEntries']>>('maxEntries', { count: true, whenFull: true })
 const names = optionNames<TopicLimits>('limits', { total: true, rate: true, maxEntries: true, deadLetter: true })
 
 /** @throws TaskError ARGUMENT_INVALID */
@@ -46,19 +48,25 @@ export function checkLimits(topic: string, limits: TopicLimits): void {
   const { total, rate, maxEntries, deadLetter } = limits
   if (total !== undefined) checkInteger('total', total, 1, 1_000_000)
   if (rate !== undefined) {
+    checkParts('rate', rate, '{ count: 100, perMs: 60_000 }')
+    checkNames(rateNames, rate)
     checkInteger('rate.count', rate.count, 1, 1_000_000)
-    checkDuration('rate.perMs', rate.perMs)
-    if (rate.perMs < 1 || rate.perMs > 86_400_000)
-      throw invalid('rate.perMs', rate.perMs, 'must be 1 to 86 400 000, which is a day')
+    checkInteger('rate.perMs', rate.perMs, 1, 86_400_000)
   }
   if (maxEntries !== undefined) {
+    checkParts('maxEntries', maxEntries, "{ count: 1_000, whenFull: 'reject' }")
+    checkNames(entryNames, maxEntries)
     checkInteger('maxEntries.count', maxEntries.count, 1, 10_000_000)
     if (maxEntries.whenFull !== undefined && !whenFull.includes(maxEntries.whenFull))
       throw invalid('maxEntries.whenFull', maxEntries.whenFull, `must be one of ${whenFull.join(', ')}`)
   }
   if (deadLetter === undefined) return
-  checkTopic(deadLetter)
+  checkText('deadLetter', deadLetter, taskLimits.topicLength)
   if (deadLetter === topic) throw invalid('deadLetter', deadLetter, 'must be another topic')
+}
+
+function checkParts(argument: string, value: unknown, example: string): void {
+  if (typeof value !== 'object' || value === null) throw invalid(argument, value, `must be an object, such as ${example}`)
 }
 
 /** Limits that all processes keep together. */

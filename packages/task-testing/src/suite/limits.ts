@@ -70,7 +70,7 @@ export const limits: Part = part('a limit', (engine) => {
     [{ maxEntries: { count: 0 } }, /maxEntries.count .*: 0/],
     [{ maxEntries: { count: 1, whenFull: 'wait' as never } }, /whenFull must be one of reject, drop-oldest: "wait"/],
     [{ totl: 1 } as never, /totl/],
-    [{ deadLetter: '' }, /topic .*: ""/],
+    [{ deadLetter: '' }, /deadLetter .*: ""/],
   ])('of %j is refused by name', async (given, message) => {
     const error = await thrownBy(() => limit(given))
     expect(error).toMatchObject({ code: 'ARGUMENT_INVALID', message: expect.stringMatching(message) as string })
