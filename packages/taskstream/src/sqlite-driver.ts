@@ -1,3 +1,4 @@
+import { invalid } from '@taskstream/task-api'
 import type { TaskNotifier } from '@taskstream/task-api'
 import { configureSqlite, sqlite, sqliteListener, sqliteTransactions } from '@taskstream/task-sql/node-sqlite'
 import type { OpenSqliteOptions } from '@taskstream/task-sql/node-sqlite'
@@ -18,6 +19,27 @@ export interface SqliteStreamOptions<Database> extends StreamOptions<Database>, 
    * connections.
    */
   readonly listen?: boolean
+}
+
+const connections = {
+  'node:sqlite': { made: "new DatabaseSync('shop.db')", entry: 'taskstream/node-sqlite', own: 'applyChangeset' },
+  'better-sqlite3': { made: "new Database('shop.db')", entry: 'taskstream/better-sqlite3', own: 'pragma' },
+}
+
+/**
+ * Refuses what is no connection, or one of the other library: that has the same methods, so the compiler takes it, and fails at its first statement.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ */
+export function checkConnection(library: keyof typeof connections, database: unknown): void {
+  const { made, own } = connections[library]
+  const rule = `must be a connection of ${library}, such as ${made}`
+  if (typeof (database as Partial<SqliteConnection> | null | undefined)?.prepare !== 'function')
+    throw invalid('database', database, rule)
+  const other = library === 'node:sqlite' ? 'better-sqlite3' : 'node:sqlite'
+  const { own: foreign, entry } = connections[other]
+  if (foreign in (database as object) && !(own in (database as object)))
+    throw invalid('database', other, `${rule}. For one of ${other}, import taskstream from '${entry}'`)
 }
 
 /** Makes the parts of a stream of a connection that nobody else uses. */

@@ -1,7 +1,7 @@
 import { fromBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
 import type { BetterSqlite3Database } from '@taskstream/task-sql/better-sqlite3'
 import { given } from '../given.ts'
-import { sqliteDriver } from '../sqlite-driver.ts'
+import { checkConnection, sqliteDriver } from '../sqlite-driver.ts'
 import type { SqliteConnection, SqliteStreamOptions } from '../sqlite-driver.ts'
 import { Stream } from '../stream.ts'
 
@@ -20,5 +20,6 @@ export function taskstream<Database extends SqliteConnection & BetterSqlite3Data
   database: Database,
   { synchronous, busyTimeoutMs, listen = true, ...options }: SqliteStreamOptions<Database> = {},
 ): Stream<Database, 'sync'> {
+  checkConnection('better-sqlite3', database)
   return new Stream(sqliteDriver(database, fromBetterSqlite3, given({ synchronous, busyTimeoutMs }), listen), options)
 }

@@ -1,7 +1,7 @@
 import { fromNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import type { NodeSqliteDatabase } from '@taskstream/task-sql/node-sqlite'
 import { given } from '../given.ts'
-import { sqliteDriver } from '../sqlite-driver.ts'
+import { checkConnection, sqliteDriver } from '../sqlite-driver.ts'
 import type { SqliteConnection, SqliteStreamOptions } from '../sqlite-driver.ts'
 import { Stream } from '../stream.ts'
 
@@ -20,5 +20,6 @@ export function taskstream<Database extends SqliteConnection & NodeSqliteDatabas
   database: Database,
   { synchronous, busyTimeoutMs, listen = true, ...options }: SqliteStreamOptions<Database> = {},
 ): Stream<Database, 'sync'> {
+  checkConnection('node:sqlite', database)
   return new Stream(sqliteDriver(database, fromNodeSqlite, given({ synchronous, busyTimeoutMs }), listen), options)
 }
