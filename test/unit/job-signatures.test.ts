@@ -223,7 +223,11 @@ describe('a key', () => {
       /public key of signing\.key/,
     ],
     ['without a name', { verification: { keys: { '': point } } }, /^verification\.keys must have names/],
-    ['whose name is too long', { signing: { key: seed, id: 'x'.repeat(101) } }, /^signing\.id must have names/],
+    [
+      'whose name is too long',
+      { signing: { key: seed, id: 'x'.repeat(101) } },
+      /^signing\.id must be a name of 1 to 100 characters/,
+    ],
     ['in a list', { verification: { keys: [point] } }, /^verification\.keys must be an object/],
     ['of none', { verification: { keys: {} } }, /^verification\.keys must have at least one key/],
     ['without its options', { signing: seed }, /^options of signing must be an object/],

@@ -139,7 +139,7 @@ interface Signable {
 function signerOf(options: SigningOptions): Signer {
   checkSecretNames(signingNames, options)
   const { id = 'default', key } = options
-  checkKeyName('signing.id', id)
+  checkKeyName('signing.id', id, 'must be a name of 1 to 100 characters for the key')
   return { id, key: privateKeyOf('signing.key', key) }
 }
 
@@ -149,7 +149,7 @@ function keysOf(options: VerificationOptions): ReadonlyMap<string, KeyObject> {
   if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
     throw secretInvalid('verification.keys', 'must be an object of public keys by their names')
   const all = Object.entries(keys).map(([id, key]) => {
-    checkKeyName('verification.keys', id)
+    checkKeyName('verification.keys', id, 'must have names of 1 to 100 characters for its keys')
     return [id, publicKeyOf(`verification.keys[${JSON.stringify(id)}]`, key)] as const
   })
   if (all.length === 0) throw secretInvalid('verification.keys', 'must have at least one key')
@@ -157,9 +157,9 @@ function keysOf(options: VerificationOptions): ReadonlyMap<string, KeyObject> {
 }
 
 /** @throws TaskError ARGUMENT_INVALID, without the name: somebody may have given the key in its place */
-function checkKeyName(argument: string, id: unknown): asserts id is string {
+function checkKeyName(argument: string, id: unknown, rule: string): asserts id is string {
   if (typeof id !== 'string' || id === '' || id.length > 100 || !id.isWellFormed() || id.includes('\0'))
-    throw secretInvalid(argument, 'must have names of 1 to 100 characters for its keys')
+    throw secretInvalid(argument, rule)
 }
 
 function keyMissing(argument: 'signing' | 'verification', { name, settings }: Signable, why: string): TaskError {
