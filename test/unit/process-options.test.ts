@@ -46,3 +46,9 @@ test('a node’s lease may be the longest, whatever interval of maintenance nobo
   const given = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay } as never
   expect(checkNodeOptions(given)).toMatchObject({ maintenanceIntervalMs: aDay })
 })
+
+test('a lease that is too short for the heartbeat is refused with the interval that counts, given or not', () => {
+  expect(() => checkNodeOptions({ leaseMs: 5_000 } as never)).toThrow(
+    'leaseMs must be more than twice heartbeatIntervalMs, which is 5000: 5000',
+  )
+})

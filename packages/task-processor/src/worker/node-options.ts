@@ -122,7 +122,8 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   if (expireTo !== 'ready' && expireTo !== 'expired') throw invalid('expireTo', expireTo, "must be 'ready' or 'expired'")
   checkDuration('keepAttemptsMs', keepAttemptsMs)
   if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
-  if (leaseMs <= 2 * heartbeatIntervalMs) throw invalid('leaseMs', leaseMs, 'must be more than twice heartbeatIntervalMs')
+  if (leaseMs <= 2 * heartbeatIntervalMs)
+    throw invalid('leaseMs', leaseMs, `must be more than twice heartbeatIntervalMs, which is ${heartbeatIntervalMs}`)
   return {
     heartbeatIntervalMs,
     leaseMs,
