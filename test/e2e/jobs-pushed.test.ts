@@ -180,6 +180,12 @@ describe.skipIf(!canRun)('a job', () => {
       ],
       [() => cancel({ keys: 'a' } as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],
       [() => stream.pushMany({}, keyed, [], { insertion: 'delete' as never }), 'ARGUMENT_INVALID', /insertion must be append/],
+      [
+        () => stream.pushMany({}, keyed, [{ n: 1 }] as never),
+        'ARGUMENT_INVALID',
+        /items of the job "wrong-keyed" must be a list of lists/,
+      ],
+      [() => stream.pushMany({}, keyed, { n: 1 } as never), 'ARGUMENT_INVALID', /items .*: \[object Object\]/],
       [() => cancel('@x'), 'ARGUMENT_INVALID', /@ and a sequence/],
       [() => cancel({ key: 'a' }), 'ARGUMENT_INVALID', /"wrong-bare" is defined without a key/],
       [() => cancel(5 as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],

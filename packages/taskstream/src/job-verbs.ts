@@ -1,3 +1,4 @@
+import { invalid } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
@@ -100,6 +101,8 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     options: PushManyOptions = {},
   ): Outcome<E, JobRef<Name>[]> {
     checkInsertion(checked(job), options)
+    if (!Array.isArray(items) || !items.every(Array.isArray))
+      throw invalid('items', items, `of the job "${job.name}" must be a list of lists, [[input, options], …]`)
     const creations = items.map(([input, each]) => creationOf(checked(job), input, each, this.signatures))
     const each = items.map(([, one]): AnyPushOptions | undefined => one)
     return after(this.#push(transaction, job, creations, each, options), (pushed) =>
