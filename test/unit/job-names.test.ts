@@ -28,6 +28,12 @@ test.each([[[1]], [{ a: { b: 1 } }], [{ a: Number.NaN }], [{ a: null }], ['text'
   expect(() => defineJob('tagged', { tags })).toThrow('tags')
 })
 
+test('needs in a list are refused, as each has a name', () => {
+  expect(() => defineJob('needy', { needs: [defineJob('needed')] as never })).toThrow(
+    /needs must be an object of jobs by their names/,
+  )
+})
+
 test('what others have put in the place of tags does not keep a job from going on', async () => {
   const next = defineJob('goes-on-to')
   const job = defineJob('goes-on', { retry: never, next: [next] })

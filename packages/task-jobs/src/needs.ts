@@ -75,7 +75,8 @@ export function settled<SomeJob extends AnyJob>(job: SomeJob): SettledNeed<SomeJ
 /** Checks the needs of a definition. @throws TaskError ARGUMENT_INVALID */
 export function checkedNeeds(needs: NeedMap | undefined): ReadonlyMap<string, Need> | undefined {
   if (needs === undefined) return undefined
-  if (typeof needs !== 'object' || needs === null) throw invalid('needs', needs, 'must be an object of jobs')
+  if (typeof needs !== 'object' || needs === null || Array.isArray(needs))
+    throw invalid('needs', needs, 'must be an object of jobs by their names, such as { pages: many(page) }')
   const checked = new Map<string, Need>()
   for (const [name, given] of Object.entries(needs)) {
     if (name === '' || name.length > 100) throw invalid('needs', name, 'must have names of 1 to 100 characters')
