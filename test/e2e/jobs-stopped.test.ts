@@ -105,6 +105,7 @@ describe.skipIf(!canRun)('a stop', () => {
     stream.handle(other, () => {})
     const wrong: readonly (readonly [object, RegExp])[] = [
       [{ stopOn: 'SIGUSR2' }, /stopOn must be a list of signals, such as \['SIGTERM', 'SIGINT'\]/],
+      [{ stopOn: ['SIGTREM'] }, /stopOn must be a list of signals/],
       [{ stopOn: ['SIGUSR2', 5] }, /stopOn must be a list of signals/],
       [{ stopOn: ['SIGUSR2'], onStopped: 'exit' }, /onStopped must be a function/],
       [{ stopOn: ['SIGUSR2'], graceMs: -1 }, /graceMs must be/],

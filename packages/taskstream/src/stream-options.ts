@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import type { AnyJob, JobMiddleware, SigningOptions, VerificationOptions } from '@taskstream/task-jobs'
@@ -121,8 +122,11 @@ export function checkInsertion({ name, settings }: AnyJob, { insertion = 'append
 export function checkStart(options: StartOptions): void {
   checkNames(startNames, options)
   const { stopOn, onStopped, ...stopOptions } = options
-  // A text is a list of letters, and no signal is called so: the process would never be asked to stop.
-  if (stopOn !== undefined && !(Array.isArray(stopOn) && stopOn.every((signal) => String(signal).startsWith('SIG'))))
+  // A text is a list of letters, and Node.js listens for any name: the process would never be asked to stop.
+  if (
+    stopOn !== undefined &&
+    !(Array.isArray(stopOn) && stopOn.every((signal) => Object.hasOwn(constants.signals, String(signal))))
+  )
     throw invalid('stopOn', stopOn, "must be a list of signals, such as ['SIGTERM', 'SIGINT']")
   if (onStopped !== undefined && typeof onStopped !== 'function') throw invalid('onStopped', onStopped, 'must be a function')
   checkStopOptions(stopOptions)
