@@ -71,6 +71,38 @@ test('a handler that always goes on ends its test by an error', async () => {
   expect(await codeOf(() => stream.drain({ rounds: 1 }))).toBe('DRAIN_ENDLESS')
 })
 
+test('rounds bound the tries of a job that is tried again at once, and not how many jobs are ready', async () => {
+  await using stream = await testStream()
+  const job = defineJob('many', { input: json<number>(), retry: fixed({ tries: 100, afterMs: 0 }) })
+  let tries = 0
+  let fails = false
+  stream.handle(job, () => {
+    tries++
+    if (fails) throw new Error('again')
+  })
+  await stream.transaction((database) =>
+    stream.pushMany(
+      database,
+      job,
+      Array.from({ length: 1_200 }, (_, n) => [n] as const),
+    ),
+  )
+  expect(await stream.drain()).toHaveLength(1_200)
+  await stream.transaction((database) =>
+    stream.pushMany(
+      database,
+      job,
+      Array.from({ length: 1_200 }, (_, n) => [n, { delayMs: 1 }] as const),
+    ),
+  )
+  expect(await stream.drain({ advance: true })).toHaveLength(1_200)
+  tries = 0
+  fails = true
+  await stream.submit(job, 0)
+  expect(await codeOf(() => stream.drain({ rounds: 5 }))).toBe('DRAIN_ENDLESS')
+  expect(tries).toBe(6)
+})
+
 test('a stream that always puts a job off ends its test by an error, too', async () => {
   await using stream = await testStream()
   const job = defineJob('put-off', { retry: fixed({ tries: 1, afterMs: 0 }) })

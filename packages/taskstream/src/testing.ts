@@ -28,7 +28,10 @@ const names = optionNames<TestStreamOptions>('testStream', { jobs: true, now: tr
 export interface DrainOptions {
   /** Whether to move the clock on to the next job that waits for its time, until none waits. Default false. */
   readonly advance?: boolean
-  /** The most passes over all jobs, 1 to 1 000 000. Default 1000, so that a handler that always retries does not hang its test. */
+  /**
+   * The most passes over all jobs, and how many tries a pass may have beyond the jobs that were ready at its begin; 1 to 1 000 000. Default 1000, so that a
+   * handler that always retries does not hang its test.
+   */
   readonly rounds?: number
 }
 
@@ -130,7 +133,7 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
             rounds,
           },
         )
-      const handled = await this.#pass()
+      const handled = await this.#pass(rounds)
       all.push(...handled)
       if (handled.length > 0) continue
       const nextMs = advance ? await this.#nextDueMs() : undefined
@@ -154,11 +157,12 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
   }
 
   /** Handles what is ready in each topic once. */
-  async #pass(): Promise<DrainedJob[]> {
+  async #pass(more: number): Promise<DrainedJob[]> {
     const all: DrainedJob[] = []
     for (const [topic, { handler, ...options }] of this.#ways) {
       await this.transaction((database) => this.tasks.settle(database, topic))
-      const { handled } = await this.#tasks.drain(topic, handler, options)
+      const rounds = Math.min((await this.#ready(topic)) + more, 1_000_000)
+      const { handled } = await this.#tasks.drain(topic, handler, { ...options, rounds })
       const what = this.handled.get(topic)?.settings.what
       const isQueue = what === 'queue'
       if (what !== 'topic') this.process.watching?.(handled.map(({ task, decision }) => completedChange(task, decision)))
@@ -172,6 +176,14 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
         })
     }
     return all
+  }
+
+  /** How many jobs are ready, or due: as many rounds are no sign of a handler that never ends. */
+  async #ready(topic: string): Promise<number> {
+    const promoted = (): Promise<PromotedDue> => this.transaction((database) => this.tasks.promoteDue(database, topic))
+    while ((await promoted()).promoted > 0);
+    const counts = await this.transaction((database) => this.tasks.count(database, { topic }))
+    return counts.get(topic)?.get('ready')?.count ?? 0
   }
 
   async #nextDueMs(): Promise<number | undefined> {
