@@ -44,6 +44,18 @@ test('whoever watches is told of what was pushed and drained', async () => {
   expect(states).toEqual(['ready', 'succeeded'])
 })
 
+test('what a job has returned is waited for, by the time of the test itself', async () => {
+  await using stream = await testStream()
+  const job = defineJob('waited', { input: json<number>(), output: json<number>() })
+  stream.handle(job, ({ input }) => input * 2)
+  const refs = [await stream.submit(job, 1), await stream.submit(job, 2)]
+  expect(await codeOf(() => stream.wait(job, refs[0]!, { timeoutMs: 60 }))).toBe('WAIT_TIMEOUT')
+  const early = stream.wait(job, refs[0]!)
+  await stream.drain()
+  expect(await Promise.all(refs.map((ref) => stream.wait(job, ref)))).toEqual([2, 4])
+  expect(await early).toBe(2)
+})
+
 test('tries that fail are tried again as time is moved on, each in its turn', async () => {
   await using stream = await testStream({ now: new Date('2026-01-01') })
   const job = defineJob('retried', { input: json<string>(), retry: exponential({ tries: 3, firstMs: 1_000, jitter: 0 }) })

@@ -3,7 +3,7 @@ import { checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, Insertion, OptionNames, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import type { AnyJob, JobMiddleware, SigningOptions, VerificationOptions } from '@taskstream/task-jobs'
 import { checkStopOptions } from '@taskstream/task-processor'
-import type { ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
+import type { Clock, ProcessOptions, StopOptions, StopReport, TaskNodeOptions } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 
 /** Options of a stream, for every driver. */
@@ -36,6 +36,8 @@ export interface StreamDriver<Transaction, E extends Execution> {
   readonly repository: SqlTaskRepository<NoInfer<Transaction>, E>
   readonly transactions: TransactionSource<Transaction>
   readonly notifier?: TaskNotifier | undefined
+  /** By which clock `wait` looks again. Default: that of the stream. */
+  readonly waitClock?: Clock
 }
 
 export interface StartOptions extends StopOptions {

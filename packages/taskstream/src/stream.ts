@@ -97,7 +97,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
       transactions: driver.transactions,
       ...given({ notifier: driver.notifier }),
     })
-    this.#waiter = new JobWaiter(driver, options.clock)
+    this.#waiter = new JobWaiter(driver, driver.waitClock ?? options.clock)
     this.#timers = new JobTimers(driver, plainOptions, (topic) => this.node.wake(topic))
   }
 
