@@ -34,7 +34,13 @@ describe.skipIf(!canRun)('a task in a queue of asyncjobs', () => {
     await using stream = fixture.streamOf()
     const client = asyncJobs(stream, { queue: 'COMMITTED' })
     const [kept, lost] = [newTask('kept'), newTask('lost')]
-    await client.enqueueTask(kept)
+    const enqueue = (task: Task): Promise<unknown> => stream.transaction((transaction) => client.enqueueTaskIn(transaction, task))
+    expect(await thrownBy(() => enqueue(newTask('early')))).toMatchObject({
+      code: 'TOPIC_UNKNOWN',
+      message: 'queue not found: COMMITTED: call await client.prepare() once',
+    })
+    await client.prepare()
+    await enqueue(kept)
     await thrownBy(() =>
       stream.transaction(async (transaction) => {
         await client.enqueueTaskIn(transaction, lost)

@@ -68,7 +68,7 @@ export class AsyncJobs<Transaction> {
     this.#store = new TaskStore(stream, this.#queue.name)
     this.queues = new QueueAdmin(stream, this.#store)
     this.schedules = new TaskSchedules(stream, this.#store, {
-      prepare: () => this.#prepare(),
+      prepare: () => this.prepare(),
       enqueue: (transaction, name, task) =>
         this.#enqueue(transaction, name === this.#queue.name ? this.#queue : checkedQueue(name), task),
     })
@@ -85,12 +85,12 @@ export class AsyncJobs<Transaction> {
    * await client.enqueueTask(newTask('email:new', { to: 'ann@example.org' }))
    */
   async enqueueTask(task: Task): Promise<Task> {
-    await this.#prepare()
+    await this.prepare()
     return this.#stream.transaction((transaction) => this.enqueueTaskIn(transaction, task))
   }
 
   /**
-   * Stores a task in your own transaction: it exists if, and only if, the transaction commits. The queue must be known by then.
+   * Stores a task in your own transaction: it exists if, and only if, the transaction commits. The queue must be known by then: see `prepare`.
    *
    * @throws TaskError as `enqueueTask`
    */
@@ -156,13 +156,18 @@ export class AsyncJobs<Transaction> {
    * await client.run(router, { stopOn: ['SIGTERM', 'SIGINT'] })
    */
   async run(router: TaskRouter<Transaction>, options: StartOptions = {}): Promise<void> {
-    await this.#prepare()
+    await this.prepare()
     this.handle(router)
     await this.#stream.start(options)
   }
 
-  /** Makes the queue known, or checks that it is. */
-  #prepare(): Promise<void> {
+  /**
+   * Makes the tables, if they are missing, and the queue known; or checks that it is, if the client may not create it. `enqueueTask` and `run` do so by
+   * themselves: a process that only calls `enqueueTaskIn` calls it once.
+   *
+   * @throws TaskError TOPIC_UNKNOWN if there is no such queue, and the client may not create it; errors of the stream's `prepare`
+   */
+  prepare(): Promise<void> {
     const { task, dependent } = this.#definitions
     this.#prepared ??= this.#queue.noCreate ? this.#bind() : this.#stream.prepare(task, dependent)
     return this.#prepared.catch((error: unknown) => {
@@ -216,7 +221,8 @@ export class AsyncJobs<Transaction> {
     } catch (error) {
       if (isTaskError(error, 'TOPIC_FULL')) throw refused(task, error)
       if (!isTaskError(error, 'TOPIC_UNKNOWN')) throw error
-      throw failure('TOPIC_UNKNOWN', 'queueMissing', queue.name, error.data, error)
+      const advice = queue.noCreate ? '' : ': call await client.prepare() once'
+      throw failure('TOPIC_UNKNOWN', 'queueMissing', `${queue.name}${advice}`, error.data, error)
     }
   }
 }
