@@ -77,6 +77,11 @@ describe('a new task', () => {
     ['id', 'task ID is invalid', () => newTask('a', 1, { id: '@7' })],
     ['id', 'task ID is invalid', () => newTask('a', 1, { id: '' })],
     ['dependsOnIds', 'task ID is invalid', () => newTask('a', 1, { dependsOnIds: ['a/b'] })],
+    ['dependsOnIds', 'list', () => newTask('a', 1, { dependsOnIds: 'abc' as never })],
+    ['dependsOnIds', 'itself', () => newTask('a', 1, { id: 'x', dependsOnIds: ['b', 'x'] })],
+    ['dependsOn', 'list', () => newTask('a', 1, { dependsOn: newTask('b') as never })],
+    ['dependsOn', 'list', () => newTask('a', 1, { dependsOn: [undefined as never] })],
+    ['dependsOn', 'dependsOnIds', () => newTask('a', 1, { dependsOn: ['b' as never] })],
     ['deadline', 'Date', () => newTask('a', 1, { deadline: 7 as never })],
     ['maxTries', 'from 0 to 32767', () => newTask('a', 1, { maxTries: -1 })],
     ['requiresDependencyResults', 'true or false', () => newTask('a', 1, { requiresDependencyResults: 1 as never })],
@@ -149,6 +154,15 @@ describe('a client', () => {
   ])('is refused for its %s', async (_, options, name) => {
     await using stream = await testStream()
     expect(await thrownBy(() => asyncJobs(stream, options as never))).toMatchObject(argument(name))
+  })
+
+  test('asks for a task that was made or loaded', async () => {
+    await using stream = await testStream()
+    const copy = { ...newTask('a') } as never
+    expect(await thrownBy(() => asyncJobs(stream).enqueueTask(copy))).toMatchObject({
+      ...argument('task'),
+      message: expect.stringContaining('newTask'),
+    })
   })
 
   test('asks for a router', async () => {

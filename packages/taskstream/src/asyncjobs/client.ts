@@ -16,7 +16,7 @@ import { TaskSchedules } from './schedules.ts'
 import { toStored } from './stored-task.ts'
 import { TaskStore } from './task-store.ts'
 import type { Found } from './task-store.ts'
-import type { Task } from './task.ts'
+import { Task } from './task.ts'
 import { checkedQueue, definitionsOf, topicOf } from './work-queue.ts'
 import type { Definitions, WorkQueue, WorkQueueOptions } from './work-queue.ts'
 
@@ -183,6 +183,7 @@ export class AsyncJobs<Transaction> {
   }
 
   async #enqueue(transaction: Transaction, queue: WorkQueue, task: Task): Promise<Task> {
+    if (!(task instanceof Task)) throw invalid('task', task, 'must be made by newTask, or loaded')
     const { id, state } = task
     if (state !== 'new' && state !== 'retry' && state !== 'blocked')
       throw failure('TASK_STATE', 'stateInvalid', `"${state}"`, { id, state })

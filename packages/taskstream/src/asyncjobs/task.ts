@@ -182,8 +182,9 @@ export function newTask(type: string, payload?: unknown, options: TaskOptions = 
   if (deadline !== undefined) checkInstant('deadline', deadline)
   checkInteger('maxTries', maxTries, 0, taskLimits.tries)
   if (typeof loadDependencies !== 'boolean') throw invalid('requiresDependencyResults', loadDependencies, 'must be true or false')
-  const dependencies = [...new Set([...dependsOnIds, ...dependsOn.map((task) => task.id)])]
-  for (const dependency of dependencies) checkName('dependsOnIds', dependency, 'idInvalid')
+  const dependencies = dependenciesOf(dependsOnIds, dependsOn)
+  // It would wait for itself.
+  if (dependencies.includes(id)) throw invalid('dependsOnIds', id, 'must not have the id of the task itself')
   return new Task({
     id,
     type,
@@ -198,6 +199,17 @@ export function newTask(type: string, payload?: unknown, options: TaskOptions = 
     tries: 0,
     lastErr: '',
   })
+}
+
+/** Each dependency once, and in order. */
+function dependenciesOf(ids: readonly string[], tasks: readonly Task[]): readonly string[] {
+  // A string is a list of letters, and would be taken for as many ids.
+  if (!Array.isArray(ids)) throw invalid('dependsOnIds', ids, 'must be a list of ids')
+  if (!Array.isArray(tasks) || !tasks.every((task) => task instanceof Task))
+    throw invalid('dependsOn', tasks, 'must be a list of tasks: give their ids as dependsOnIds')
+  const dependencies = [...new Set<string>([...(ids as readonly string[]), ...tasks.map((task) => task.id)])]
+  for (const dependency of dependencies) checkName('dependsOnIds', dependency, 'idInvalid')
+  return dependencies
 }
 
 function encoded(type: string, payload: unknown, encode: TaskOptions['payloadEncoder']): Uint8Array | undefined {
