@@ -28,6 +28,8 @@ describe.skipIf(!canRun)('a task in a queue of asyncjobs', () => {
     expect(await codeOf(() => other.enqueueTask(made))).toBe('TASK_DUPLICATE')
     const known = newTask('once', 2, { id: made.id })
     expect(await codeOf(() => client.enqueueTask(known))).toBe('TASK_DUPLICATE')
+    const elsewhere = newTask('once', 2, { id: made.id })
+    expect(await codeOf(() => other.enqueueTask(elsewhere))).toBe('TASK_DUPLICATE')
   })
 
   test('exists if, and only if, the transaction that enqueues it commits', async () => {

@@ -7,7 +7,6 @@ import type { HandleOptions, StartOptions } from '../stream-options.ts'
 import type { Stream } from '../stream.ts'
 import { failure } from './errors.ts'
 import { handlerOf } from './handle-task.ts'
-import { isKsuid } from './ksuid.ts'
 import { QueueAdmin } from './queue-admin.ts'
 import { retryPolicyLookup, toRetry } from './retry-policies.ts'
 import type { RetryPolicyProvider } from './retry-policies.ts'
@@ -16,7 +15,7 @@ import { TaskSchedules } from './schedules.ts'
 import { toStored } from './stored-task.ts'
 import { TaskStore } from './task-store.ts'
 import type { Found } from './task-store.ts'
-import { Task } from './task.ts'
+import { isUnheardOf, Task } from './task.ts'
 import { checkedQueue, definitionsOf, topicOf } from './work-queue.ts'
 import type { Definitions, WorkQueue, WorkQueueOptions } from './work-queue.ts'
 
@@ -187,9 +186,7 @@ export class AsyncJobs<Transaction> {
     const { id, state } = task
     if (state !== 'new' && state !== 'retry' && state !== 'blocked')
       throw failure('TASK_STATE', 'stateInvalid', `"${state}"`, { id, state })
-    // Nobody else has an id that was made for this task.
-    const isMade = task.queue === '' && isKsuid(id)
-    const [there] = isMade ? [] : await this.#store.find(transaction, [id])
+    const [there] = isUnheardOf(task) ? [] : await this.#store.find(transaction, [id])
     if (there && state === 'retry') {
       await this.#retry(transaction, there, id)
       return task

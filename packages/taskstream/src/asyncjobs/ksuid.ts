@@ -22,8 +22,3 @@ export function ksuid(nowMs: number = Date.now(), random: Buffer = randomBytes(1
   }
   return text
 }
-
-/** Whether a text has the form of a KSUID. */
-export function isKsuid(text: string): boolean {
-  return text.length === length && /^[0-9A-Za-z]+$/.test(text)
-}

@@ -3,7 +3,6 @@ import type { InputSchema } from '@taskstream/task-api'
 import { cron, every } from '@taskstream/task-timers'
 import type { Timer } from '@taskstream/task-timers'
 import { failure } from './errors.ts'
-import { ksuid } from './ksuid.ts'
 import { checkName } from './names.ts'
 import { base64Of, newTask, Task } from './task.ts'
 import type { TaskOptions } from './task.ts'
@@ -83,7 +82,6 @@ export class ScheduledTask {
   newTask(): Task {
     const { taskType, payload, deadlineMs, maxTries } = this
     return new Task({
-      id: ksuid(),
       type: taskType,
       queue: '',
       dependencies: [],

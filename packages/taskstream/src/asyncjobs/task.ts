@@ -59,6 +59,14 @@ export interface TaskFields {
   readonly lastErr: string
 }
 
+/** The tasks whose ids were made for them. */
+const made = new WeakSet<Task>()
+
+/** Whether nobody else can have the id of a task: it was made for it, and the task was not enqueued since. */
+export function isUnheardOf(task: Task): boolean {
+  return task.queue === '' && made.has(task)
+}
+
 /** A task in the words of asyncjobs. `JSON.stringify` gives its JSON on the wire. */
 export class Task implements TaskFields {
   readonly id: string
@@ -83,8 +91,10 @@ export class Task implements TaskFields {
   lastErr: string
   readonly #extend: (() => void) | undefined
 
-  constructor(fields: TaskFields, extend?: () => void) {
-    this.id = fields.id
+  /** @param fields without an id, one is made */
+  constructor(fields: Omit<TaskFields, 'id'> & { readonly id?: string | undefined }, extend?: () => void) {
+    this.id = fields.id ?? ksuid()
+    if (fields.id === undefined) made.add(this)
     this.type = fields.type
     this.queue = fields.queue
     this.dependencies = fields.dependencies
@@ -176,15 +186,15 @@ export function base64Of(bytes: Uint8Array | undefined): string | undefined {
 export function newTask(type: string, payload?: unknown, options: TaskOptions = {}): Task {
   checkName('type', type, 'typeInvalid')
   checkNames(names, options)
-  const { id = ksuid(), deadline, maxTries = defaultMaxTries, dependsOnIds = [], dependsOn = [] } = options
+  const { id, deadline, maxTries = defaultMaxTries, dependsOnIds = [], dependsOn = [] } = options
   const { requiresDependencyResults: loadDependencies = false, payloadEncoder } = options
-  checkName('id', id, 'idInvalid')
+  if (id !== undefined) checkName('id', id, 'idInvalid')
   if (deadline !== undefined) checkInstant('deadline', deadline)
   checkInteger('maxTries', maxTries, 0, taskLimits.tries)
   if (typeof loadDependencies !== 'boolean') throw invalid('requiresDependencyResults', loadDependencies, 'must be true or false')
   const dependencies = dependenciesOf(dependsOnIds, dependsOn)
   // It would wait for itself.
-  if (dependencies.includes(id)) throw invalid('dependsOnIds', id, 'must not have the id of the task itself')
+  if (id !== undefined && dependencies.includes(id)) throw invalid('dependsOnIds', id, 'must not have the id of the task itself')
   return new Task({
     id,
     type,
