@@ -116,10 +116,11 @@ describe.skipIf(!canRun)('a task of asyncjobs', () => {
     const [bad, missing] = [newTask('fails'), newTask('missing')]
     const child = newTask('child', null, { dependsOn: [bad] })
     const grandchild = newTask('grandchild', null, { dependsOn: [child] })
-    const orphan = newTask('orphan', null, { dependsOnIds: [missing.id] })
+    const orphan = newTask('orphan', null, { dependsOnIds: [missing.id, 'gone'] })
     for (const task of [bad, child, grandchild, orphan]) await client.enqueueTask(task)
     for (const task of [grandchild, child, orphan])
       expect(await comesTo(client, task, 'unreachable')).toMatchObject({ tries: 0, lastErr: expect.stringContaining('need') })
+    expect((await client.loadTaskById(orphan.id)).lastErr).toMatch(`task not found: ${missing.id}, gone, needed by this one`)
   })
 
   test('is blocked until all that it depends on are complete, of other queues too, and gets their results if it requires them', async () => {
@@ -203,6 +204,11 @@ describe.skipIf(!canRun)('a task of asyncjobs', () => {
     await using pushing = fixture.streamOf()
     const client = asyncJobs(pushing, { queue })
     const task = await client.enqueueTask(newTask('done'))
+    expect(await thrownBy(() => client.retryTaskById(task.id))).toMatchObject({
+      code: 'TASK_STATE',
+      message: expect.stringMatching(`^cannot enqueue a task in state: "new": ${task.id} is tried again by hand once`),
+      data: { id: task.id, state: 'new' },
+    })
     {
       await using stream = fixture.streamOf()
       await run(asyncJobs(stream, { queue }), { '': () => 7 })

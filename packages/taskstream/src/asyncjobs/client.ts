@@ -12,6 +12,7 @@ import { retryPolicyLookup, toRetry } from './retry-policies.ts'
 import type { RetryPolicyProvider } from './retry-policies.ts'
 import { TaskRouter } from './router.ts'
 import { TaskSchedules } from './schedules.ts'
+import { stateOf } from './states.ts'
 import { toStored } from './stored-task.ts'
 import { TaskStore } from './task-store.ts'
 import type { Found } from './task-store.ts'
@@ -199,7 +200,14 @@ export class AsyncJobs<Transaction> {
 
   async #retry(transaction: Transaction, { queue, info }: Found, id: string): Promise<void> {
     const { task, dependent } = definitionsOf({ ...this.#queue, name: queue })
-    await this.#stream.retry(transaction, isOf(dependent, info) ? dependent : task, id)
+    try {
+      await this.#stream.retry(transaction, isOf(dependent, info) ? dependent : task, id)
+    } catch (error) {
+      if (!isTaskError(error, 'TASK_STATE')) throw error
+      const state = stateOf(info)
+      const why = `"${state}": ${id} is tried again by hand once it has ended, or while it waits for its next try`
+      throw failure('TASK_STATE', 'stateInvalid', why, { id, state }, error)
+    }
   }
 
   async #push(transaction: Transaction, queue: WorkQueue, task: Task): Promise<JobRef> {
@@ -215,7 +223,8 @@ export class AsyncJobs<Transaction> {
         sequence: found?.info.sequence ?? 0,
       }))
       const needs = { dependencies: refs as unknown as readonly JobRef[] }
-      return await this.#stream.push(transaction, dependent, toStored(task), { ...options, needs })
+      const missing = task.dependencies.filter((_, index) => !needed[index])
+      return await this.#stream.push(transaction, dependent, toStored(task, missing), { ...options, needs })
     } catch (error) {
       if (isTaskError(error, 'TOPIC_FULL')) throw refused(task, error)
       if (!isTaskError(error, 'TOPIC_UNKNOWN')) throw error

@@ -2,7 +2,9 @@
 import { checkInput, jsonOf } from '@taskstream/task-api'
 import type { InputSchema, TaskInfo } from '@taskstream/task-api'
 import { json, parsed } from '@taskstream/task-jobs'
+import { texts } from './errors.ts'
 import { stateOf } from './states.ts'
+import type { TaskState } from './states.ts'
 import { base64Of, Task } from './task.ts'
 import type { TaskFields, TaskResult } from './task.ts'
 
@@ -15,6 +17,8 @@ export interface StoredTask {
   readonly payload?: string
   readonly dependencies?: readonly string[]
   readonly load_dependencies?: boolean
+  /** Those of the dependencies that were not there when the task was enqueued. */
+  readonly missing?: readonly string[]
 }
 
 /** What a handler has returned, as it is kept. */
@@ -43,7 +47,8 @@ function isStored(value: unknown): value is StoredTask {
   )
 }
 
-export function toStored(task: Task): StoredTask {
+/** @param missing the ids of dependencies that are not there */
+export function toStored(task: Task, missing: readonly string[] = []): StoredTask {
   const payload = base64Of(task.payload)
   return {
     type: task.type,
@@ -52,6 +57,7 @@ export function toStored(task: Task): StoredTask {
     ...(payload !== undefined && { payload }),
     ...(task.dependencies.length > 0 && { dependencies: task.dependencies }),
     ...(task.loadDependencies && { load_dependencies: true }),
+    ...(missing.length > 0 && { missing }),
   }
 }
 
@@ -95,7 +101,7 @@ export function toTask(queue: string, info: TaskInfo, value: string | undefined)
     state,
     lastTriedAt: tries > 0 ? started : undefined,
     tries,
-    lastErr: state === 'active' ? '' : lastErrorOf(output),
+    lastErr: state === 'active' ? '' : (missed(state, stored) ?? lastErrorOf(output)),
     result: resultOf(parsed(value)),
   })
 }
@@ -110,6 +116,13 @@ export function toStoredResult(type: string, returned: unknown): StoredResult {
   const payload = returned === undefined ? null : returned
   jsonOf(type, payload, 'output')
   return checkInput(storedResult, type, { payload, completed: new Date().toISOString() }, 'output')
+}
+
+/** Why a task is unreachable whose dependencies were not there. The error of its row has no ids. */
+function missed(state: TaskState, stored: unknown): string | undefined {
+  const { missing } = (stored ?? {}) as Partial<StoredTask>
+  if (state !== 'unreachable' || !Array.isArray(missing)) return undefined
+  return `${texts.taskMissing}: ${missing.join(', ')}, needed by this one: enqueue what a task depends on before the task itself`
 }
 
 /** The message of the last error. It is kept with the name of its class and its stack. */
