@@ -68,6 +68,16 @@ describe('an error of a handler', () => {
     expect(failed(tried(1), error, () => 0)).toMatchObject({ retryAfterMs: 0 })
   })
 
+  test.each([undefined, null, ''])('that is %j is told as such, as nothing would be told of a process that died', (nothing) => {
+    const explanations = [`The handler has thrown ${JSON.stringify(nothing)}`]
+    expect(failed(tried(1), nothing, undefined)).toMatchObject({ result: 'failure', explanations })
+    expect(failed(tried(1), nothing, twice)).toMatchObject({ retryAfterMs: 5, explanations })
+    const broken = (): never => {
+      throw error
+    }
+    expect(failed(tried(1), nothing, broken)).toMatchObject({ result: 'failure', explanations: [...explanations, error] })
+  })
+
   test('that is never tried again is no want of tries; nor is the first', () => {
     expect(failed(tried(2), error, () => undefined).reason).toBeUndefined()
     let asked = 0

@@ -54,15 +54,17 @@ export function isSingleStatement(decisions: Decisions): boolean {
 export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
   const carried = carriedDecision(error)
   if (carried) return carried
+  // Without a word, the task would look like one whose process has died.
+  const why = error === undefined || error === null || error === '' ? `The handler has thrown ${JSON.stringify(error)}` : error
   try {
     const afterMs = retry?.(task, error)
-    const decision = afterMs === undefined ? TaskDecision.failure(error) : TaskDecision.retry({ afterMs }, error)
+    const decision = afterMs === undefined ? TaskDecision.failure(why) : TaskDecision.retry({ afterMs }, why)
     if (isTimeout(error)) return decision.because('timeout')
     // If the policy would retry a first try, the task has no tries left.
     const isExhausted = afterMs === undefined && task.tries > 1 && retry?.({ ...task, tries: 1 }, error) !== undefined
     return isExhausted ? decision.because('tries') : decision
   } catch (policyError) {
-    return carriedDecision(policyError) ?? TaskDecision.failure(error).include(policyError)
+    return carriedDecision(policyError) ?? TaskDecision.failure(why).include(policyError)
   }
 }
 
