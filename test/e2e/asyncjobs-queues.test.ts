@@ -153,7 +153,10 @@ describe.skipIf(!canRun)('a task in a queue of asyncjobs', () => {
     expect(await codeOf(() => later.enqueueTask(newTask('stored')))).toBe('TOPIC_FULL')
     await client.queues.configureQueue('FULL', { maxEntries: 1, discardOld: true })
     const third = await client.enqueueTask(newTask('third'))
-    expect((await client.loadTaskById(first.id)).state).toBe('queue_error')
+    expect(await client.loadTaskById(first.id)).toMatchObject({
+      state: 'queue_error',
+      lastErr: 'dropped by its queue, which was full',
+    })
     expect((await client.loadTaskById(third.id)).state).toBe('new')
   })
 

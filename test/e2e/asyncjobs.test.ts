@@ -83,7 +83,8 @@ describe.skipIf(!canRun)('a task of asyncjobs', () => {
     const old = await client.enqueueTask(newTask('old', null, { deadline: new Date(Date.now() + 3_600_000) }))
     await expect.poll(() => Date.now() - old.createdAt.getTime()).toBeGreaterThan(1)
     await run(client, { '': () => fails('it was handled') })
-    for (const task of [late, old]) expect(await comesTo(client, task, 'expired')).toMatchObject({ tries: 0 })
+    for (const task of [late, old])
+      expect(await comesTo(client, task, 'expired')).toMatchObject({ tries: 0, lastErr: 'past its deadline' })
   })
 
   test('is terminated by an error that says so, also as the cause of another, and not tried again', async () => {
@@ -232,7 +233,8 @@ describe.skipIf(!canRun)('a task of asyncjobs', () => {
     await fixture.commit(async (transaction) => void (await dead.unregister(transaction)))
     await run(client, { '': ({ tries }) => tries })
     expect(await comesTo(client, again, 'complete')).toMatchObject({ tries: 2, result: { payload: 2 } })
-    expect(await comesTo(client, once, 'expired')).toMatchObject({ tries: 1, result: undefined })
+    const lastErr = 'the process that handled it has died, and it has no tries left'
+    expect(await comesTo(client, once, 'expired')).toMatchObject({ tries: 1, result: undefined, lastErr })
   })
 
   test('is asked to let go when it has run as long as its queue allows, and has failed a try', async () => {

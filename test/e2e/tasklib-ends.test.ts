@@ -125,7 +125,8 @@ describe.skipIf(!canRun)('a task of TaskLib', () => {
     await working(lib, async () => void (await Promise.all(ids.map((id) => ended(lib, id)))))
     expect(begun).toEqual([1])
     expect(await get(lib, ids[0])).toMatchObject({ state: 'completed', retryCount: 1 })
-    expect(await get(lib, ids[1])).toMatchObject({ state: 'failed', retryCount: 0 })
+    const error = 'The worker that had the task has died, and no retries are left'
+    expect(await get(lib, ids[1])).toMatchObject({ state: 'failed', retryCount: 0, error })
   })
 
   test('whose row is corrupt, or is no longer as its schema says, has failed at once and is reported, and others go on', async () => {

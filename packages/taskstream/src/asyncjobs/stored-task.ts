@@ -1,6 +1,6 @@
 /** A task as it is stored: what never changes is the input of its job, and the rest is in the columns of the job. */
 import { checkInput, jsonOf } from '@taskstream/task-api'
-import type { InputSchema, TaskInfo } from '@taskstream/task-api'
+import type { InputSchema, TaskInfo, TaskReason } from '@taskstream/task-api'
 import { json, parsed } from '@taskstream/task-jobs'
 import { texts } from './errors.ts'
 import { stateOf } from './states.ts'
@@ -101,7 +101,7 @@ export function toTask(queue: string, info: TaskInfo, value: string | undefined)
     state,
     lastTriedAt: tries > 0 ? started : undefined,
     tries,
-    lastErr: state === 'active' ? '' : (missed(state, stored) ?? lastErrorOf(output)),
+    lastErr: state === 'active' ? '' : (missed(state, stored) ?? lastErrorOf(output ?? withoutWords[reason!])),
     result: resultOf(parsed(value)),
   })
 }
@@ -116,6 +116,14 @@ export function toStoredResult(type: string, returned: unknown): StoredResult {
   const payload = returned === undefined ? null : returned
   jsonOf(type, payload, 'output')
   return checkInput(storedResult, type, { payload, completed: new Date().toISOString() }, 'output')
+}
+
+/** What is said of ends that no handler has said anything of. */
+const withoutWords: Readonly<Partial<Record<TaskReason, string>>> = {
+  tries: 'the process that handled it has died, and it has no tries left',
+  deadline: 'past its deadline',
+  cancelled: 'cancelled',
+  dropped: 'dropped by its queue, which was full',
 }
 
 /** Why a task is unreachable whose dependencies were not there. The error of its row has no ids. */

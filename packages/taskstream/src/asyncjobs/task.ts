@@ -87,7 +87,7 @@ export class Task implements TaskFields {
   /** When a handler was last called. */
   readonly lastTriedAt: Date | undefined
   readonly tries: number
-  /** The last error, without its stack; empty if there is none. */
+  /** The last error, without its stack, or why the task has ended without one; empty if there is nothing to say. */
   lastErr: string
   readonly #extend: (() => void) | undefined
 

@@ -92,8 +92,7 @@ export function rowOf(task: TaskInfo, ending: TaskEnding | undefined): TaskLibTa
   const { tries, maxTries, due, reason, output } = task
   const isTerminal = ['succeeded', 'failed', 'filtered'].includes(task.state)
   const isWaiting = state === 'failed' && !isTerminal
-  // An end without a text has its reason, such as a deadline.
-  const error = state === 'failed' ? (output ?? reason) : undefined
+  const error = state === 'failed' ? (output ?? withoutWords(reason)) : undefined
   const result = resultOf(ending)
   const timeoutMs = timeoutOf(task)
   return {
@@ -122,6 +121,11 @@ export function rowOf(task: TaskInfo, ending: TaskEnding | undefined): TaskLibTa
     hasError: error !== undefined,
     isTerminal,
   }
+}
+
+/** What is said of an end that no function has said anything of: its reason, such as a deadline. */
+function withoutWords(reason: TaskInfo['reason']): string | undefined {
+  return reason === 'tries' ? 'The worker that had the task has died, and no retries are left' : reason
 }
 
 /** The results of other jobs of the queue are shown as those of functions. */
