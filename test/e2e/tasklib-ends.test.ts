@@ -33,6 +33,17 @@ describe.skipIf(!canRun)('a task of TaskLib', () => {
     expect(await get(lib, ids[1]!)).toMatchObject({ state: 'completed', result: { value: null }, hasResult: true })
   })
 
+  test('has failed if JSON cannot express what its function returns', async () => {
+    await using stream = fixture.streamOf()
+    const lib = libOf(stream, { maxRetries: 0 })
+    const returns = [() => () => {}, () => 1n, () => Symbol('no')].map((fn, index) => lib.task({ name: `returns ${index}` }, fn))
+    await lib.init()
+    for (const fn of returns) await lib.submitTask(fn)
+    await working(lib, async () => void (await Promise.all((await lib.listTasks()).map(({ id }) => ended(lib, id)))))
+    for (const task of await lib.listTasks())
+      expect(task).toMatchObject({ state: 'failed', result: undefined, error: expect.stringContaining('must be JSON') })
+  })
+
   test('is tried maxRetries times again, and has then failed, with the class, message and stack of its error', async () => {
     await using stream = fixture.streamOf()
     const lib = libOf(stream)

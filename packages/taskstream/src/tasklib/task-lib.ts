@@ -238,7 +238,7 @@ async function called(
   fn: TaskFunction,
   held: HeldJob<never, string, never>,
 ): Promise<{ readonly value: unknown } | TaskDecision> {
-  const { id, input, tries, tags, task, extend } = held
+  const { id, input, name, tries, tags, task, extend } = held
   let signal: AbortSignal | undefined
   const context: TaskContext = {
     id,
@@ -252,7 +252,10 @@ async function called(
   const value = await fn(input, context)
   // What comes after the timeout is late, however the function took its signal.
   if (timeoutOf(task) !== undefined && isTaskError(held.signal.reason, 'TASK_TIMEOUT')) throw held.signal.reason
-  return value instanceof TaskDecision ? value : { value: value ?? null }
+  if (value instanceof TaskDecision) return value
+  // JSON makes nothing of a function, and the object around it would be empty.
+  jsonOf(name, value ?? null, 'output')
+  return { value: value ?? null }
 }
 
 /** A signal whose reason has the name that TaskLib gives it. */
