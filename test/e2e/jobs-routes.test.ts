@@ -191,6 +191,11 @@ describe.skipIf(!canRun)('a route of a queue', () => {
     await lifecycle('The queue "routed-other" must be routed before the stream starts', () =>
       stream.route(defineQueue('routed-other'), {}),
     )
-    await lifecycle('must be handled before the stream starts', () => stream.handle(defineJob('late:job', { queue }), () => {}))
+    const late = (): unknown => stream.handle(defineJob('late:job', { queue }), () => {})
+    await lifecycle('must be handled before the stream starts', late)
+    await stream.stop()
+    const stopped = 'before the stream starts. This one was stopped, and does not start again: make a new one'
+    await lifecycle(stopped, late)
+    await lifecycle(stopped, () => stream.route(defineQueue('routed-other'), {}))
   })
 })

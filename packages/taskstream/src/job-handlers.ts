@@ -38,6 +38,8 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
   /** Whether handlers may still be added. */
   protected abstract get isNew(): boolean
 
+  protected abstract get isStopped(): boolean
+
   protected abstract processed(queue: Queue, options: ProcessOptions<Transaction>): void
 
   /**
@@ -80,8 +82,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
     const { name } = checkedQueue(queue)
     checkNames(routeNames, options)
     if (typeof routes !== 'object' || routes === null) throw invalid('routes', routes, 'must be an object of handlers by names')
-    if (!this.isNew)
-      throw new TaskError('LIFECYCLE', `The queue "${name}" must be routed before the stream starts`, { queue: name })
+    if (!this.isNew) throw this.#tooLate(`The queue "${name}" must be routed`, { queue: name })
     if (this.handled.get(name) === queue)
       throw new TaskError('LIFECYCLE', `The queue "${name}" is routed already: give all its routes in one call`, { queue: name })
     this.signatures.checkCanVerify(queue)
@@ -134,13 +135,17 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
 
   /** @throws TaskError LIFECYCLE if the stream was started, or handles this already */
   protected checkNew({ name, settings: { what } }: Definition, verb: 'handled' | 'processed'): void {
-    if (!this.isNew)
-      throw new TaskError('LIFECYCLE', `The ${what} "${name}" must be ${verb} before the stream starts`, { [what]: name })
+    if (!this.isNew) throw this.#tooLate(`The ${what} "${name}" must be ${verb}`, { [what]: name })
     const other = this.handled.get(name)?.settings.what
     if (other === undefined) return
     const why =
       other === what ? `is ${verb} already` : `has the name of a ${other} that is there already: define it by another name`
     throw new TaskError('LIFECYCLE', `The ${what} "${name}" ${why}`, { [what]: name })
+  }
+
+  #tooLate(must: string, data: Readonly<Record<string, string>>): TaskError {
+    const advice = this.isStopped ? '. This one was stopped, and does not start again: make a new one' : ''
+    return new TaskError('LIFECYCLE', `${must} before the stream starts${advice}`, data)
   }
 
   #open({ queue, routes }: HandledQueue<Transaction>, options: HandleOptions<Transaction>): void {

@@ -197,7 +197,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     if (timeoutMs !== undefined) checkDuration('timeoutMs', timeoutMs)
     if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal', signal, 'must be an AbortSignal')
     const which = whichOf(job, selector)
-    if (this.#isStopped) throw stopped()
+    if (this.isStopped) throw stopped()
     const id = typeof selector === 'string' ? selector : selector.id
     const late = (): TaskError => waitsTooLong(job.name, id, timeoutMs!)
     const patience = { timeoutMs, signal, late }
@@ -227,7 +227,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   watch<Name extends string = string, Among extends Queue = never>(
     options: WatchOptions<Name, Among> = {},
   ): JobEvents<[Among] extends [never] ? Name : string> {
-    if (this.#isStopped) throw stopped()
+    if (this.isStopped) throw stopped()
     return this.#watches.watch(options as WatchOptions) as JobEvents as JobEvents<never>
   }
 
@@ -333,18 +333,18 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     } catch (error) {
       await this.#timers.stop().catch(() => {})
       // Whatever the step under way met, such as a pool that was closed after the stop.
-      if (this.#isStopped) throw stoppedMeanwhile(error)
+      if (this.isStopped) throw stoppedMeanwhile(error)
       this.#state = 'new'
       throw error
     }
   }
 
-  get #isStopped(): boolean {
+  protected get isStopped(): boolean {
     return this.#state === 'stopped'
   }
 
   #checkGoOn(): void {
-    if (this.#isStopped) throw stoppedMeanwhile()
+    if (this.isStopped) throw stoppedMeanwhile()
   }
 
   /**
