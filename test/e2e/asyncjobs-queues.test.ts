@@ -1,4 +1,5 @@
 /** The queues of asyncjobs: what is stored in them, how many tasks run beside each other, and who handles or creates them. */
+import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { asyncJobs, newTask } from 'taskstream/asyncjobs'
 import type { Task } from 'taskstream/asyncjobs'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { canRun } from '../subject.ts'
-import { comesTo, never, run } from './asyncjobs-client.ts'
+import { comesTo, never, run, soon } from './asyncjobs-client.ts'
 import { useJobFixture } from './job-fixture.ts'
 
 describe.skipIf(!canRun)('a task in a queue of asyncjobs', () => {
@@ -158,6 +159,42 @@ describe.skipIf(!canRun)('a task in a queue of asyncjobs', () => {
       lastErr: 'dropped by its queue, which was full',
     })
     expect((await client.loadTaskById(third.id)).state).toBe('new')
+  })
+
+  test('is handled only if it was signed, where its queue requires that, and whatever was done to it since', async () => {
+    const { privateKey: key, publicKey } = generateKeyPairSync('ed25519')
+    await using stream = fixture.streamOf({ signing: { key }, verification: { keys: { default: publicKey } } })
+    await using stranger = fixture.streamOf()
+    const required = { name: 'SIGNED', signed: 'required' } as const
+    const client = asyncJobs(stream, { queue: required, retryPolicy: soon })
+    const first = await client.enqueueTask(newTask('first', 1, { deadline: new Date(Date.now() + 3_600_000), maxTries: 3 }))
+    const second = await client.enqueueTask(newTask('second', null, { dependsOn: [first] }))
+    const unsigned = await asyncJobs(stranger, { queue: 'SIGNED' }).enqueueTask(newTask('unsigned'))
+    const keyless = asyncJobs(stranger, { queue: required })
+    for (const refused of [() => keyless.enqueueTask(newTask('keyless')), () => keyless.run(keyless.newTaskRouter())])
+      expect(await codeOf(refused)).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => client.schedules.newScheduledTask('a', '@daily', 'SIGNED', 'a'))).toBe('ARGUMENT_INVALID')
+    const handled: string[] = []
+    await run(client, { '': ({ type }) => void handled.push(type) })
+    for (const task of [first, second]) await comesTo(client, task, 'complete')
+    await client.retryTaskById(first.id)
+    await expect.poll(() => handled).toEqual(['first', 'second', 'first'])
+    expect((await comesTo(client, unsigned, 'terminated')).lastErr).toMatch(/^SIGNATURE_INVALID: .* has no signature/)
+    expect(handled).toHaveLength(3)
+  })
+
+  test('is handled without a signature where its queue does not require one, as is what the clock creates there', async () => {
+    const { publicKey } = generateKeyPairSync('ed25519')
+    await using stream = fixture.streamOf({ verification: { keys: { default: publicKey } } })
+    const client = asyncJobs(stream, { queue: { name: 'PERHAPS', signed: 'optional' } })
+    client.schedules.handle()
+    await run(client, { '': () => 'done' })
+    await comesTo(client, await client.enqueueTask(newTask('unsigned')), 'complete')
+    await client.schedules.newScheduledTask('perhaps', '@yearly', 'PERHAPS', 'scheduled')
+    const timers = periodicTasks(stream.tasks, { scope: 'asyncjobs' })
+    await stream.transaction((transaction) => timers.runNow(transaction, 'perhaps'))
+    await expect.poll(() => fixture.states({ name: 'asyncjobs.PERHAPS' })).toEqual({ succeeded: 2 })
+    await client.schedules.removeScheduledTask('perhaps')
   })
 
   test('runs beside no more than all clients together may handle', async () => {

@@ -147,6 +147,7 @@ describe('a client', () => {
     ['queue', { queue: { discardOld: 1 } }, 'discardOld'],
     ['queue', { queue: { maxEntries: -1 } }, 'maxEntries'],
     ['queue', { queue: { maxConcurrent: 0.5 } }, 'maxConcurrent'],
+    ['queue', { queue: { signed: true } }, 'signed'],
     ['concurrency', { concurrency: 0 }, 'concurrency'],
     ['retention', { taskRetentionMs: -1 }, 'taskRetentionMs'],
     ['policy', { retryPolicy: 'never' }, 'retryPolicy'],

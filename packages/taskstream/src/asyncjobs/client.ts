@@ -69,8 +69,8 @@ export class AsyncJobs<Transaction> {
     this.queues = new QueueAdmin(stream, this.#store)
     this.schedules = new TaskSchedules(stream, this.#store, {
       prepare: () => this.prepare(),
-      enqueue: (transaction, name, task) =>
-        this.#enqueue(transaction, name === this.#queue.name ? this.#queue : checkedQueue(name), task),
+      isSigned: (name) => name === this.#queue.name && this.#queue.signed === 'required',
+      enqueue: (transaction, name, task) => this.#enqueue(transaction, this.#unsigned(name), task),
     })
   }
 
@@ -96,6 +96,13 @@ export class AsyncJobs<Transaction> {
    */
   async enqueueTaskIn(transaction: Transaction, task: Task): Promise<Task> {
     return this.#enqueue(transaction, this.#queue, task)
+  }
+
+  /** A queue for what the clock creates. It is never signed: whoever writes the row of a schedule has no key. */
+  #unsigned(name: string): WorkQueue {
+    if (name !== this.#queue.name) return checkedQueue(name)
+    const { signed, ...queue } = this.#queue
+    return signed === undefined ? this.#queue : queue
   }
 
   /** The task of this id, in any queue. @throws TaskError TASK_STATE if there is none; ARGUMENT_INVALID */

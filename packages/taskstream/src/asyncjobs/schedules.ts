@@ -1,4 +1,4 @@
-import { isTaskError, readInput } from '@taskstream/task-api'
+import { invalid, isTaskError, readInput } from '@taskstream/task-api'
 import { defineJob } from '@taskstream/task-jobs'
 import type { Job } from '@taskstream/task-jobs'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
@@ -24,6 +24,8 @@ const keptMs = 86_400_000
 interface Enqueueing<Transaction> {
   /** Makes the client's own queue known. */
   prepare(): Promise<void>
+  /** Whether the tasks of a queue must be signed. */
+  isSigned(queue: string): boolean
   enqueue(transaction: Transaction, queue: string, task: Task): Promise<Task>
 }
 
@@ -62,6 +64,12 @@ export class TaskSchedules<Transaction> {
     options: ScheduleOptions = {},
   ): Promise<ScheduledTask> {
     const { task, timer } = newScheduledTask(name, schedule, queue, type, payload, options)
+    if (this.#client.isSigned(queue))
+      throw invalid(
+        'queue',
+        queue,
+        'must not require signatures: a scheduler creates what a row says, and whoever writes rows may have no key',
+      )
     await this.#client.prepare()
     await this.#stream.prepare(occurrence)
     await this.#stream.transaction(async (transaction) => {

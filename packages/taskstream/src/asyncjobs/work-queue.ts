@@ -25,10 +25,15 @@ export interface WorkQueueOptions {
   readonly maxConcurrent?: number
   /** Whether the queue must be there already. Default false: it is made known when it is first used. */
   readonly noCreate?: boolean
+  /**
+   * Whether its tasks are signed by whoever enqueues them, and verified before they are handled: `required`, or `optional` while not all are signed yet.
+   * Default: they are not. The stream is given the keys, as `signing` and `verification`.
+   */
+  readonly signed?: 'required' | 'optional'
 }
 
 /** The checked options of a queue. */
-export type WorkQueue = Required<WorkQueueOptions>
+export type WorkQueue = Required<Omit<WorkQueueOptions, 'signed'>> & Pick<WorkQueueOptions, 'signed'>
 
 const names = optionNames<WorkQueueOptions>('a queue', {
   name: true,
@@ -39,6 +44,7 @@ const names = optionNames<WorkQueueOptions>('a queue', {
   discardOld: true,
   maxConcurrent: true,
   noCreate: true,
+  signed: true,
 })
 
 const defaultQueue = 'DEFAULT'
@@ -48,6 +54,7 @@ export function checkedQueue(options: string | WorkQueueOptions = {}): WorkQueue
   const all = typeof options === 'string' ? { name: options } : options
   checkNames(names, all)
   const { name = defaultQueue, maxAgeMs = 0, maxEntries = 0, discardOld = false, maxConcurrent = 0, noCreate = false } = all
+  const { signed } = all
   const isDefault = name === defaultQueue
   const { maxTries = isDefault ? 100 : -1, maxRunMs = isDefault ? 60_000 : 3_600_000 } = all
   if (name === '') throw failure('ARGUMENT_INVALID', 'queueRequired', undefined, { argument: 'name', value: name })
@@ -63,7 +70,7 @@ export function checkedQueue(options: string | WorkQueueOptions = {}): WorkQueue
   checkInteger('maxConcurrent', maxConcurrent, 0, 1_000_000)
   for (const [argument, value] of Object.entries({ discardOld, noCreate }))
     if (typeof value !== 'boolean') throw invalid(argument, value, 'must be true or false')
-  return { name, maxAgeMs, maxTries, maxRunMs, maxEntries, discardOld, maxConcurrent, noCreate }
+  return { name, maxAgeMs, maxTries, maxRunMs, maxEntries, discardOld, maxConcurrent, noCreate, ...given({ signed }) }
 }
 
 /** No type of a task and no queue has a dot in its name, so that topics of others are never taken for queues. */
@@ -112,9 +119,13 @@ export function limitsOf({
 
 /** @param retry when tasks of this process are tried again; others have no say in it */
 export function definitionsOf(queueOptions: WorkQueue, retry?: RetryPolicy): Definitions {
-  const { name, maxRunMs } = queueOptions
+  const { name, maxRunMs, signed } = queueOptions
   const limits = limitsOf(queueOptions)
-  const queue = defineQueue(topicOf(name), { order: 'priority', ...(Object.keys(limits).length > 0 && { limits }) })
+  const queue = defineQueue(topicOf(name), {
+    order: 'priority',
+    ...(Object.keys(limits).length > 0 && { limits }),
+    ...given({ signed }),
+  })
   const options = { queue, input: storedTask, output: storedResult, timeoutMs: maxRunMs, ...given({ retry }) }
   const task: TaskJob = defineJob(`${queue.name}.task`, options)
   return { queue, task, dependent: defineJob(`${queue.name}.dependent`, { ...options, needs: { dependencies: many(task) } }) }
