@@ -21,6 +21,7 @@ describe('a scheduled task', () => {
     ['name', 'name is invalid', ['a b', '@daily', 'DEFAULT', 'a']],
     ['schedule', 'schedule is required', ['a', '', 'DEFAULT', 'a']],
     ['schedule', 'invalid cron schedule', ['a', '* * * *', 'DEFAULT', 'a']],
+    ['schedule', 'invalid cron schedule', ['a', 7, 'DEFAULT', 'a']],
     ['schedule', 'invalid cron schedule', ['a', '0 * * * * *', 'DEFAULT', 'a']],
     ['schedule', 'invalid cron schedule', ['a', '61 * * * *', 'DEFAULT', 'a']],
     ['schedule', 'invalid cron schedule', ['a', '@never', 'DEFAULT', 'a']],
@@ -33,8 +34,23 @@ describe('a scheduled task', () => {
     expect(await schedule(...given)).toMatchObject({ ...argument(name), message: expect.stringContaining(text) })
   })
 
+  test('is refused with what is wrong with its schedule', async () => {
+    const messages = ['* * * *', '@never', '@every soon', '61 * * * *'].map(async (given) => {
+      return ((await schedule('a', given, 'DEFAULT', 'a')) as Error).message
+    })
+    expect(await Promise.all(messages)).toEqual([
+      expect.stringMatching(
+        /^invalid cron schedule: \* \* \* \* \(there is five fields, @yearly, .*, or @every and a duration\)$/,
+      ),
+      expect.stringContaining('@never (there is five fields'),
+      expect.stringContaining('@every soon (soon is no duration, such as 1h30m)'),
+      expect.stringMatching(/61 \* \* \* \* \(.*61/),
+    ])
+  })
+
   test.each([
     ['30 2 * * 1-5', 'cron:30 2 * * 1-5'],
+    ['30  2 * *\t1-5', 'cron:30 2 * * 1-5'],
     ['@yearly', 'cron:0 0 1 1 *'],
     ['@annually', 'cron:0 0 1 1 *'],
     ['@monthly', 'cron:0 0 1 * *'],

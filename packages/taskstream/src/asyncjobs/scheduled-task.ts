@@ -152,16 +152,20 @@ export function newScheduledTask(
 /** The timer of a schedule, in UTC. */
 function timerOf(schedule: string): Timer {
   const argument = { argument: 'schedule', value: schedule }
+  if (typeof schedule !== 'string') throw failure('ARGUMENT_INVALID', 'scheduleInvalid', 'it must be a text', argument)
   if (schedule === '') throw failure('ARGUMENT_INVALID', 'scheduleRequired', undefined, argument)
   try {
     const everyMs = /^@every (.+)$/.exec(schedule)?.[1]
     if (everyMs !== undefined) return every(durationMs(everyMs))
     if (Object.hasOwn(aliases, schedule)) return cron(aliases[schedule]!)
-    if (schedule.split(' ').length === 5) return cron(schedule)
+    const fields = schedule.trim().split(/\s+/)
+    if (fields.length === 5) return cron(fields.join(' '))
   } catch (error) {
-    throw failure('ARGUMENT_INVALID', 'scheduleInvalid', schedule, argument, error)
+    const why = error instanceof Error ? error.message : String(error)
+    throw failure('ARGUMENT_INVALID', 'scheduleInvalid', `${schedule} (${why})`, argument, error)
   }
-  throw failure('ARGUMENT_INVALID', 'scheduleInvalid', schedule, argument)
+  const known = `five fields, ${Object.keys(aliases).join(', ')}, or @every and a duration`
+  throw failure('ARGUMENT_INVALID', 'scheduleInvalid', `${schedule} (there is ${known})`, argument)
 }
 
 const aliases: Readonly<Record<string, string>> = {
