@@ -171,6 +171,13 @@ describe('a client', () => {
     expect(await thrownBy(() => asyncJobs(stream).handle({} as never))).toMatchObject(argument('router'))
   })
 
+  test('handles ten tasks at a time, unless it is told otherwise', async () => {
+    await using stream = await testStream()
+    const route = vi.spyOn(stream, 'route')
+    for (const options of [{}, { queue: 'OTHER', concurrency: 3 }]) asyncJobs(stream, options).handle(new TaskRouter())
+    expect(route.mock.calls.map(([, , options]) => options)).toEqual([{ concurrency: 10 }, { concurrency: 3 }])
+  })
+
   test('has the queue DEFAULT, whose tasks have a hundred tries and a minute for each, and those of others any number and an hour', () => {
     const others = { maxAgeMs: 0, maxEntries: 0, discardOld: false, maxConcurrent: 0, noCreate: false }
     expect(checkedQueue()).toEqual({ name: 'DEFAULT', maxTries: 100, maxRunMs: 60_000, ...others })

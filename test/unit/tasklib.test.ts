@@ -85,6 +85,22 @@ test('options of all tasks, and of workers, are refused by name', async () => {
   expect(await codeOf(() => worker.shutdown({ graceMs: -1 }))).toBe('ARGUMENT_INVALID')
 })
 
+test('a worker works on one task at a time and looks for others each second, unless it is told otherwise', async () => {
+  const loops: unknown[] = []
+  for (const options of [{}, { concurrency: 4, pollIntervalSeconds: 0.5 }]) {
+    const lib = await libOf()
+    vi.spyOn(lib, 'handleAll').mockImplementation((...loop) => void loops.push(loop))
+    const worker = new TaskWorker(lib, options)
+    const running = worker.run()
+    await worker.shutdown()
+    await running
+  }
+  expect(loops).toEqual([
+    [1, 1_000],
+    [4, 500],
+  ])
+})
+
 test('a worker that shuts down gives running tasks a day, or as long as is said', async () => {
   const lib = await libOf()
   const stop = vi.spyOn(lib.stream, 'stop')
