@@ -47,6 +47,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/{tasks,timers}-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
   'properties/late-commit': onPostgresServer,
+  // Its histories go through whole streams, as the tests of e2e do.
+  'properties/facade-ends': ({ like }) => like === undefined,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
 
   // Rows can be locked by another transaction only where several transactions write.

@@ -6,6 +6,7 @@ const queues = 'e2e/asyncjobs-queues'
 const unit = 'unit/asyncjobs'
 const router = 'unit/asyncjobs-router'
 const schedules = 'unit/asyncjobs-schedules'
+const model = 'properties/facade-ends#in the words of asyncjobs'
 
 export const keptOfAsyncJobs: readonly Requirement[] = [
   {
@@ -28,7 +29,7 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
     number: 3,
     about: 'the fields of a task as JSON',
     tests: [`${unit}#has a KSUID`, `${unit}#is blocked if it depends`, `${ends}#is complete once`],
-    note: 'Without `signature`, which comes with signed jobs. `last_err` is the first line of the error.',
+    note: 'Without `signature`, which is a header of the job. `last_err` is the first line of the error.',
   },
   {
     number: 4,
@@ -73,8 +74,8 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   {
     number: 8,
     about: '`retryTaskById`: not found, state retry, the result goes',
-    tests: [`${ends}#is tried again by hand`, `${ends}#that was tried again by hand`],
-    note: 'It has all its tries and no deadline again, looks again at its dependencies, and stays in its queue, as a task that has expired could not be retried otherwise. A task that is ready or being handled is refused.',
+    tests: [`${ends}#is tried again by hand`, `${ends}#that was tried again by hand`, model],
+    note: 'It has all its tries and no deadline again, looks again at its dependencies, and stays in its queue, as a task that has expired could not be retried otherwise. A task that is ready or being handled is refused, and one that no process had taken before is `new` again.',
   },
   { number: 9, about: 'delete, list, information; no tasks found', tests: [`${queues}#is listed, counted and deleted`] },
   {
@@ -107,20 +108,22 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
     number: 12,
     about: 'ten handlers, unless said otherwise; what is looked at before a handler is called',
     tests: [
+      `${unit}#handles ten tasks at a time`,
       `${queues}#runs beside no more than the client`,
       `${ends}#expires without being handled`,
       `${ends}#expires when it has had its tries`,
       `${ends}#is unreachable if`,
       `${ends}#is active until its process has died`,
       `${ends}#whose type has no handler`,
+      model,
     ],
     note: 'A task that is active is taken again when its process has died, and not by its age. A try counts when it begins, so crashes count too. What has ended has no item that could come back.',
   },
   {
     number: 13,
     about: 'dependencies: missing or failed ones make unreachable, all complete ones start; their results by id',
-    tests: [`${ends}#is unreachable if`, `${ends}#is blocked until`],
-    note: 'An unreachable task is a failed one too, so that what depends on it does not wait for ever. Dependencies are looked up when a task is enqueued: enqueue them before. What is complete is seen at once, from other processes within a second.',
+    tests: [`${ends}#is unreachable if`, `${ends}#is blocked until`, model],
+    note: 'An unreachable task is a failed one too, so that what depends on it does not wait for ever. Dependencies are looked up when a task is enqueued, also for a later retry: enqueue them before. What is complete is seen at once, from other processes within a second.',
   },
   {
     number: 14,
@@ -132,6 +135,7 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
       `${ends}#expires when it has had its tries`,
       `${ends}#is asked to let go when`,
       `${ends}#commits what its handler writes`,
+      model,
     ],
     note: 'A task expires with its last try, not at the next delivery.',
   },
@@ -174,19 +178,33 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
     about: 'requests and replies',
     note: 'Does not apply: they go over NATS. `httpRequest` handles jobs by a service.',
   },
-  { number: 20, about: 'signatures', note: 'Not there yet: they come with signed jobs.' },
+  {
+    number: 20,
+    about: 'signatures of ed25519, required or optional; a task that has none, or a wrong one, is not handled',
+    tests: [
+      `${queues}#is handled only if it was signed`,
+      `${queues}#is handled without a signature`,
+      'e2e/jobs-signed#copied or pushed by hand',
+    ],
+    note: 'The keys are those of the stream, and the queue says `signed`. A signature covers the id, queue, type, payload, tries and dependencies, and not the deadline, which a retry by hand takes away. It is verified before a task is handled, not when it is looked at. What the clock creates is not signed.',
+  },
   {
     number: 21,
     about: 'scheduled tasks: what is refused, cron and `@every`, created once, missing and corrupt ones, the list',
     tests: [
       `${schedules}#is refused for its`,
+      `${schedules}#is refused with what is wrong`,
       `${schedules}#goes by`,
       `${schedules}#that cannot be read`,
       `${queues}#is created for an occurrence`,
     ],
     note: 'Times are in UTC. The deadline is given as `deadlineMs`. The payload arrives as it was given, and the queue must be there.',
   },
-  { number: 21, about: 'watching scheduled tasks', note: 'Not there yet: it is an issue of its own.' },
+  {
+    number: 21,
+    about: 'watching scheduled tasks',
+    note: 'Not there yet. Schedulers notice what is new, changed or removed by themselves, and `scheduledTasks` lists all.',
+  },
   {
     number: 22,
     about: 'each occurrence creates one task; changes are picked up live; nothing is caught up on; the count',
@@ -199,7 +217,15 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   },
   { number: 22, about: 'the election of a leader, and its event', note: 'Not there yet. Scheduled tasks need none.' },
   { number: 23, about: 'events of tasks and of leaders', note: 'Not there yet, in this form: `stream.watch` tells of the jobs.' },
-  { number: 24, about: 'metrics', note: 'Not there yet: they are an issue of their own.' },
-  { number: 25, about: 'the command line', note: 'Not there yet: it is an issue of its own.' },
-  { number: 26, about: 'the HTTP API', note: 'Not there yet: it is an issue of its own.' },
+  {
+    number: 24,
+    about: 'metrics',
+    note: 'Not there yet. A listener of the stream is told what there is to count, and `queueInfo` counts tasks.',
+  },
+  {
+    number: 25,
+    about: 'the command line',
+    note: 'Not there yet, in these words. Tasks are jobs of the topic `asyncjobs.` and the name of their queue, which `taskstream ls` and its other commands show and tend.',
+  },
+  { number: 26, about: 'the HTTP API', note: 'Not there yet.' },
 ]

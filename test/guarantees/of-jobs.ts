@@ -163,4 +163,9 @@ export const guaranteesOfJobs: readonly Guarantee[] = [
       'A task of asyncjobs is stored once, starts when all that it depends on is complete, and is unreachable if that cannot be',
     tests: ['e2e/asyncjobs-queues#is stored once', 'e2e/asyncjobs#is blocked until', 'e2e/asyncjobs#is unreachable if'],
   },
+  {
+    promise:
+      'However tasks of TaskLib and asyncjobs are submitted, fail, take too long, lose their processes, are cancelled and tried again, they end as a model says',
+    tests: ['properties/facade-ends'],
+  },
 ]

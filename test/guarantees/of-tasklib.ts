@@ -4,6 +4,7 @@ import type { Requirement } from './requirements.ts'
 const work = 'e2e/tasklib'
 const ends = 'e2e/tasklib-ends'
 const unit = 'unit/tasklib'
+const model = 'properties/facade-ends#in the words of TaskLib'
 
 export const keptOfTaskLib: readonly Requirement[] = [
   {
@@ -60,7 +61,7 @@ export const keptOfTaskLib: readonly Requirement[] = [
     number: 5,
     about: 'what is known of a task',
     tests: [`${work}#is submitted pending`, `${ends}#completes with`, `${ends}#is tried maxRetries`],
-    note: 'Without `args`, which TaskLib keeps for later, and `locked_until`, as the lease is that of the worker. `scheduledAt` is known until the first try. The tables and indexes are those of taskstream.',
+    note: 'Without `args`, which TaskLib keeps for later, and `locked_until`, as the lease is that of the worker. `scheduledAt` is known until the first try, and `startedAt` is that of the last one: `stream.attempts` has those that failed. The tables and indexes are those of taskstream.',
   },
   {
     number: 6,
@@ -70,6 +71,7 @@ export const keptOfTaskLib: readonly Requirement[] = [
       `${ends}#completes with`,
       `${ends}#has failed while it waits`,
       `${ends}#has a state of TaskLib`,
+      model,
     ],
     note: '`isTerminal` is false while a retry is to come, whichever it is.',
   },
@@ -83,25 +85,30 @@ export const keptOfTaskLib: readonly Requirement[] = [
     number: 7,
     about:
       'a failed task is taken once its pause is over, and never without retries left; a task of a silent worker is taken too',
-    tests: [`${ends}#has failed while it waits`, `${ends}#is tried maxRetries`, `${ends}#is run again from the start`],
+    tests: [`${ends}#has failed while it waits`, `${ends}#is tried maxRetries`, `${ends}#is run again from the start`, model],
   },
-  { number: 8, about: 'success, with the result `{ value }`', tests: [`${ends}#completes with`] },
+  { number: 8, about: 'success, with the result `{ value }`', tests: [`${ends}#completes with`, `${ends}#has failed if JSON`] },
   {
     number: 9,
     about: 'a failure keeps class, message and stack, and is tried again after 5, 10 and 20 s',
-    tests: [`${unit}#the pauses before the retries`, `${ends}#is tried maxRetries`, `${ends}#has failed while it waits`],
+    tests: [`${unit}#the pauses before the retries`, `${ends}#is tried maxRetries`, `${ends}#has failed while it waits`, model],
     note: 'Once a task has completed, its errors are in `stream.attempts`.',
   },
   {
     number: 10,
     about: 'a timeout is a failure; a late result is ignored',
     tests: [`${ends}#fails with a timeout`, `${unit}#the reason of a signal`, 'e2e/jobs-time#its commit is refused'],
-    note: 'A function that ignores its signal is given up after 2 s, and keeps its slot until it returns.',
+    note: 'The reason of the signal is a `TaskTimeoutError`, and the error that is kept a `TaskError`, whose message says timeout. A function that ignores its signal is given up after 2 s, and keeps its slot until it returns.',
   },
   {
     number: 11,
     about: 'a worker works until it is shut down, and waits for what is running',
-    tests: [`${work}#is waited for when its worker shuts down`, `${unit}#a worker that shuts down`, `${work}#while it starts`],
+    tests: [
+      `${unit}#a worker works on one task`,
+      `${work}#is waited for when its worker shuts down`,
+      `${unit}#a worker that shuts down`,
+      `${work}#while it starts`,
+    ],
     note: 'A free slot is filled at once, not at the next poll.',
   },
   {
@@ -113,7 +120,7 @@ export const keptOfTaskLib: readonly Requirement[] = [
   {
     number: 12,
     about: 'the task of a worker that died is run again from the start',
-    tests: [`${ends}#is run again from the start`],
+    tests: [`${ends}#is run again from the start`, model],
     note: 'The try that died counts as a retry, so that a task which ends its workers does not do so for ever.',
   },
   { number: 13, about: 'a corrupt row is reported and fails, and others go on', tests: [`${ends}#whose row is corrupt`] },
