@@ -38,6 +38,8 @@ function inOrder({ order }: ModelTopic, rows: readonly ModelRow[]): ModelRow[] {
 export interface ModelPlace {
   identifier: string
   taken: number
+  /** False if it has polled beside others, who may have had what its turn was. */
+  isKnown: boolean
 }
 
 /** The first rows of the order `shared`: each identifier gives one in turn, and after four high ones a low one. */

@@ -43,9 +43,11 @@ async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Pro
   const polling = (): unknown => tasks.poll(party.session.transaction, fixture.topic, { size, hold })
   const batch = (await world.run(turn, polling)) as HeldTask[]
   // Under a condition, other sessions may keep tasks from a poll without taking them. Where identifiers share, a poll reads on where others are polling.
-  const isSure = model.others(session).length === 0 || (topic.condition === 'none' && topic.order !== 'shared')
+  const place = world.placeOf(tasks)
+  if (topic.order === 'shared') place.isKnown &&= model.others(session).length === 0
+  const isSure = topic.order === 'shared' ? place.isKnown : model.others(session).length === 0 || topic.condition === 'none'
   const { taken, late } = isSure
-    ? claim(topic, before, size, now, isFree, world.placeOf(tasks))
+    ? claim(topic, before, size, now, isFree, place)
     : await claimedBesideOthers(world, turn, before, batch)
   if (topic.order === 'shared') expectShared(before.filter(isFree), taken, late, size)
   expect(batch.map(({ sequence }) => sequence)).toEqual(taken.map(({ sequence }) => sequence))
