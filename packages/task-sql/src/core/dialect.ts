@@ -137,6 +137,8 @@ export interface AccessPaths {
   identified(name: string): Statement
   /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement
+  /** A value by which rows are ordered as their keys stand in a list. */
+  placeOf(column: Statement, values: readonly number[]): Statement
 }
 
 export interface Writes {

@@ -56,21 +56,33 @@ export function toGroup({ identifier, high, low }: Row): Group | undefined {
   return { identifier: name, high: queues[0], low: queues[1], queues }
 }
 
+/** A turn of a group, and the task that was chosen for it. */
+export interface Turn {
+  readonly group: Group
+  /** The turns of a poll are numbered. */
+  readonly at: number
+  readonly sequence: number
+}
+
 /** Groups in a ring. Each gives a task in turn: high ones and low ones in their shares. */
 export class Turns {
   readonly #groups: Group[] = []
   readonly #shares: PollShares
   #taken: number
   #next = 0
+  #at = 0
+  /** Turns of which others have taken the task. These groups give another task before the ring goes on. */
+  #owed: readonly Turn[] = []
 
   constructor(shares: PollShares, taken: number) {
     this.#shares = shares
     this.#taken = taken
   }
 
-  /** The groups that have tasks left, or may have. */
+  /** The groups whose turn is next, and that have tasks left, or may have. */
   get left(): readonly Group[] {
-    return this.#groups.filter(({ queues }) => queues.some(({ known, ended }) => known.length > 0 || !ended))
+    const owed = new Set(this.#due().map(({ group }) => group))
+    return owed.size > 0 ? [...owed] : this.#groups.filter(hasMore)
   }
 
   /** More groups, whose turn is next. @returns whether there are any */
@@ -80,22 +92,39 @@ export class Turns {
     return groups.length > 0
   }
 
-  /** Takes at most so many sequences out of the queues. It stops at a group of which more must be read first. */
-  choose(count: number): number[] {
-    const chosen: number[] = []
-    for (let passed = 0; chosen.length < count && passed < this.#groups.length;) {
-      const group = this.#groups[this.#next]!
+  /** How many turns there are before the ring goes on; 0 if it goes on now. */
+  get owed(): number {
+    return this.#due().length
+  }
+
+  /** Takes at most so many tasks out of the queues. It stops at a group of which more must be read first. */
+  choose(count: number): Turn[] {
+    const chosen: Turn[] = []
+    const owed = this.#due()
+    const size = owed.length || this.#groups.length
+    for (let passed = 0, step = 0; chosen.length < count && passed < size; step++) {
+      const again = owed[step % size]
+      const group = again?.group ?? this.#groups[this.#next]!
       if (group.queues.some(({ known, ended }) => known.length === 0 && !ended)) break
-      this.#next = (this.#next + 1) % this.#groups.length
+      if (!again) this.#next = (this.#next + 1) % size
       const sequence = this.#taskOf(group)
-      if (sequence === undefined) {
-        passed++
-        continue
-      }
-      passed = 0
-      chosen.push(sequence)
+      passed = sequence === undefined ? passed + 1 : 0
+      if (sequence !== undefined) chosen.push({ group, at: again?.at ?? this.#at++, sequence })
     }
     return chosen
+  }
+
+  /** Hears which of the chosen tasks were taken. @returns whether others have the rest */
+  took(chosen: readonly Turn[], taken: Pick<ReadonlySet<number>, 'has'>): boolean {
+    const missed = chosen.filter(({ sequence }) => !taken.has(sequence))
+    const done = new Set(chosen.filter(({ sequence }) => taken.has(sequence)).map(({ at }) => at))
+    this.#owed = (this.#owed.length > 0 ? this.#owed : missed).filter(({ at }) => !done.has(at))
+    return missed.length > 0
+  }
+
+  #due(): readonly Turn[] {
+    this.#owed = this.#owed.filter(({ group }) => hasMore(group))
+    return this.#owed
   }
 
   #taskOf({ high, low }: Group): number | undefined {
@@ -105,4 +134,8 @@ export class Turns {
     if (queue) this.#taken++
     return queue?.known.shift()
   }
+}
+
+function hasMore({ queues }: Group): boolean {
+  return queues.some(({ known, ended }) => known.length > 0 || !ended)
 }

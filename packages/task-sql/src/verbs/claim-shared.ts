@@ -19,7 +19,7 @@ import { sequencesOf, toNumber } from '../core/task-row.ts'
 import { claimStatus, isSameMode, mayClaim } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
 import { toGroup, Turns } from '../core/turns.ts'
-import type { Group, Place } from '../core/turns.ts'
+import type { Group, Place, Turn } from '../core/turns.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import { hasListed, isInReadyList, taken } from './claim-ordered.ts'
 
@@ -61,30 +61,35 @@ export function* claimShared(
   const before = last?.taken ?? 0
   const turns = new Turns(shares, before)
   const claimed = new Map<number, Row>()
-  const inTurn: number[] = []
+  const inTurn: Turn[] = []
+  let missed = 0
   // mutants: equivalent boundary number, one round more or less is as good
   for (let round = 0; claimed.size < size && round < maximumRounds; round++) {
     const room = size - claimed.size
-    // Others may be working on the first ones, so each round tries twice as many.
-    const wanted = Math.min(taskLimits.pollSize, room * 2 ** round)
+    // Others may be working on the first ones. Whenever they were, twice as many are tried.
+    const wanted = Math.min(taskLimits.pollSize, room * 2 ** missed)
     if (turns.left.length === 0 && !turns.join(yield* walkOn(dialect, topic, walk, wanted))) break
     yield* readOn(dialect, topic, turns.left, Math.ceil(wanted / turns.left.length))
+    const limit = Math.min(room, turns.owed || room)
     const chosen = turns.choose(wanted)
     if (chosen.length === 0) continue
+    const sequences = chosen.map(({ sequence }) => sequence)
     const rows = yield* dialect.writes.change({
       topic,
-      sequences: chosen,
+      sequences,
       which: sql`${dialect.paths.ready} and ${mayClaim(dialect, topic, owner, mode)}`,
-      ...(chosen.length > room && { first: { orderBy: dialect.paths.orderBy(mode.order), limit: room } }),
+      // Those whose turn is first: the oldest ones may all be of one identifier.
+      ...(sequences.length > limit && { first: { orderBy: dialect.paths.placeOf(raw('t.sequence'), sequences), limit } }),
       locked: 'skip',
       set: sql`${taken(dialect, request)}, stage = ${stages.aside}`,
       returning: columns,
     })
     for (const row of rows) claimed.set(toNumber(row['sequence']), row)
-    inTurn.push(...chosen)
+    inTurn.push(...chosen.filter(({ sequence }) => claimed.has(sequence)))
+    if (turns.took(chosen, claimed)) missed++
   }
   // Where the walk was cut short, the next one goes on: else what comes after many identifiers without tasks would not have its turn.
-  const rows = inTurn.filter((sequence) => claimed.has(sequence)).map((sequence) => claimed.get(sequence)!)
+  const rows = inTurn.toSorted((left, right) => left.at - right.at).map(({ sequence }) => claimed.get(sequence)!)
   const lastOne = rows.at(-1)?.['identifier']
   const identifier = walk.cut ?? (lastOne === undefined ? undefined : String(lastOne))
   if (identifier !== undefined) places.set(topic, { identifier, taken: before + rows.length })

@@ -158,6 +158,34 @@ export const shared: Part = part('a topic whose identifiers share', (engine) => 
     expect(names(await fixture.poll(1))).toEqual(['m-2400'])
   })
 
+  test('gives each its turn in a poll that reads on, too', async () => {
+    await fixture.push(...many('a', 50), ...many('b', 50), ...Array.from({ length: 10 }, (_, index) => `c${index}`))
+    const polled = names(await fixture.poll(40))
+    expect(polled.filter((name) => name === 'a')).toHaveLength(15)
+    expect(polled.filter((name) => name === 'b')).toHaveLength(15)
+  })
+
+  test('keeps identifiers apart that look alike, or that a database might think equal', async () => {
+    const alike = ['a', 'A', 'a ', 'a  ', ' a', 'ä', 'a\u0308', 'á', '\u{1F600}', '\uFFFD', '\uE000', "o'x", '"', '\\', '%', '_']
+    const long = [
+      'x'.repeat(500),
+      `${'x'.repeat(499)}y`,
+      'é'.repeat(500),
+      '\u{1F600}'.repeat(250),
+      '\t',
+      '\u00a0',
+      'ß',
+      'ss',
+      '__proto__',
+    ]
+    const all = [...alike, ...long]
+    await fixture.push(...all, ...all)
+    const turns: string[] = []
+    while (turns.length < all.length) turns.push(...names(await fixture.poll(1)))
+    expect(turns.toSorted()).toEqual(all.toSorted())
+    expect(names(await fixture.poll(2 * all.length)).toSorted()).toEqual(all.toSorted())
+  })
+
   test('needs identifiers, and no condition', async () => {
     const { tasks, topic } = fixture
     const initialize = (options: object): Promise<unknown> =>
@@ -186,4 +214,21 @@ export const shared: Part = part('a topic whose identifiers share', (engine) => 
     expect(inputs(await fixture.poll())).toEqual(['a5'])
     await expectRight()
   })
+
+  testWhere(engine.writers > 1)(
+    'gives each its turn beside others that have locked its first task, or all that it has',
+    async () => {
+      await fixture.push(...many('c', 9), ...many('a', 9), ...many('b', 9), 'ab')
+      const other = await fixture.subject.session()
+      await other.begin()
+      expect(names((await fixture.tasks.poll(other.transaction, fixture.topic, { size: 2 })) as HeldTask[])).toEqual(['a', 'ab'])
+      const rival = await fixture.owner()
+      const turns: string[] = []
+      while (turns.length < 9) turns.push(...names(await fixture.poll(1, rival)))
+      expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c'])
+      expect(names(await fixture.poll(4, rival))).toEqual(['a', 'b', 'c', 'a'])
+      await other.rollback()
+      await expectRight()
+    },
+  )
 })

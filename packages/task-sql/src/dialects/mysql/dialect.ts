@@ -88,6 +88,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       // The index is named, because MariaDB would otherwise read the whole topic by the primary key for each identifier.
       identified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+      placeOf: (column, values) => sql`find_in_set(${column}, ${values.join(',')})`,
     },
     writes,
     locks: {

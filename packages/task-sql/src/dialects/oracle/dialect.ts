@@ -65,6 +65,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
       orderBy: (order) => orders[order],
       // Oracle refuses a list of more than a thousand values (ORA-01795).
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
+      placeOf: (column, values) => sql`(select w.nth from ${keysOf(values)} where w.wanted = ${column})`,
     },
     writes,
     locks: {

@@ -113,6 +113,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       orderBy: orderByTopic,
       ready,
       among,
+      placeOf: (column, values) => sql`pg_catalog.array_position(${arrayLiteral(values)}::int8[], ${column})`,
     },
     writes: {
       ...writes,

@@ -69,6 +69,7 @@ export function sqlite(): Dialect {
       // The index is named, because with statistics SQLite would read all topics by sequence until it has found enough rows.
       inOrder: raw('task t indexed by task_topic_sequence'),
       among,
+      placeOf: (column, values) => sql`(select key from json_each(${JSON.stringify(values)}) where value = ${column})`,
     },
     writes: {
       ...writes,
