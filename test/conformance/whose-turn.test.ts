@@ -26,7 +26,9 @@ describe.skipIf(!canRun)('it is the turn of those that the condition lets go', (
 
     /** Returns the sequences of the tasks that a poll should take among these. */
     const expected = (rows: readonly TaskInfo[]): number[] =>
-      claim(topic, rows, 9, beforeAnyDeadline, () => true, { identifier: '', taken: 0 }).taken.map(({ sequence }) => sequence)
+      claim(topic, rows, 9, beforeAnyDeadline, () => true, { identifier: '', lap: 0, isKnown: true }).taken.map(
+        ({ sequence }) => sequence,
+      )
     /** Pushes another task of the identifier, and polls: the poll sees that the task must wait, or takes it if it need not wait. */
     const pushBehind = async (): Promise<void> => {
       const { identifier, priority } = whole

@@ -34,15 +34,15 @@ function inOrder({ order }: ModelTopic, rows: readonly ModelRow[]): ModelRow[] {
   })
 }
 
-/** Where a poller has left a topic of the order `shared`: the last identifier, and how many it has taken. */
+/** Where a poller has left a topic of the order `shared`: the last identifier, and how often the turn has come round. */
 export interface ModelPlace {
   identifier: string
-  taken: number
+  lap: number
   /** False if it has polled beside others, who may have had what its turn was. */
   isKnown: boolean
 }
 
-/** The first rows of the order `shared`: each identifier gives one in turn, and after four high ones a low one. */
+/** The first rows of the order `shared`: each identifier gives one in turn, four times a high one and then a low one. */
 function inTurn(ready: readonly ModelRow[], size: number, place: ModelPlace): ModelRow[] {
   const groups = Map.groupBy(ready, ({ identifier }) => identifier)
   const names = [...groups.keys()].toSorted()
@@ -51,10 +51,10 @@ function inTurn(ready: readonly ModelRow[], size: number, place: ModelPlace): Mo
     const ring = [...names.filter((name) => name > place.identifier), ...names]
     const name = ring.find((one) => groups.get(one)!.some((row) => !some.includes(row)))!
     const left = groups.get(name)!.filter((row) => !some.includes(row))
-    const wantsHigh = place.taken % 5 < 4
+    if (name <= place.identifier) place.lap++
+    const wantsHigh = place.lap % 5 < 4
     some.push(left.find(({ priority }) => priority >= 0 === wantsHigh) ?? left[0]!)
     place.identifier = name
-    place.taken++
   }
   return some
 }

@@ -78,7 +78,7 @@ export class World {
   }
 
   placeOf(tasks: object): ModelPlace {
-    const place = this.#places.get(tasks) ?? { identifier: '', taken: 0, isKnown: true }
+    const place = this.#places.get(tasks) ?? { identifier: '', lap: 0, isKnown: true }
     this.#places.set(tasks, place)
     return place
   }

@@ -10,14 +10,16 @@ export interface Group {
   readonly high: Queue
   readonly low: Queue
   readonly queues: readonly Queue[]
+  /** Whether it is the first one of all: with it a lap begins. */
+  readonly isFirst: boolean
 }
 
 /** Where a process has left a topic. */
 export interface Place {
   /** The identifier that had the last turn, or that a walk has ended with. */
   readonly identifier: string
-  /** How many tasks were taken, high and low. */
-  readonly taken: number
+  /** How often the turn has come round. */
+  readonly lap: number
 }
 
 /** The first ready tasks of a kind, as far as they are known. */
@@ -47,7 +49,7 @@ class Queue {
 }
 
 /** The group of a row with columns `identifier`, `high` and `low`; undefined if it has no ready task. */
-export function toGroup({ identifier, high, low }: Row): Group | undefined {
+export function toGroup({ identifier, high, low }: Row): Omit<Group, 'isFirst'> | undefined {
   if (high === null && low === null) return undefined
   const name = String(identifier)
   const queueOf = (kind: 'high' | 'low', head: unknown): Queue =>
@@ -59,24 +61,32 @@ export function toGroup({ identifier, high, low }: Row): Group | undefined {
 /** A turn of a group, and the task that was chosen for it. */
 export interface Turn {
   readonly group: Group
+  readonly queue: Queue
   /** The turns of a poll are numbered. */
   readonly at: number
+  readonly lap: number
   readonly sequence: number
 }
 
-/** Groups in a ring. Each gives a task in turn: high ones and low ones in their shares. */
+/**
+ * Groups in a ring. Each gives a task in turn: high ones and low ones in their shares. For these the laps are counted. If the tasks were, the fifth of five
+ * groups would have all turns of low ones.
+ */
 export class Turns {
   readonly #groups: Group[] = []
   readonly #shares: PollShares
-  #taken: number
+  #lap: number
   #next = 0
   #at = 0
+  /** The index of the group with which a lap begins. */
+  #first = 0
+  #hasBegun = false
   /** Turns of which others have taken the task. These groups give another task before the ring goes on. */
   #owed: readonly Turn[] = []
 
-  constructor(shares: PollShares, taken: number) {
+  constructor(shares: PollShares, lap: number) {
     this.#shares = shares
-    this.#taken = taken
+    this.#lap = lap
   }
 
   /** The groups whose turn is next, and that have tasks left, or may have. */
@@ -88,6 +98,8 @@ export class Turns {
   /** More groups, whose turn is next. @returns whether there are any */
   join(groups: readonly Group[]): boolean {
     this.#next = this.#groups.length
+    const first = groups.findIndex(({ isFirst }) => isFirst)
+    if (first >= 0) this.#first = this.#next + first
     this.#groups.push(...groups)
     return groups.length > 0
   }
@@ -106,18 +118,34 @@ export class Turns {
       const again = owed[step % size]
       const group = again?.group ?? this.#groups[this.#next]!
       if (group.queues.some(({ known, ended }) => known.length === 0 && !ended)) break
-      if (!again) this.#next = (this.#next + 1) % size
-      const sequence = this.#taskOf(group)
-      passed = sequence === undefined ? passed + 1 : 0
-      if (sequence !== undefined) chosen.push({ group, at: again?.at ?? this.#at++, sequence })
+      const { at, lap } = again ?? this.#goOn()
+      const queue = this.#queueOf(group, lap)
+      passed = queue ? 0 : passed + 1
+      if (queue) chosen.push({ group, queue, at, lap, sequence: queue.known.shift()! })
     }
     return chosen
   }
 
-  /** Hears which of the chosen tasks were taken. @returns whether others have the rest */
-  took(chosen: readonly Turn[], taken: Pick<ReadonlySet<number>, 'has'>): boolean {
-    const missed = chosen.filter(({ sequence }) => !taken.has(sequence))
-    const done = new Set(chosen.filter(({ sequence }) => taken.has(sequence)).map(({ at }) => at))
+  /** Gives the next group its turn. */
+  #goOn(): Pick<Turn, 'at' | 'lap'> {
+    // Where this poll begins, a lap does so only if the last poll has come to the end of all.
+    if (this.#next === this.#first && (this.#hasBegun || this.#groups[this.#next]!.isFirst)) this.#lap++
+    this.#hasBegun = true
+    this.#next = (this.#next + 1) % this.#groups.length
+    return { at: this.#at++, lap: this.#lap }
+  }
+
+  /**
+   * Hears which of the chosen tasks were taken, at most `limit` of them. What stands behind the last of these is there for a later choice.
+   *
+   * @returns whether others have some
+   */
+  took(chosen: readonly Turn[], taken: Pick<ReadonlySet<number>, 'has'>, limit: number): boolean {
+    const own = chosen.filter(({ sequence }) => taken.has(sequence))
+    const tried = own.length < limit ? chosen.length : chosen.lastIndexOf(own.at(-1)!) + 1
+    for (const { queue, sequence } of chosen.slice(tried).toReversed()) queue.known.unshift(sequence)
+    const missed = chosen.slice(0, tried).filter(({ sequence }) => !taken.has(sequence))
+    const done = new Set(own.map(({ at }) => at))
     this.#owed = (this.#owed.length > 0 ? this.#owed : missed).filter(({ at }) => !done.has(at))
     return missed.length > 0
   }
@@ -127,12 +155,10 @@ export class Turns {
     return this.#owed
   }
 
-  #taskOf({ high, low }: Group): number | undefined {
+  #queueOf({ high, low }: Group, lap: number): Queue | undefined {
     const { high: highs, low: lows } = this.#shares
-    const first = this.#taken % (highs + lows) < highs ? [high, low] : [low, high]
-    const queue = first.find(({ known }) => known.length > 0)
-    if (queue) this.#taken++
-    return queue?.known.shift()
+    const first = lap % (highs + lows) < highs ? [high, low] : [low, high]
+    return first.find(({ known }) => known.length > 0)
   }
 }
 

@@ -58,7 +58,7 @@ export function* claimShared(
   if (!(yield* hasListed(dialect, topic, mode))) return { rows: [], mode, ownerKnown: true }
   const last = places.get(topic)
   const walk = walkFrom(last?.identifier)
-  const before = last?.taken ?? 0
+  const before = last?.lap ?? -1
   const turns = new Turns(shares, before)
   const claimed = new Map<number, Row>()
   const inTurn: Turn[] = []
@@ -86,13 +86,14 @@ export function* claimShared(
     })
     for (const row of rows) claimed.set(toNumber(row['sequence']), row)
     inTurn.push(...chosen.filter(({ sequence }) => claimed.has(sequence)))
-    if (turns.took(chosen, claimed)) missed++
+    if (turns.took(chosen, claimed, limit)) missed++
   }
   // Where the walk was cut short, the next one goes on: else what comes after many identifiers without tasks would not have its turn.
-  const rows = inTurn.toSorted((left, right) => left.at - right.at).map(({ sequence }) => claimed.get(sequence)!)
-  const lastOne = rows.at(-1)?.['identifier']
-  const identifier = walk.cut ?? (lastOne === undefined ? undefined : String(lastOne))
-  if (identifier !== undefined) places.set(topic, { identifier, taken: before + rows.length })
+  inTurn.sort((left, right) => left.at - right.at)
+  const rows = inTurn.map(({ sequence }) => claimed.get(sequence)!)
+  const lastOne = inTurn.at(-1)
+  const identifier = walk.cut ?? lastOne?.group.identifier
+  if (identifier !== undefined) places.set(topic, { identifier, lap: lastOne?.lap ?? before })
   // Somebody may have destroyed the topic meanwhile, or unregistered the owner.
   if (claimed.size === 0) return { rows: [], ...(yield* claimStatus(dialect, topic, owner)) }
   yield* dialect.claims.record(topic, owner, [...claimed.keys()])
@@ -105,6 +106,8 @@ interface Walk {
   after: string | undefined
   /** Whether it has come to the end, and begun at the first. */
   wrapped: boolean
+  /** Whether it has found the first that has ready tasks. */
+  hasFirst: boolean
   ended: boolean
   /** Where it was given up. */
   cut: string | undefined
@@ -114,7 +117,7 @@ interface Walk {
 }
 
 function walkFrom(after: string | undefined): Walk {
-  return { after, wrapped: after === undefined, ended: false, cut: undefined, steps: 0, seen: new Set() }
+  return { after, wrapped: after === undefined, hasFirst: false, ended: false, cut: undefined, steps: 0, seen: new Set() }
 }
 
 /** @returns the next identifiers with ready tasks: as many as are wanted, or more, unless there are no more */
@@ -122,8 +125,11 @@ function* walkOn(dialect: Dialect, topic: string, walk: Walk, wanted: number): V
   const groups: Group[] = []
   const add = (rows: readonly Row[]): void => {
     const found = rows.flatMap((row) => toGroup(row) ?? []).filter(({ identifier }) => !walk.seen.has(identifier))
-    for (const { identifier } of found) walk.seen.add(identifier)
-    groups.push(...found)
+    for (const group of found) {
+      walk.seen.add(group.identifier)
+      groups.push({ ...group, isFirst: walk.wrapped && !walk.hasFirst })
+      walk.hasFirst ||= walk.wrapped
+    }
   }
   // Where each identifier is a statement, no more are walked over at first than are needed if all have tasks.
   const [span, spare] = dialect.claims.nextIdentifiers ? [spareIdentifiers, 0] : [most, spareIdentifiers]

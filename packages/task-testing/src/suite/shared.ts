@@ -76,6 +76,15 @@ export const shared: Part = part('a topic whose identifiers share', (engine) => 
     expect(inputs(await pollBy({ high: 1, low: 2 }, 6))).toEqual(['a3', 'a4'])
   })
 
+  test('takes low tasks of each identifier, however many share', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await fixture.push(...many(name, 10), ...many(name, 10, { priority: -1 }))
+    const lowOf = (tasks: readonly HeldTask[]): unknown => names(tasks.filter(({ priority }) => priority < 0)).toSorted()
+    expect(lowOf(await fixture.poll(25))).toEqual(['a', 'b', 'c', 'd', 'e'])
+    const polled: HeldTask[] = []
+    while (polled.length < 25) polled.push(...(await fixture.poll(1)))
+    expect(lowOf(polled)).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
   test('finds a task in whatever way it has become ready, and in its old place', async () => {
     const rival = await fixture.owner()
     const [, , , delayed, ready, suspended] = await fixture.push(
@@ -227,6 +236,14 @@ export const shared: Part = part('a topic whose identifiers share', (engine) => 
       while (turns.length < 9) turns.push(...names(await fixture.poll(1, rival)))
       expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c'])
       expect(names(await fixture.poll(4, rival))).toEqual(['a', 'b', 'c', 'a'])
+      expect(await fixture.poll(100, rival)).toHaveLength(13)
+      await other.rollback()
+      expect(names(await fixture.poll(100, rival)).toSorted()).toEqual(['a', 'ab'])
+      await other.begin()
+      await fixture.push(...many('a', 9), 'b', 'c', 'd')
+      const own = await fixture.owner()
+      expect(names((await own.poll(other.transaction, fixture.topic, { size: 1 })) as HeldTask[])).toEqual(['a'])
+      expect(names(await fixture.poll(8, await fixture.owner()))).toEqual(['a', 'b', 'c', 'd', 'a', 'a', 'a', 'a'])
       await other.rollback()
       await expectRight()
     },
