@@ -40,7 +40,10 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     promise: 'The identifiers of a topic take turns where it is initialised so, however much one of them has pushed',
     tests: [
       'conformance/shared#gives each a turn',
+      'conformance/shared#gives each its turn',
       'conformance/shared#takes four high tasks, then a low one',
+      'conformance/shared#takes low tasks of each identifier',
+      'conformance/shared#keeps identifiers apart that look alike',
       'conformance/shared#finds a task in whatever way it has become ready',
       'conformance/shared#is found among thousands of identifiers',
     ],
