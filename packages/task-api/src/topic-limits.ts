@@ -38,24 +38,25 @@ export interface TokenGrant {
   readonly nextMs?: number
 }
 
-const rateNames = optionNames<NonNullable<TopicLimits['rate']>>('rate', { count: true, perMs: true })
-const entryNames = optionNames<NonNullable<TopicLimits['maxEntries']>>('maxEntries', { count: true, whenFull: true })
 const names = optionNames<TopicLimits>('limits', { total: true, rate: true, maxEntries: true, deadLetter: true })
+const rateNames = optionNames<NonNullable<TopicLimits['rate']>>('a rate', { count: true, perMs: true })
+const entriesNames = optionNames<NonNullable<TopicLimits['maxEntries']>>('maxEntries', { count: true, whenFull: true })
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkLimits(topic: string, limits: TopicLimits): void {
+  checkObject('limits', limits, '{ total: 10 }')
   checkNames(names, limits)
   const { total, rate, maxEntries, deadLetter } = limits
   if (total !== undefined) checkInteger('total', total, 1, 1_000_000)
   if (rate !== undefined) {
-    checkParts('rate', rate, '{ count: 100, perMs: 60_000 }')
-    checkNames(rateNames, rate)
+    checkObject('rate', rate, '{ count: 100, perMs: 60_000 }')
+    checkNames(rateNames, rate, 'rate.')
     checkInteger('rate.count', rate.count, 1, 1_000_000)
     checkInteger('rate.perMs', rate.perMs, 1, 86_400_000)
   }
   if (maxEntries !== undefined) {
-    checkParts('maxEntries', maxEntries, "{ count: 1_000, whenFull: 'reject' }")
-    checkNames(entryNames, maxEntries)
+    checkObject('maxEntries', maxEntries, "{ count: 1_000, whenFull: 'reject' }")
+    checkNames(entriesNames, maxEntries, 'maxEntries.')
     checkInteger('maxEntries.count', maxEntries.count, 1, 10_000_000)
     if (maxEntries.whenFull !== undefined && !whenFull.includes(maxEntries.whenFull))
       throw invalid('maxEntries.whenFull', maxEntries.whenFull, `must be one of ${whenFull.join(', ')}`)
@@ -65,7 +66,7 @@ export function checkLimits(topic: string, limits: TopicLimits): void {
   if (deadLetter === topic) throw invalid('deadLetter', deadLetter, 'must be another topic')
 }
 
-function checkParts(argument: string, value: unknown, example: string): void {
+function checkObject(argument: string, value: unknown, example: string): void {
   if (typeof value !== 'object' || value === null) throw invalid(argument, value, `must be an object, such as ${example}`)
 }
 

@@ -70,6 +70,12 @@ export const limits: Part = part('a limit', (engine) => {
     [{ maxEntries: { count: 0 } }, /maxEntries.count .*: 0/],
     [{ maxEntries: { count: 1, whenFull: 'wait' as never } }, /whenFull must be one of reject, drop-oldest: "wait"/],
     [{ totl: 1 } as never, /totl/],
+    [null as never, /limits must be an object.*: null/],
+    [{ total: 1, rate: null } as never, /rate must be an object.*: null/],
+    [{ rate: { count: 1, per: 1_000 } } as never, /per/],
+    [{ maxEntries: 5 } as never, /maxEntries must be an object.*: 5/],
+    [{ maxEntries: { count: 1, whenfull: 'drop-oldest' } } as never, /whenfull/],
+    [{ deadLetter: 5 } as never, /deadLetter .*: 5/],
     [{ deadLetter: '' }, /deadLetter .*: ""/],
   ])('of %j is refused by name', async (given, message) => {
     const error = await thrownBy(() => limit(given))
