@@ -6,7 +6,7 @@ import { checkInteger, checkTopic, invalid, TaskError, taskLimits } from '@tasks
 import { reasons, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import { sequencesOf } from '../core/task-row.ts'
-import type { Row, Verb } from '../core/verb.ts'
+import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { lockLimit, readLocked } from './lock-limit.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
@@ -81,31 +81,38 @@ function* countEntries(context: Context, topic: string, amount: number): Verb<nu
   return (yield* readLocked(context, topic, isEntries)).used
 }
 
-/** Filters the oldest tasks that are ready. Those that others have locked just now are as good as active, and younger ones go in their place. */
+/**
+ * Filters the oldest tasks that are ready, or none if there are fewer. Those that others have locked just now are as good as active, and younger ones go in
+ * their place.
+ */
 function* dropOldest(context: Context, topic: string, count: number): Verb<number> {
   const { dialect, now } = context
-  const dropped: Row[] = []
+  const isReady = sql`t.state = ${states.ready}`
+  // All are locked before any is changed: whoever is refused may commit what else he has written.
+  let locked: readonly number[] = []
   for (let most = count; ; most = 2 * most + spareRows) {
-    const left = count - dropped.length
     const oldest = sequencesOf(yield dialect.claims.firstReady(topic, most))
-    if (oldest.length === 0) break
-    const rows = yield* dialect.writes.change({
-      topic,
-      sequences: oldest,
-      which: sql`t.state = ${states.ready}`,
-      ...(oldest.length > left && { first: { orderBy: dialect.paths.orderBy('fifo'), limit: left } }),
-      locked: 'skip',
-      set: sql`
+    if (oldest.length < count) return 0
+    const first = { orderBy: dialect.paths.orderBy('fifo'), limit: count }
+    locked = sequencesOf(
+      yield* dialect.locks.tasks({ topic, sequences: oldest, which: isReady, first, locked: 'skip' }, raw('t.sequence')),
+    )
+    if (locked.length === count) break
+    if (oldest.length < most) return 0
+  }
+  const dropped = yield* dialect.writes.change({
+    topic,
+    sequences: locked,
+    which: isReady,
+    locked: 'wait',
+    set: sql`
       state = ${states.filtered},
       listed = ${dialect.expr.false},
       reason = ${reasons.dropped},
       completed = ${dialect.expr.now(now())},
       ${setBlockingClass('ended')}`,
-      returning: sql`sequence, identifier, stage`,
-    })
-    dropped.push(...rows)
-    if (dropped.length === count || oldest.length < most) break
-  }
+    returning: sql`sequence, identifier, stage`,
+  })
   yield* enqueueRechecks(context, topic, dropped)
   return dropped.length
 }

@@ -264,6 +264,17 @@ export const limits: Part = part('a limit', (engine) => {
     expect(await codeOf(() => pushed('f', 'g', 'h', 'i'))).toBe('TOPIC_FULL')
   })
 
+  test('on entries that refuses a push has dropped nothing for it', async () => {
+    await limit({ maxEntries: { count: 3, whenFull: 'drop-oldest' } })
+    await pushed('a', 'b', 'c')
+    await fixture.poll(2)
+    // One could be dropped, and two are too many. The caller goes on without the push.
+    await fixture.commit(async (transaction) => {
+      expect(await codeOf(() => fixture.tasks.admit(transaction, fixture.topic, 2))).toBe('TOPIC_FULL')
+    })
+    expect(await fixture.states()).toEqual({ active: 2, ready: 1 })
+  })
+
   test('with dead letters pushes a copy of each task that fails, once', async () => {
     const dead = await another()
     await limit({ deadLetter: dead })
