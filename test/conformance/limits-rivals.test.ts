@@ -119,6 +119,21 @@ describe.skipIf(!canRun || engine.writers === 1)('a limit among rivals', () => {
     expect(names(await fixture.poll())).toEqual(['a', 'c', 'd'])
   })
 
+  test('that two processes store at once is that of one of them, and the other is told', async () => {
+    await session.begin()
+    await fixture.tasks.limit(session.transaction, fixture.topic, { total: 1 }, { keep: true })
+    const rate = { count: 1, perMs: 1_000 }
+    const other = fixture.commit<TopicLimits>((transaction) =>
+      fixture.tasks.limit(transaction, fixture.topic, { rate }, { keep: true }),
+    )
+    // It waits for the first, or has not come so far: what it is told is the same.
+    await delay(50)
+    await session.commit()
+    expect(await other).toEqual({ total: 1 })
+    const all = await fixture.commit<ReadonlyMap<string, TopicLimits>>((transaction) => fixture.tasks.limits(transaction))
+    expect(all.get(fixture.topic)).toEqual({ total: 1 })
+  })
+
   test('on all tasks at a time is kept if an owner comes back while its slots are freed', async () => {
     const [back, rival] = [await fixture.owner(), await fixture.owner()]
     const take = (by: Tasks): Promise<SlotGrant> =>

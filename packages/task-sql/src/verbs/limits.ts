@@ -1,7 +1,8 @@
 /** The limits of topics: a row for each kind, in the table of limits. */
 import { checkLimits, checkNames, checkTopic, verbOptions } from '@taskstream/task-api'
 import type { LimitOptions, TopicLimits } from '@taskstream/task-api'
-import { sql } from '../core/statement.ts'
+import { nothing, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
@@ -10,6 +11,9 @@ import { checkKnown } from './topics.ts'
 /** What a row limits. The names are stored, for whoever looks into the table. */
 const limitKinds = ['total', 'rate', 'entries', 'entries-dropping', 'dead-letter'] as const
 type LimitKind = (typeof limitKinds)[number]
+
+/** The kind of a row that limits nothing. It says that limits were stored once, and so whether none are left because they were taken away. */
+const storedOnce = 'stored'
 
 interface StoredLimit {
   readonly amount: number | null
@@ -24,10 +28,13 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
   yield* checkKnown(context, topic)
   if (limits.deadLetter !== undefined) yield* checkKnown(context, limits.deadLetter)
   const stored = yield* rowsOf(context, topic)
-  const before = toLimits(stored)
-  if (options.keep && stored.length > 0) return before
-  const { limit: table } = context.dialect.tables
   const rows = toRows(limits)
+  if (options.keep && (stored.length > 0 || rows.size === 0)) return toLimits(stored)
+  const { limit: table } = context.dialect.tables
+  const { insertIfAbsent, touched } = context.dialect.writes
+  const isFirst = (yield* touched(insertIfAbsent(table, { topic, kind: storedOnce, used: 0 }, 'topic, kind'))) > 0
+  // Another process that starts at the same time has stored its own just now.
+  if (options.keep && !isFirst) return toLimits(yield* rowsOf(context, topic, context.dialect.expr.latest))
   for (const kind of limitKinds) {
     const row = rows.get(kind)
     if (!row) {
@@ -35,8 +42,8 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
       continue
     }
     const { amount, per_ms: perMs, target } = row
-    const added = yield* context.dialect.writes.touched(
-      context.dialect.writes.insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'),
+    const added = yield* touched(
+      insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'),
     )
     if (added === 0)
       yield sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
@@ -45,7 +52,8 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
 }
 
 export function* limits({ dialect }: Context): Verb<ReadonlyMap<string, TopicLimits>> {
-  const rows = yield sql`select topic, kind, amount, per_ms, target from ${dialect.tables.limit} order by topic, kind`
+  const rows = yield sql`
+    select topic, kind, amount, per_ms, target from ${dialect.tables.limit} where kind <> ${storedOnce} order by topic, kind`
   return new Map([...Map.groupBy(rows, ({ topic }) => String(topic))].map(([topic, own]) => [topic, toLimits(own)]))
 }
 
@@ -55,8 +63,8 @@ export function* deadLetterOf({ dialect }: Context, topic: string): Verb<string 
   return row && String(row['target'])
 }
 
-function* rowsOf({ dialect }: Context, topic: string): Verb<readonly Row[]> {
-  return yield sql`select kind, amount, per_ms, target from ${dialect.tables.limit} where topic = ${topic}`
+function* rowsOf({ dialect }: Context, topic: string, latest: Statement = nothing): Verb<readonly Row[]> {
+  return yield sql`select t.kind, t.amount, t.per_ms, t.target from ${dialect.tables.limit} t where t.topic = ${topic} ${latest}`
 }
 
 function toRows({ total, rate, maxEntries, deadLetter }: TopicLimits): ReadonlyMap<LimitKind, StoredLimit> {

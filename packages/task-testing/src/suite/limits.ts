@@ -55,6 +55,15 @@ export const limits: Part = part('a limit', (engine) => {
     expect(await limitsNow()).toBeUndefined()
   })
 
+  test('that was taken away is not given back by a definition', async () => {
+    await limit({ total: 3 }, true)
+    expect(await limit({})).toEqual({})
+    expect(await limit({ total: 3 }, true)).toEqual({})
+    expect(await limitsNow()).toBeUndefined()
+    expect(await limit({ total: 2 })).toEqual({ total: 2 })
+    expect(await limit({ total: 3 }, true)).toEqual({ total: 2 })
+  })
+
   test('goes with its topic', async () => {
     await limit({ total: 1 })
     await fixture.commit<boolean>((transaction) => fixture.tasks.destroy(transaction, fixture.topic))
