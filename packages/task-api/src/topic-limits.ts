@@ -78,7 +78,7 @@ export interface TopicLimiter<Transaction, E extends Execution = 'async'> {
    *
    * @param options with `keep`, limits that the topic has already stay as they are
    * @returns the limits that hold now
-   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, also for the topic `deadLetter`
+   * @throws TaskError ARGUMENT_INVALID, also if dead letters would come back to the topic; TOPIC_UNKNOWN, also for the topic `deadLetter`
    * @example
    * await tasks.limit(tx, 'mail', { total: 40, rate: { count: 100, perMs: 60_000 }, deadLetter: 'mail:dead' })
    */

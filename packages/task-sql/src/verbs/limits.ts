@@ -1,5 +1,5 @@
 /** The limits of topics: a row for each kind, in the table of limits. */
-import { checkLimits, checkNames, checkTopic, verbOptions } from '@taskstream/task-api'
+import { checkLimits, checkNames, checkTopic, invalid, verbOptions } from '@taskstream/task-api'
 import type { LimitOptions, TopicLimits } from '@taskstream/task-api'
 import { nothing, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
@@ -30,6 +30,7 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
   const stored = yield* rowsOf(context, topic)
   const rows = toRows(limits)
   if (options.keep && (stored.length > 0 || rows.size === 0)) return toLimits(stored)
+  if (limits.deadLetter !== undefined) yield* checkNoReturn(context, topic, limits.deadLetter)
   const { limit: table } = context.dialect.tables
   const { insertIfAbsent, touched } = context.dialect.writes
   const isFirst = (yield* touched(insertIfAbsent(table, { topic, kind: storedOnce, used: 0 }, 'topic, kind'))) > 0
@@ -49,6 +50,20 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
       yield sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
   }
   return toLimits(yield* rowsOf(context, topic))
+}
+
+/** Refuses dead letters that lead back: a task whose copies fail too would go round for ever, a new task each time. */
+function* checkNoReturn(context: Context, topic: string, deadLetter: string): Verb<void> {
+  const way = [topic]
+  for (let next: string | undefined = deadLetter; next !== undefined; next = yield* deadLetterOf(context, next)) {
+    if (next === topic) {
+      const told = [...way, next].map((each) => JSON.stringify(each)).join(' → ')
+      throw invalid('deadLetter', deadLetter, `must not lead back to where it comes from (${told})`)
+    }
+    // Others may go in a circle since an older release.
+    if (way.includes(next)) return
+    way.push(next)
+  }
 }
 
 export function* limits({ dialect }: Context): Verb<ReadonlyMap<string, TopicLimits>> {

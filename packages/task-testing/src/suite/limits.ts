@@ -100,6 +100,20 @@ export const limits: Part = part('a limit', (engine) => {
     expect(await limitsNow()).toBeUndefined()
   })
 
+  test('whose dead letters would come back is refused, and told by which way', async () => {
+    const [second, third] = [await another(), `${fixture.topic}-third`]
+    await fixture.commit<boolean>((transaction) => fixture.tasks.initialize(transaction, third))
+    const of = (topic: string, deadLetter: string): Promise<TopicLimits> =>
+      fixture.commit<TopicLimits>((transaction) => fixture.tasks.limit(transaction, topic, { deadLetter }))
+    await of(fixture.topic, second)
+    await of(second, third)
+    const error = await thrownBy(() => of(third, fixture.topic))
+    expect(error).toMatchObject({ code: 'ARGUMENT_INVALID' })
+    expect((error as Error).message).toContain(`"${fixture.topic}" → "${second}" → "${third}"`)
+    await limit({})
+    expect(await of(third, fixture.topic)).toEqual({ deadLetter: fixture.topic })
+  })
+
   test('on all tasks at a time is shared among owners that want more', async () => {
     const rival = await fixture.owner()
     expect(await slots(fixture.tasks, 0, 8)).toBeUndefined()
