@@ -81,6 +81,19 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 8 })
   })
 
+  test('on a rate that is raised is followed by those who wait for the old one', async () => {
+    const job = defineJob('limited-raised', { input: json<number>(), limits: { rate: { count: 1, perMs: 86_400_000 } } })
+    await using stream = fixture.streamOf()
+    stream.handle(job, () => {})
+    await stream.start()
+    await stream.transaction((transaction) => stream.pushMany(transaction, job, [[1], [2], [3]]))
+    await expect.poll(() => fixture.states(job)).toEqual({ ready: 2, succeeded: 1 })
+    await stream.transaction((transaction) =>
+      stream.tasks.limit(transaction, job.name, { rate: { count: 1_000, perMs: 1_000 } }),
+    )
+    await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 3 })
+  })
+
   test('on entries refuses a push and a submission, and takes others when some have ended', async () => {
     const queue = defineQueue('limited-entries', { limits: { maxEntries: { count: 2 } } })
     const job = defineJob('limited-entries:job', { queue, input: json<number>() })

@@ -145,8 +145,13 @@ export class SharedLimits<Transaction> {
     this.#askAtMs = askedMs + (slots < wanted ? askMs : renewMs)
   }
 
-  /** Notes when the next token is there. @param isEmpty whether there were fewer tasks than tokens, so that nobody waits for one */
+  /**
+   * Notes when to ask for the next token: when it is there, but within a second, as the rate may be raised, or others may give tokens back.
+   *
+   * @param isEmpty whether there were fewer tasks than tokens, so that nobody waits for one
+   */
   #wait({ nextMs }: TokenGrant, isEmpty: boolean): void {
-    this.#nextTokenAtMs = nextMs === undefined || isEmpty ? -Infinity : this.#options.clock.monotonicMs() + nextMs
+    const isThere = nextMs === undefined || isEmpty
+    this.#nextTokenAtMs = isThere ? -Infinity : this.#options.clock.monotonicMs() + Math.min(nextMs, renewMs)
   }
 }
