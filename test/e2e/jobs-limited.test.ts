@@ -1,10 +1,15 @@
 /** The limits of a queue hold over all processes together: on jobs at a time, on a rate, on what waits; and what fails has a copy elsewhere. */
+import { TaskError } from '@taskstream/task-api'
+import type { Execution } from '@taskstream/task-api'
+import { bound } from '@taskstream/task-processor'
 import { thrownBy } from '@taskstream/task-testing/suite'
-import { defineJob, defineQueue, json, never } from 'taskstream'
-import type { Job } from 'taskstream'
+import { defineJob, defineQueue, json, never, Stream } from 'taskstream'
+import type { HandleOptions, Job } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
 import { useJobFixture } from './job-fixture.ts'
+import type { TestStream } from './job-fixture.ts'
 
 describe.skipIf(!canRun)('a limit of jobs', () => {
   const fixture = useJobFixture()
@@ -59,6 +64,66 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     await pushing.submit(job, 2)
     await using _second = await open()
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 2 })
+  })
+
+  describe('on jobs at a time is for others, while a process', () => {
+    const handledBy = (stream: TestStream, job: Job<string, number>, options: HandleOptions<AnyTransaction> = {}): number[] => {
+      const handled: number[] = []
+      stream.handle(job, ({ input }) => void handled.push(input), options)
+      return handled
+    }
+
+    test('waits for its limiter, which jobs of other queues have', async () => {
+      const job = defineJob('limited-waits', { input: json<number>(), limits: { total: 1 } })
+      const long = defineJob('limited-waits-long', {})
+      await using waiting = fixture.streamOf({ limiter: bound(1) })
+      const before = handledBy(waiting, job, { idleMs: 5 })
+      const { promise: ending, resolve: end } = Promise.withResolvers<void>()
+      let isLong = false
+      waiting.handle(long, async () => {
+        isLong = true
+        await ending
+      })
+      await waiting.start()
+      await waiting.submit(job, 1)
+      await expect.poll(() => before).toEqual([1])
+      await waiting.submit(long)
+      await expect.poll(() => isLong).toBe(true)
+      await using stream = fixture.streamOf()
+      const after = handledBy(stream, job)
+      await stream.start()
+      await stream.submit(job, 2)
+      await expect.poll(() => after).toEqual([2])
+      end()
+    })
+
+    test('is refused its polls', async () => {
+      const job = defineJob('limited-refused', { input: json<number>(), limits: { total: 1 } })
+      const repository = fixture.subject.tasks()
+      let refusals = 0
+      const refusing = new Proxy(repository, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name) as unknown
+          if (name !== 'poll') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+          return async () => {
+            refusals++
+            throw new TaskError('PERMISSION_DENIED', 'refused', {})
+          }
+        },
+      })
+      await using refused = new Stream<AnyTransaction, Execution>(
+        { repository: refusing, transactions: fixture.subject.transactions },
+        { heartbeatIntervalMs: 50, leaseMs: 10_000, maintenanceIntervalMs: 20, migrate: false, listener: {} },
+      )
+      handledBy(refused, job)
+      await refused.start()
+      await expect.poll(() => refusals).toBeGreaterThan(0)
+      await using stream = fixture.streamOf()
+      const handled = handledBy(stream, job)
+      await stream.start()
+      await stream.submit(job, 1)
+      await expect.poll(() => handled).toEqual([1])
+    })
   })
 
   test('on a rate is kept, and lets as many pass as have gathered', async () => {

@@ -1,6 +1,6 @@
 /** A poll loop over a database that answers as a test wants it to: what it asked for, what it told, and how long it slept. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
+import type { HeldTask, PollOptions, PromotedDue, SlotWish } from '@taskstream/task-api'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batches/batch.ts'
 import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.ts'
 import { unlimited } from '../../packages/task-processor/src/polling/limiter.ts'
@@ -51,6 +51,8 @@ export interface LoopingOptions {
   readonly limiter?: TaskLimiter
   readonly timeoutMs?: number
   readonly handler?: BatchEnvironment<object>['handler']
+  /** The limit of all processes, of which this one gets all that it wants: `slots 1 of 2` if it holds one. */
+  readonly total?: number
 }
 
 /** So often no loop goes round that sleeps. */
@@ -68,6 +70,10 @@ export function looping(options: LoopingOptions = {}): Looping {
       looped.polls.push(given)
       await looped.onPoll()
       return looped.ready.splice(0, given.size)
+    },
+    takeSlots: async (_: object, __: string, { held, wanted }: SlotWish) => {
+      asked.push(`slots ${held} of ${wanted}`)
+      return { slots: wanted }
     },
     promoteDue: async () => {
       asked.push('promoteDue')
@@ -95,6 +101,8 @@ export function looping(options: LoopingOptions = {}): Looping {
       }
     },
   }
+  const limits = new SharedLimits<object>({ topic: 'topic', repository, dispatcher, clock })
+  if (options.total !== undefined) limits.set({ total: options.total })
   let turns = 0
   const settings: PollSettings<object> = {
     poll: { ...options.poll, size },
@@ -105,7 +113,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
-    limits: new SharedLimits<object>({ topic: 'topic', repository, dispatcher, clock }),
+    limits,
     lease: {
       get holds() {
         return looped.holds

@@ -72,6 +72,23 @@ describe('a handler that runs on after its time', () => {
   })
 })
 
+describe('a slot of all processes', () => {
+  test('is given back by a loop that sleeps, and taken again when it is woken', async () => {
+    const loop = await started({ total: 2, idleMs: 3_600_000 })
+    expect(loop.asked.splice(0)).toEqual(['promoteDue', 'slots 0 of 2', 'poll 2', 'promoteDue'])
+    // Its sleeps grow, until one is longer than it may keep what it does not use.
+    for (let tenths = 0; tenths < 60; tenths++) {
+      loop.clock.pass(100)
+      await loop.settled()
+    }
+    expect(loop.asked.at(-1)).toBe('slots 0 of 0')
+    loop.asked.splice(0)
+    loop.loop.wake()
+    await loop.settled()
+    expect(loop.asked).toEqual(['slots 0 of 2', 'poll 2', 'promoteDue'])
+  })
+})
+
 describe('a slot', () => {
   test.each(['leased', 'transactional'] as const)(
     'is held for a batch, and given back with it, or where nothing came, %s',

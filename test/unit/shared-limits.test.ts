@@ -87,10 +87,14 @@ describe('a process that takes slots', () => {
 
   test('keeps what it holds only, while it may handle no more', async () => {
     const shared = sharing()
+    expect(shared.limits.restAfterMs(0)).toBe(Infinity)
     expect(await shared.limits.room(0, 5)).toBe(5)
-    await shared.limits.rest(2)
-    expect(shared.asked).toHaveLength(1)
+    expect(shared.limits.restAfterMs(2)).toBe(1_000)
     shared.clock.nowMs += 1_000
+    expect(shared.limits.restAfterMs(5)).toBe(Infinity)
+    await shared.limits.rest(5)
+    expect(shared.asked).toHaveLength(1)
+    expect(shared.limits.restAfterMs(2)).toBe(0)
     await shared.limits.rest(2)
     expect(shared.asked.at(-1)).toEqual({ held: 2, wanted: 2 })
     expect(await shared.limits.room(1, 5)).toBe(5)

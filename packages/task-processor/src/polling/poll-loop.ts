@@ -7,6 +7,7 @@ import type { Leftovers } from '../batches/leftovers.ts'
 import { unlimited } from './limiter.ts'
 import type { TaskLimiter } from './limiter.ts'
 import type { SharedLimits } from './shared-limits.ts'
+import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
@@ -101,19 +102,18 @@ export class PollLoop<Transaction> {
     while (!signal.aborted) {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
-        await this.#rest()
         // The loop is woken when a batch ends, and when the lease holds again.
-        await this.#wake.sleep(version, promoteEveryMs)
+        await this.#sleep(version, promoteEveryMs)
         continue
       }
       const pausedMs = this.#resumeAt - this.#environment.clock.monotonicMs()
       if (pausedMs > 0) {
-        await this.#wake.sleep(version, pausedMs)
+        await this.#sleep(version, pausedMs)
         continue
       }
       let release: () => void
       try {
-        release = await this.#settings.limiter.acquire(this.#environment.topic, signal)
+        release = await this.#acquire(signal)
       } catch (error) {
         if (signal.aborted) return
         // The limiter has thrown, so nobody knows how many batches may run.
@@ -126,7 +126,7 @@ export class PollLoop<Transaction> {
         continue
       }
       const sleepMs = await this.#turn(release, version)
-      if (sleepMs > 0) await this.#wake.sleep(version, sleepMs)
+      if (sleepMs > 0) await this.#sleep(version, sleepMs)
       // A synchronous driver never yields to the event loop: without this turn no timer would fire and no heartbeat be sent while there is work.
       else await turnOfEventLoop()
     }
@@ -138,7 +138,32 @@ export class PollLoop<Transaction> {
     return this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
   }
 
-  /** Others get the slots that a full loop cannot use. */
+  /** Waits for the limiter, which may take as long as the batches of other topics do. */
+  async #acquire(signal: AbortSignal): Promise<() => void> {
+    const { limiter, limits } = this.#settings
+    const { clock, topic } = this.#environment
+    if (limits.restAfterMs(0) === Infinity) return limiter.acquire(topic, signal)
+    const end = every(clock, promoteEveryMs, () => void this.#rest())
+    try {
+      return await limiter.acquire(topic, signal)
+    } finally {
+      end()
+    }
+  }
+
+  /** Sleeps as the wake-up does, and rests meanwhile if it is long. */
+  async #sleep(version: number, ms: number): Promise<void> {
+    let left = ms
+    while (left > 0 && version === this.#wake.version) {
+      const restAfterMs = this.#settings.limits.restAfterMs(this.#held())
+      if (restAfterMs === 0) await this.#rest()
+      const slice = restAfterMs === 0 ? left : Math.min(left, restAfterMs)
+      await this.#wake.sleep(version, slice)
+      left -= slice
+    }
+  }
+
+  /** Others get the slots that the loop does not use. */
   async #rest(): Promise<void> {
     const { lease, limits } = this.#settings
     if (!lease.holds) return
@@ -192,6 +217,8 @@ export class PollLoop<Transaction> {
     } catch (error) {
       release()
       this.#polling.failed(error)
+      // A poll that the database refuses would be refused again, and others may be allowed what this process is not.
+      if (!isPassing(error)) await this.#rest()
       return pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5)
     }
   }

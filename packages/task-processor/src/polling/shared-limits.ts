@@ -116,11 +116,15 @@ export class SharedLimits<Transaction> {
     })
   }
 
-  /** Gives back, now and then, what a loop cannot use that has all the batches it may have. @throws the error of the database */
+  /** After how many milliseconds a loop that does not poll meanwhile is to rest. Infinite if it has no slots beside those of its tasks. */
+  restAfterMs(held: number): number {
+    if (this.#limits.total === undefined || this.#slots <= held) return Infinity
+    return Math.max(0, this.#askAtMs - this.#options.clock.monotonicMs())
+  }
+
+  /** Gives back what a loop does not use. @throws the error of the database */
   async rest(held: number): Promise<void> {
-    const { clock } = this.#options
-    if (this.#limits.total === undefined || this.#slots <= held || clock.monotonicMs() < this.#askAtMs) return
-    await this.#inTurn(() => this.#take(held, held))
+    if (this.restAfterMs(held) < Infinity) await this.#inTurn(() => this.#take(held, held))
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
