@@ -21,3 +21,13 @@ export interface SlotOrders {
   /** Where the process dies, and how often it passes that moment before. Absent: the process lives. */
   readonly death?: { readonly moment: SlotMoment; readonly passes: number }
 }
+
+/** A job of which one runs at a time, and times after which a process that is stopped soon counts as dead. */
+export const slept = defineJob('slept', { input: json<number>(), limits: { total: 1 } })
+export const sleptTimes = {
+  migrate: false,
+  leaseMs: 3_000,
+  heartbeatIntervalMs: 200,
+  maintenanceIntervalMs: 200,
+  listener: {},
+} as const

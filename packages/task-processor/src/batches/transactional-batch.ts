@@ -13,12 +13,15 @@ import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 export class TransactionalBatch<Transaction> implements Batch {
   readonly isLeased = false
   readonly #environment: BatchEnvironment<Transaction>
+  readonly #holdsSlots: () => boolean
   readonly #polled = Promise.withResolvers<readonly HeldTask[]>()
   /** Rejects when the transaction ends although the handler does not let go. */
   readonly #abandoned = Promise.withResolvers<never>()
   #run: Run<Transaction> | undefined
   /** Whether tasks that are polled from now on must not be handled. */
   #over = false
+  /** Whether the lease was lost meanwhile, so that others may have been given the slots of these tasks. */
+  #leaseLost = false
   #completion: Completion | undefined
   #returned: readonly HeldTask[] = []
   /** Whether the transaction was rolled back. */
@@ -27,8 +30,10 @@ export class TransactionalBatch<Transaction> implements Batch {
   #setback = false
   #ended: Promise<void> = Promise.resolve()
 
-  constructor(environment: BatchEnvironment<Transaction>) {
+  /** @param holdsSlots whether nobody else can have the slots of these tasks. A limit on all tasks at a time would not be kept otherwise */
+  constructor(environment: BatchEnvironment<Transaction>, holdsSlots: (leaseLost: boolean) => boolean = () => true) {
     this.#environment = environment
+    this.#holdsSlots = () => holdsSlots(this.#leaseLost)
     this.#abandoned.promise.catch(() => {})
   }
 
@@ -82,6 +87,7 @@ export class TransactionalBatch<Transaction> implements Batch {
 
   abort(reason: TaskError): void {
     this.#over = true
+    if (reason.code === 'LEASE_LOST') this.#leaseLost = true
     this.#run?.handling.abort(reason)
   }
 
@@ -118,7 +124,7 @@ export class TransactionalBatch<Transaction> implements Batch {
             throw new TaskError('SHUTDOWN', `Topic "${topic}" has stopped: what a poll under way brings is rolled back`)
           }
           this.#run = last =
-            tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, () => this.giveUp()) : undefined
+            tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, { onStuck: () => this.giveUp(), holdsSlots: this.#holdsSlots }) : undefined
           this.#polled.resolve(tasks)
           // A poll without tasks is committed too, as it may have written: it removes entries of lists, say.
           if (last) await Promise.race([last.complete(), this.#abandoned.promise])
@@ -165,7 +171,7 @@ class Run<Transaction> {
   readonly #environment: BatchEnvironment<Transaction>
   readonly #transaction: Transaction
   readonly #lift: Lift
-  readonly #onStuck: () => void
+  readonly #asking: { readonly onStuck: () => void; readonly holdsSlots: () => boolean }
   readonly #committed = Promise.withResolvers<Completion>()
   #asked: Promise<Decisions> | undefined
   /** The error that the handler threw. `inTransaction`: the function that it passed to `complete` threw it. */
@@ -177,12 +183,12 @@ class Run<Transaction> {
     transaction: Transaction,
     tasks: readonly HeldTask[],
     lift: Lift,
-    onStuck: () => void,
+    asking: { readonly onStuck: () => void; readonly holdsSlots: () => boolean },
   ) {
     this.#environment = environment
     this.#transaction = transaction
     this.#lift = lift
-    this.#onStuck = onStuck
+    this.#asking = asking
     this.tasks = tasks
     this.handling = new Handling(environment, tasks)
     this.#committed.promise.catch(() => {})
@@ -192,7 +198,7 @@ class Run<Transaction> {
   async complete(): Promise<void> {
     const { discard, topic, repository, listener } = this.#environment
     const asked = Promise.withResolvers<Decisions>()
-    const handled = this.handling.run((decide) => this.#ask(decide, asked.resolve), this.#onStuck)
+    const handled = this.handling.run((decide) => this.#ask(decide, asked.resolve), this.#asking.onStuck)
     this.handled = handled.then(
       () => {},
       (error: unknown) => {
@@ -204,6 +210,7 @@ class Run<Transaction> {
       this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? this.#undecided())])),
     )
     if (this.#state !== 'open') throw this.#rolledBack()
+    if (!this.#asking.holdsSlots()) throw this.#slotsLost()
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
     this.decisions = this.left.length > 0 ? given : complement(this.tasks, given)
     listener.onCallback(this.handling.event)
@@ -256,6 +263,12 @@ class Run<Transaction> {
   #rolledBack(): TaskError {
     const { topic } = this.#environment
     const message = `The transaction of topic "${topic}" was rolled back: its tasks are not held any more`
+    return new TaskError('TASK_LOST', message, { lost: this.tasks })
+  }
+
+  #slotsLost(): TaskError {
+    const { topic } = this.#environment
+    const message = `The lease was lost in a transaction of topic "${topic}", so others may have its places under the total of the topic: it is rolled back`
     return new TaskError('TASK_LOST', message, { lost: this.tasks })
   }
 

@@ -300,10 +300,12 @@ export class PollLoop<Transaction> {
   }
 
   async #beginTransaction(most: number, release: () => void): Promise<number> {
-    const { limits, poll } = this.#settings
+    const { lease, limits, poll } = this.#settings
     const size = await limits.take(most)
     if (size === 0) return 0
-    const batch = new TransactionalBatch(this.#environment)
+    // Others see nothing of a transaction that is open, and free the slots of an owner that is silent for a lease.
+    const holdsSlots = (leaseLost: boolean): boolean => !limits.hasTotal || (lease.holds && !leaseLost)
+    const batch = new TransactionalBatch(this.#environment, holdsSlots)
     const polled = batch.begin({ ...poll, size })
     this.batches.add(batch)
     const { length } = await polled.catch((error: unknown) => {

@@ -42,6 +42,11 @@ export class SharedLimits<Transaction> {
     this.#limits = limits
   }
 
+  /** Whether tasks need slots. */
+  get hasTotal(): boolean {
+    return this.#limits.total !== undefined
+  }
+
   /**
    * How many more tasks may be polled, at most `most`.
    *
