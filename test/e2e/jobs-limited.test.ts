@@ -193,6 +193,28 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     expect(await fixture.states(queue)).toEqual({ failed: 1 })
   })
 
+  test('with dead letters hands a failed job that shares no queue to routes by its own name', async () => {
+    const dead = defineQueue('limited-dead-alone')
+    const job = defineJob('limited-alone', { input: json<{ id: number }>(), retry: never, limits: { deadLetter: dead } })
+    const other = defineJob('limited-alone-other', { retry: never, limits: { deadLetter: dead } })
+    const heard: unknown[] = []
+    await using stream = fixture.streamOf()
+    const fail = (): never => {
+      throw new Error('no')
+    }
+    stream.handle(job, fail)
+    stream.handle(other, fail)
+    stream.route(dead, {
+      '*': ({ name, input }) => void heard.push(['*', name, input]),
+      'limited-alone-other': ({ name, input }) => void heard.push(['exact', name, input]),
+    })
+    await stream.start()
+    await stream.submit(job, { id: 7 })
+    await expect.poll(() => heard).toEqual([['*', 'limited-alone', { id: 7 }]])
+    await stream.submit(other)
+    await expect.poll(() => heard.slice(1)).toEqual([['exact', 'limited-alone-other', undefined]])
+  })
+
   test('of no time at all on what is kept deletes jobs with their success', async () => {
     const job = defineJob('limited-kept', { input: json<number>() })
     await using stream = fixture.streamOf()

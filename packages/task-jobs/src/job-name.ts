@@ -10,10 +10,19 @@ export function nameHeaders({ name, settings }: TaskDefinition): TaskHeaders | u
   return settings.queue && { [header]: name }
 }
 
-/** The name of the definition of a task in a queue. Undefined for a task that was pushed in another way, which may have anything in its place. */
+/**
+ * The name of the definition of a task in a queue. A dead letter of a job of its own topic has the name of that. Undefined for a task that was pushed in
+ * another way, which may have anything in its place.
+ */
 export function jobNameOf({ headers }: Pick<TaskInfo, 'headers'>): string | undefined {
-  const name = headers?.[header]
-  return typeof name === 'string' && name !== '' && name.length <= taskLimits.topicLength ? name : undefined
+  const { [header]: name, dead } = headers ?? {}
+  if (isName(name)) return name
+  const topic = typeof dead === 'object' && dead !== null && 'topic' in dead ? dead['topic'] : undefined
+  return isName(topic) ? topic : undefined
+}
+
+function isName(name: unknown): name is string {
+  return typeof name === 'string' && name !== '' && name.length <= taskLimits.topicLength
 }
 
 /** Whether a task is of a definition. In a queue others have tasks too. */
