@@ -44,7 +44,7 @@ export function* admit(context: Context, topic: string, asked: number, externalI
   yield sql`update ${limit} set used = ${entries - dropped + count} where topic = ${topic} and ${isEntries}`
 }
 
-/** How many of these external ids have tasks already: a push of one creates none. */
+/** For how many of these external ids a push creates no task: those that have tasks already, and those that stand here twice. */
 function* countKnown({ dialect }: Context, topic: string, externalIds: readonly string[]): Verb<number> {
   if (externalIds.length === 0) return 0
   const values = [...new Set(externalIds)]
@@ -54,7 +54,7 @@ function* countKnown({ dialect }: Context, topic: string, externalIds: readonly 
       join ${dialect.tables.task} t on t.external_id = r.external_id
      where t.topic = ${topic} and t.external_id is not null
      ${dialect.expr.latest}`
-  return known.length
+  return known.length + externalIds.length - values.length
 }
 
 /**

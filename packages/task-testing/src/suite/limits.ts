@@ -254,6 +254,8 @@ export const limits: Part = part('a limit', (engine) => {
     expect(await fixture.states()).toEqual({ ready: 1 })
     await fixture.commit((transaction) => fixture.tasks.admit(transaction, fixture.topic, 1, ['y']))
     expect(await fixture.states()).toEqual({ filtered: 1 })
+    // Of one that stands there twice, one is pushed.
+    await fixture.commit((transaction) => fixture.tasks.admit(transaction, fixture.topic, 2, ['z', 'z']))
   })
 
   test('with dead letters that was rolled back makes no copies', async () => {
