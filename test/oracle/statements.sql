@@ -89,6 +89,14 @@ fetch first :2 rows only
 
 -- admit
 --   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1
+order by t.sequence
+for update
+
+-- admit
+--   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 state = 5,
 listed = 0,
@@ -260,7 +268,7 @@ else 1 end, t.reason, t.owner, r.ended_error, r.ended_message
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error)) r cross join task t
 where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
--- complete
+-- complete, limit
 --   text
 select target from task_limit where topic = :1 and kind = 'dead-letter'
 
@@ -1051,7 +1059,13 @@ select 1 as known from task_topic where topic = :1
 
 -- limit
 --   text
-select kind, amount, per_ms, target from task_limit where topic = :1
+select t.kind, t.amount, t.per_ms, t.target from task_limit t where t.topic = :1
+
+-- limit
+--   text, text, number
+insert /*+ ignore_row_on_dupkey_index(task_limit (topic, kind)) */
+into task_limit (topic, kind, used)
+values (:1, :2, :3)
 
 -- limit
 --   text, text, null, null, number, text
@@ -1062,7 +1076,8 @@ into task_limit (topic, kind, amount, per_ms, used, target)
 values (:1, :2, :3, :4, :5, :6)
 
 -- limits
-select topic, kind, amount, per_ms, target from task_limit order by topic, kind
+--   text
+select topic, kind, amount, per_ms, target from task_limit where kind <> :1 order by topic, kind
 
 -- lost
 --   JSON in a CLOB, text, text
