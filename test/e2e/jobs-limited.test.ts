@@ -153,9 +153,7 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     await stream.start()
     await stream.transaction((transaction) => stream.pushMany(transaction, job, [[1], [2], [3]]))
     await expect.poll(() => fixture.states(job)).toEqual({ ready: 2, succeeded: 1 })
-    await stream.transaction((transaction) =>
-      stream.tasks.limit(transaction, job.name, { rate: { count: 1_000, perMs: 1_000 } }),
-    )
+    await stream.transaction((transaction) => stream.tasks.limit(transaction, job.name, { rate: { count: 1_000, perMs: 1_000 } }))
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 3 })
   })
 

@@ -124,7 +124,12 @@ export class TransactionalBatch<Transaction> implements Batch {
             throw new TaskError('SHUTDOWN', `Topic "${topic}" has stopped: what a poll under way brings is rolled back`)
           }
           this.#run = last =
-            tasks.length > 0 ? new Run(this.#environment, transaction, tasks, lift, { onStuck: () => this.giveUp(), holdsSlots: this.#holdsSlots }) : undefined
+            tasks.length > 0
+              ? new Run(this.#environment, transaction, tasks, lift, {
+                  onStuck: () => this.giveUp(),
+                  holdsSlots: this.#holdsSlots,
+                })
+              : undefined
           this.#polled.resolve(tasks)
           // A poll without tasks is committed too, as it may have written: it removes entries of lists, say.
           if (last) await Promise.race([last.complete(), this.#abandoned.promise])

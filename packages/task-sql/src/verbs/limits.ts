@@ -43,9 +43,7 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
       continue
     }
     const { amount, per_ms: perMs, target } = row
-    const added = yield* touched(
-      insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'),
-    )
+    const added = yield* touched(insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'))
     if (added === 0)
       yield sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
   }

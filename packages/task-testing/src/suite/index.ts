@@ -21,6 +21,7 @@ import { delayed } from './delayed.ts'
 import { dependencies } from './dependencies.ts'
 import { discard } from './discard.ts'
 import { limits } from './limits.ts'
+import { limitsSet } from './limits-set.ts'
 import { edges } from './edges.ts'
 import { endings } from './endings.ts'
 import { filters } from './filters.ts'
@@ -86,6 +87,7 @@ const parts: Readonly<Record<string, Part>> = {
   dependencies,
   discard,
   limits,
+  'limits-set': limitsSet,
   edges,
   endings,
   filters,
