@@ -51,7 +51,7 @@ export interface LoopingOptions {
   readonly limiter?: TaskLimiter
   readonly timeoutMs?: number
   readonly handler?: BatchEnvironment<object>['handler']
-  /** The limit of all processes, of which this one gets all that it wants: `slots 1 of 2` if it holds one. */
+  /** The limit of all processes, of which this one gets all: it asks for `slots 1 of 2` if it holds one and could hold two. */
   readonly total?: number
 }
 
@@ -73,7 +73,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     takeSlots: async (_: object, __: string, { held, wanted }: SlotWish) => {
       asked.push(`slots ${held} of ${wanted}`)
-      return { slots: wanted }
+      return { slots: Math.min(wanted, options.total!) }
     },
     promoteDue: async () => {
       asked.push('promoteDue')

@@ -87,6 +87,22 @@ describe('a slot of all processes', () => {
     await loop.settled()
     expect(loop.asked).toEqual(['slots 0 of 2', 'poll 2', 'promoteDue'])
   })
+
+  test.each([1, 0])(
+    'is %d where two are wanted: a loop that has nothing to do is as quiet as one without a limit',
+    async (total) => {
+      const loop = await started({ total, idleMs: 3_600_000 })
+      loop.asked.splice(0)
+      for (let tenths = 0; tenths < 600; tenths++) {
+        loop.clock.pass(100)
+        await loop.settled()
+      }
+      const polls = loop.asked.filter((asked) => asked.startsWith('poll'))
+      const asks = loop.asked.filter((asked) => asked.startsWith('slots'))
+      expect(polls.length).toBeLessThan(10)
+      expect(asks.length).toBeLessThan(total === 1 ? 20 : 70)
+    },
+  )
 })
 
 describe('a slot', () => {

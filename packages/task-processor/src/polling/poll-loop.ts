@@ -193,9 +193,10 @@ export class PollLoop<Transaction> {
       }
       const found = room > 0 ? await this.#begin(room, release) : 0
       this.#polling.worked()
-      if (found === 0 && limits.pauseMs < Infinity) {
+      const limitedMs = found === 0 ? limits.pauseMs(this.#held()) : Infinity
+      if (limitedMs < Infinity) {
         release()
-        return Math.min(limits.pauseMs, promoteEveryMs)
+        return Math.min(limitedMs, promoteEveryMs)
       }
       if (found > 0) {
         this.#empty = 0

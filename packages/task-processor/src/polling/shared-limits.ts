@@ -13,7 +13,7 @@ type Poll<Transaction> = (transaction: Transaction, size: number) => HeldTask[] 
 
 /** How often a loop that polls renews its slots, so that others who want some get theirs. */
 const renewMs = 1_000
-/** How often a loop asks for slots that it did not get. */
+/** How soon a loop asks for slots that it did not get. It asks less and less often, as there may be nothing to do for anybody. */
 const askMs = 250
 
 /** What a loop may poll under the limits that all processes keep together. A topic without limits asks the database nothing. */
@@ -24,6 +24,8 @@ export class SharedLimits<Transaction> {
   #slots = 0
   #wanted = 0
   #askAtMs = -Infinity
+  /** How long to wait before slots are asked for that this process did not get. */
+  #patienceMs = askMs
   /** Whether a question was not answered, so that the database may have given this process other slots than it knows of. */
   #unsure = false
   /** The last question. The next one follows its answer, as the database knows only the slots of the last. */
@@ -66,13 +68,14 @@ export class SharedLimits<Transaction> {
     return Math.max(0, Math.min(most, this.#slots - held))
   }
 
-  /** How long to sleep when there is no room, in milliseconds. Infinite if no limit is in the way. */
-  get pauseMs(): number {
+  /** How long to sleep after a poll that brought nothing, or was not made, in milliseconds. Infinite if no limit was in the way. */
+  pauseMs(held: number): number {
     const { clock } = this.#options
     const { total, rate } = this.#limits
     const nowMs = clock.monotonicMs()
     const tokenMs = rate && this.#nextTokenAtMs > nowMs ? this.#nextTokenAtMs - nowMs : Infinity
-    const slotMs = total !== undefined && this.#slots < this.#wanted ? Math.max(1, this.#askAtMs - nowMs) : Infinity
+    const isFull = total !== undefined && this.#slots < this.#wanted && this.#slots <= held
+    const slotMs = isFull ? Math.max(1, this.#askAtMs - nowMs) : Infinity
     return Math.min(tokenMs, slotMs)
   }
 
@@ -151,7 +154,10 @@ export class SharedLimits<Transaction> {
     this.#unsure = false
     this.#slots = slots
     this.#wanted = wanted
-    this.#askAtMs = askedMs + (slots < wanted ? askMs : renewMs)
+    const isInVain = slots < wanted && slots <= held
+    if (!isInVain) this.#patienceMs = askMs
+    this.#askAtMs = askedMs + (slots < wanted ? this.#patienceMs : renewMs)
+    if (isInVain) this.#patienceMs = Math.min(this.#patienceMs * 2, renewMs)
   }
 
   /**
