@@ -3,8 +3,8 @@ import type { HandlerContext } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
 import { defineJob } from 'taskstream'
 import { expect, test } from 'vitest'
-import { jobHandler } from '../../packages/task-jobs/src/handle-job.ts'
-import { InProcess } from '../../packages/task-jobs/src/in-process.ts'
+import { jobHandler } from '../../packages/task-jobs/src/handling/handle-job.ts'
+import { InProcess } from '../../packages/task-jobs/src/jobs/in-process.ts'
 import { taskOf } from './answering.ts'
 
 const other = taskOf('other', 9)

@@ -4,9 +4,9 @@ import type { HandlerContext } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
 import { defineJob, json } from 'taskstream'
 import { expect, test } from 'vitest'
-import { jobHandler } from '../../packages/task-jobs/src/handle-job.ts'
-import { InProcess } from '../../packages/task-jobs/src/in-process.ts'
-import type { NeededEnding } from '../../packages/task-jobs/src/needed-results.ts'
+import { jobHandler } from '../../packages/task-jobs/src/handling/handle-job.ts'
+import { InProcess } from '../../packages/task-jobs/src/jobs/in-process.ts'
+import type { NeededEnding } from '../../packages/task-jobs/src/handling/needed-results.ts'
 import { taskOf } from './answering.ts'
 
 const price = defineJob('price', { output: json<number>() })

@@ -3,10 +3,10 @@ import type { HandlerContext } from '@taskstream/task-processor'
 import { testClock } from '@taskstream/task-testing'
 import { defineJob } from 'taskstream'
 import { describe, expect, test } from 'vitest'
-import { jobHandler } from '../../packages/task-jobs/src/handle-job.ts'
-import { InProcess } from '../../packages/task-jobs/src/in-process.ts'
+import { jobHandler } from '../../packages/task-jobs/src/handling/handle-job.ts'
+import { InProcess } from '../../packages/task-jobs/src/jobs/in-process.ts'
 import { taskOf } from './answering.ts'
-import { JobSlots } from '../../packages/task-jobs/src/job-slots.ts'
+import { JobSlots } from '../../packages/task-jobs/src/handling/job-slots.ts'
 
 describe('the slots of a definition', () => {
   test('are taken in the order in which they are asked for', async () => {

@@ -1,5 +1,5 @@
 /** One reader of the events of jobs: what is not read is kept up to a limit, and whoever reads is never left waiting. */
-import type { JobChange } from '../../packages/task-jobs/src/job-change.ts'
+import type { JobChange } from '../../packages/task-jobs/src/jobs/job-change.ts'
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { JobWatcher, keptEvents } from '../../packages/taskstream/src/job-watcher.ts'

@@ -2,7 +2,7 @@
 import type { HeldTask, TaskDecision, TaskHeaders } from '@taskstream/task-api'
 import { defineJob, defineTopic, json, versioned } from 'taskstream'
 import { expect, test } from 'vitest'
-import { NewerInputs } from '../../packages/task-jobs/src/newer-inputs.ts'
+import { NewerInputs } from '../../packages/task-jobs/src/handling/newer-inputs.ts'
 import { taskOf } from './answering.ts'
 
 const two = versioned(json<number>()).to(json<number>(), (old) => old)

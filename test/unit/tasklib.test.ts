@@ -8,7 +8,7 @@ import type { TaskLib, TaskLibOptions } from 'taskstream/tasklib'
 import { testStream } from 'taskstream/testing'
 import { expect, test, vi } from 'vitest'
 import { reasonOf } from '../../packages/taskstream/src/tasklib/errors.ts'
-import { uuidV7 } from '../../packages/task-jobs/src/uuid-v7.ts'
+import { uuidV7 } from '../../packages/task-jobs/src/signatures/uuid-v7.ts'
 
 type Lib = TaskLib<DatabaseSync, 'sync'>
 

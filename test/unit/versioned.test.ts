@@ -5,8 +5,8 @@ import { defineJob, defineTopic, json, versioned } from 'taskstream'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { inputOf, pushedVersionOf } from '../../packages/task-jobs/src/task-input.ts'
-import type { StoredInput } from '../../packages/task-jobs/src/task-input.ts'
+import { inputOf, pushedVersionOf } from '../../packages/task-jobs/src/definitions/task-input.ts'
+import type { StoredInput } from '../../packages/task-jobs/src/definitions/task-input.ts'
 
 /** What a handler gets of an input that was stored as this version. */
 const read = <Given>(schema: InputSchema<unknown, Given>, input: unknown, version?: unknown): unknown => {

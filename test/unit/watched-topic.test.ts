@@ -8,8 +8,8 @@ import {
   pushedChange,
   returnedChange,
   takenChange,
-} from '../../packages/task-jobs/src/job-change.ts'
-import type { JobChange } from '../../packages/task-jobs/src/job-change.ts'
+} from '../../packages/task-jobs/src/jobs/job-change.ts'
+import type { JobChange } from '../../packages/task-jobs/src/jobs/job-change.ts'
 import { describe, expect, test } from 'vitest'
 import { knownJobs, WatchedTopic } from '../../packages/taskstream/src/watched-topic.ts'
 import { taskOf } from './answering.ts'

@@ -1,6 +1,6 @@
 /** What handlers outside the program share: the job as they are given it, and how their answer ends it. */
 import { jsonOf, TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
-import type { HeldJob } from './held-job.ts'
+import type { HeldJob } from '../handling/held-job.ts'
 
 /** What is passed on of a job to a program or a service. */
 export type ExternalJob = Pick<

@@ -2,7 +2,7 @@
 import { checkNames, invalid } from '@taskstream/task-api'
 import type { OptionNames, TaskDependency, TaskReason, TaskState } from '@taskstream/task-api'
 import type { AnyJob, EndOf } from './define-job.ts'
-import type { JobRef } from './push-job.ts'
+import type { JobRef } from './job-ref.ts'
 import type { TaskDefinition } from './task-settings.ts'
 
 /** Jobs of a definition that need not succeed. */

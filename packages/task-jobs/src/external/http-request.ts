@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import { checkInteger, invalid, optionNames, TaskError } from '@taskstream/task-api'
 import type { TaskDecision } from '@taskstream/task-api'
-import { askedPauseMs } from './asked-pause.ts'
+import { askedPauseMs } from '../definitions/asked-pause.ts'
 import { answered, terminated, textOfJob, titleOf } from './external-job.ts'
 import type { ExternalHandler, ExternalJob } from './external-job.ts'
-import { checkSecretNames, secretInvalid } from './secret-options.ts'
+import { checkSecretNames, secretInvalid } from '../definitions/secret-options.ts'
 
 export interface HttpRequestOptions {
   /** An address of http: or https:, without a user and a password. Messages show it without its query. */

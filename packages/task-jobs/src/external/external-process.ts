@@ -7,7 +7,7 @@ import { checkProcessGroups, isFolder, programOf } from './program.ts'
 import type { Program } from './program.ts'
 import { runProgram } from './run-program.ts'
 import type { Ended, RunLimits } from './run-program.ts'
-import { checkSecretNames, secretInvalid } from './secret-options.ts'
+import { checkSecretNames, secretInvalid } from '../definitions/secret-options.ts'
 
 export interface ExternalProcessOptions {
   /**

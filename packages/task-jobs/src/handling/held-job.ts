@@ -1,8 +1,8 @@
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
-import type { AnyJob, JobOf } from './define-job.ts'
-import type { NeededResults } from './needs.ts'
-import type { JobTags } from './task-settings.ts'
-import type { PushArguments } from './push-job.ts'
+import type { AnyJob, JobOf } from '../definitions/define-job.ts'
+import type { NeededResults } from '../definitions/needs.ts'
+import type { JobTags } from '../definitions/task-settings.ts'
+import type { PushArguments } from '../jobs/push-job.ts'
 
 /** What `commit` returns. A handler returns it. */
 export class JobCommit<Transaction = never> {

@@ -1,8 +1,8 @@
 import type { TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
-import type { AnyJob } from './define-job.ts'
-import type { JobTags } from './task-settings.ts'
-import { idOf, tagsOf } from './push-job.ts'
-import { keyOf } from './sub-keys.ts'
+import type { AnyJob } from '../definitions/define-job.ts'
+import type { JobTags } from '../definitions/task-settings.ts'
+import { idOf, tagsOf } from '../definitions/job-ref.ts'
+import { keyOf } from '../definitions/sub-keys.ts'
 
 /**
  * The state of a job: that of its task, but that a job which waits for its time is `delayed`, or `retrying` if it was tried before, and one that waits

@@ -1,8 +1,8 @@
 import { invalid } from '@taskstream/task-api'
 import type { TaskInfo } from '@taskstream/task-api'
-import { checkTags } from './task-settings.ts'
-import type { JobTags } from './task-settings.ts'
-import { tagsOf } from './push-job.ts'
+import { checkTags } from '../definitions/task-settings.ts'
+import type { JobTags } from '../definitions/task-settings.ts'
+import { tagsOf } from '../definitions/job-ref.ts'
 
 /**
  * Makes a test for tasks of jobs that have each of these tags, with the same value and type.

@@ -5,10 +5,10 @@ import type { HeldTask, TaskCreation } from '@taskstream/task-api'
 import type { HandlerContext } from '@taskstream/task-processor'
 import { signatureHeaders, signatureOf, signedTextOf } from './job-signature.ts'
 import type { SignedTask } from './job-signature.ts'
-import { checkSecretNames, secretInvalid } from './secret-options.ts'
+import { checkSecretNames, secretInvalid } from '../definitions/secret-options.ts'
 import { isPairOf, privateKeyOf, publicKeyOf } from './signature-keys.ts'
 import type { SigningKey, VerificationKey } from './signature-keys.ts'
-import type { TaskDefinition } from './task-settings.ts'
+import type { TaskDefinition } from '../definitions/task-settings.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
 /** By what a process signs the jobs that it pushes. */

@@ -2,8 +2,8 @@
 import type { HeldTask, PushedTask, Task, TaskCreation, TaskDecision, TaskInfo, TaskReason } from '@taskstream/task-api'
 import { stateOf } from './job-info.ts'
 import type { JobState } from './job-info.ts'
-import { jobNameOf } from './job-name.ts'
-import { idOf } from './push-job.ts'
+import { jobNameOf } from '../definitions/job-name.ts'
+import { idOf } from '../definitions/job-ref.ts'
 
 /** A job in a new state. Whoever made the change may not know all of the job: what is not known is undefined. */
 export interface JobChange extends Task {

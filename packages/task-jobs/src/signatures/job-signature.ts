@@ -1,9 +1,9 @@
 /** What a signature of a job covers, and the header in which it stands. */
 import { hash } from 'node:crypto'
 import type { HeldTask, TaskHeaders } from '@taskstream/task-api'
-import { topicOf } from './define-queue.ts'
-import { pushedVersionOf } from './task-input.ts'
-import type { TaskDefinition } from './task-settings.ts'
+import { topicOf } from '../definitions/define-queue.ts'
+import { pushedVersionOf } from '../definitions/task-input.ts'
+import type { TaskDefinition } from '../definitions/task-settings.ts'
 
 const header = 'sig'
 

@@ -1,8 +1,8 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { HandlerContext } from '@taskstream/task-processor'
-import { newerInputOf } from './task-input.ts'
-import type { TaskDefinition } from './task-settings.ts'
+import { newerInputOf } from '../definitions/task-input.ts'
+import type { TaskDefinition } from '../definitions/task-settings.ts'
 
 /** The first pause, in milliseconds. Each look at the task after that doubles it. */
 const firstMs = 1_000

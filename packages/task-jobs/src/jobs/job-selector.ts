@@ -1,8 +1,8 @@
 import { invalid } from '@taskstream/task-api'
 import type { PushedTask, TaskSelector } from '@taskstream/task-api'
-import { topicOf } from './define-queue.ts'
-import type { JobRef } from './push-job.ts'
-import type { TaskDefinition } from './task-settings.ts'
+import { topicOf } from '../definitions/define-queue.ts'
+import type { JobRef } from '../definitions/job-ref.ts'
+import type { TaskDefinition } from '../definitions/task-settings.ts'
 
 /** Names jobs of one definition: one by its id or its reference, or all of a key. */
 export type JobSelector<Name extends string = string> = string | JobRef<Name> | { readonly key: string }

@@ -1,15 +1,14 @@
 import { checkInput, checkNames, invalid, jsonOf, optionNames } from '@taskstream/task-api'
-import type { HeldTask, PushedTask, TaskCreation, TaskHeaders, TaskInfo } from '@taskstream/task-api'
-import { nameHeaders } from './job-name.ts'
-import { noSignatures } from './job-signatures.ts'
-import type { JobSignatures } from './job-signatures.ts'
-import { dependenciesOf } from './needs.ts'
-import type { NeededRefs } from './needs.ts'
-import { keyOf } from './sub-keys.ts'
-import { checkTags, isTag } from './task-settings.ts'
-import { versionHeader } from './task-input.ts'
-import { timeoutHeader } from './task-timeout.ts'
-import type { JobTags, TaskDefinition } from './task-settings.ts'
+import type { TaskCreation, TaskHeaders } from '@taskstream/task-api'
+import { nameHeaders } from '../definitions/job-name.ts'
+import { noSignatures } from '../signatures/job-signatures.ts'
+import type { JobSignatures } from '../signatures/job-signatures.ts'
+import { dependenciesOf } from '../definitions/needs.ts'
+import type { NeededRefs } from '../definitions/needs.ts'
+import { checkTags } from '../definitions/task-settings.ts'
+import { versionHeader } from '../definitions/task-input.ts'
+import { timeoutHeader } from '../definitions/task-timeout.ts'
+import type { JobTags, TaskDefinition } from '../definitions/task-settings.ts'
 
 /** Options of one pushed job. What is given here counts before what the definition says. */
 export interface JobPushOptions extends Pick<
@@ -50,13 +49,6 @@ type WithoutNeeds<Needs> = [Needs] extends [void] ? true : unknown extends Needs
 
 /** An input of the type `any` is an input, though it would fit `void`. */
 type NoInput<Given> = unknown extends Given ? never : void
-
-/** A pushed job. Its `identifier` is its key, also under `limits.perKey`, where that of its task has a suffix. */
-export interface JobRef<Name extends string = string> extends PushedTask {
-  readonly job: Name
-  /** The caller's own name for the job, or `@` and its sequence. */
-  readonly id: string
-}
 
 const names = optionNames<AnyPushOptions>('push', {
   id: true,
@@ -159,29 +151,4 @@ function headersOf(
   const [name, version] = [nameHeaders(definition), versionHeader(definition.settings.input)]
   const timeout = timeoutHeader(timeoutMs)
   return name || version || timeout || tags ? { ...name, ...version, ...timeout, ...(tags && { tags }) } : undefined
-}
-
-/** The tags that a job was pushed with. A task that was pushed in another way may have anything in their place. */
-export function tagsOf({ headers }: Pick<TaskInfo, 'headers'>): JobTags {
-  const tags = headers?.['tags']
-  if (typeof tags !== 'object' || tags === null || Array.isArray(tags)) return {}
-  return Object.fromEntries(Object.entries(tags).filter((tag): tag is [string, string | number | boolean] => isTag(tag[1])))
-}
-
-/**
- * The id of a job's task: the caller's own, or `@` and its sequence. A task that was pushed in another way may have an external id with `@` in front,
- * which would name another job.
- */
-export function idOf({ externalId, sequence }: Pick<HeldTask, 'externalId' | 'sequence'>): string {
-  return externalId === undefined || externalId.startsWith('@') ? `@${sequence}` : externalId
-}
-
-/** Makes the reference to a job that was pushed. */
-export function refOf<Name extends string>(
-  { name, settings }: TaskDefinition & { readonly name: Name },
-  pushed: PushedTask,
-  { externalId }: TaskCreation,
-): JobRef<Name> {
-  const identifier = keyOf(settings, pushed.identifier)
-  return { ...pushed, identifier, job: name, id: externalId ?? `@${pushed.sequence}` }
 }

@@ -1,10 +1,10 @@
 import type { Task } from '@taskstream/task-api'
-import { topicOf } from './define-queue.ts'
-import type { Queue } from './define-queue.ts'
+import { topicOf } from '../definitions/define-queue.ts'
+import type { Queue } from '../definitions/define-queue.ts'
 import { mergedChange } from './job-change.ts'
 import type { JobChange } from './job-change.ts'
-import { withoutSuffix } from './sub-keys.ts'
-import type { TaskDefinition } from './task-settings.ts'
+import { withoutSuffix } from '../definitions/sub-keys.ts'
+import type { TaskDefinition } from '../definitions/task-settings.ts'
 
 /** What a transaction of this process has done to jobs. */
 export interface Done {

@@ -1,10 +1,10 @@
 /** What a handler is given of the jobs that its job needs. */
 import { readInput, TaskDecision, TaskDecisionError, taskToString } from '@taskstream/task-api'
 import type { HeldTask, TaskDependency, TaskEnding } from '@taskstream/task-api'
-import type { AnyJob } from './define-job.ts'
-import { topicOf } from './define-queue.ts'
-import { parsed } from './job-info.ts'
-import type { Need, Settled } from './needs.ts'
+import type { AnyJob } from '../definitions/define-job.ts'
+import { topicOf } from '../definitions/define-queue.ts'
+import { parsed } from '../jobs/job-info.ts'
+import type { Need, Settled } from '../definitions/needs.ts'
 
 /** A dependency of a task, and how the task that it is on has ended; undefined if that one is not there. */
 export interface NeededEnding extends Required<TaskDependency> {

@@ -1,5 +1,5 @@
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
-import type { JobTags } from './task-settings.ts'
+import type { JobTags } from '../definitions/task-settings.ts'
 
 /** A task of a typed topic that is being handled. Its input is checked already. */
 export interface TopicTask<Input = unknown> {
