@@ -152,6 +152,8 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       ['redrive', 'a'],
       ['cancel', 'a', '@1'],
       ['reschedule', 'a', '@1', '--delay-ms', '0'],
+      ['limits'],
+      ['limits', 'a', '--total', '1'],
       ['pause', 'a'],
       ['resume', 'a'],
       ['periodic', 'ls'],

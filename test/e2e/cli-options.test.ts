@@ -119,6 +119,33 @@ describe.skipIf(!canRun)('the command line', () => {
     expect(await fixture.page()).toEqual(before)
   })
 
+  test('shows the limits of topics, and changes those that are given', async () => {
+    await fixture.nextTopic()
+    const { topic } = fixture
+    expect(await json('limits', topic)).toEqual({})
+    expect(await json('limits', topic, '--total', '10', '--rate', '100/60000', '--max-entries', '5')).toEqual({
+      [topic]: { total: 10, rate: { count: 100, perMs: 60_000 }, maxEntries: { count: 5, whenFull: 'reject' } },
+    })
+    expect((await taskstream('limits', topic, '--total', 'none', '--when-full', 'drop-oldest')).out).toMatch(
+      new RegExp(`${topic} +│ +│ 100 in 1min +│ 5 +│ drop-oldest +│ +│`),
+    )
+    expect(await json('limits')).toMatchObject({ [topic]: { maxEntries: { count: 5, whenFull: 'drop-oldest' } } })
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [['limits', '--total', '1'], /topic must be given with --total/],
+      [['limits', topic, '--total', 'ten'], /--total must be a whole number, or "none"/],
+      [['limits', topic, '--rate', '5'], /--rate must be a count and milliseconds, such as 100\/60000/],
+      [['limits', topic, '--max-entries', 'none', '--when-full', 'reject'], /--when-full must stand beside --max-entries/],
+      [['limits', 'nowhere'], /no topic "nowhere".*TOPIC_UNKNOWN/],
+      [['limits', topic, '--dead-letter', 'nowhere'], /no topic "nowhere".*TOPIC_UNKNOWN/],
+    ]
+    for (const [args, error] of cases) {
+      const { code, err } = await taskstream(...args)
+      expect([args, code]).toEqual([args, 1])
+      expect(err).toMatch(error)
+    }
+    expect(await json('limits', topic, '--rate', 'none', '--max-entries', 'none')).toEqual({ [topic]: {} })
+  })
+
   test('hands on what is said of a timer', async () => {
     await fixture.nextTopic()
     const said = {

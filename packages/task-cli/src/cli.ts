@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addCount } from './commands/count.ts'
+import { addLimits } from './commands/limits.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addPeriodic } from './commands/periodic.ts'
@@ -42,6 +43,7 @@ for (const add of [
   addRedrive,
   addCancel,
   addReschedule,
+  addLimits,
   addRepair,
   addActivation,
   addPeriodic,
