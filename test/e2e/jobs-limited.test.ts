@@ -283,7 +283,7 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     [
       'on a rate of another time',
       () => defineQueue('refused', { limits: { rate: { count: 20, perMinute: 1 } as never } }),
-      /perMinute is no option of rate: it has count, perMs/,
+      /rate\.perMinute is no option of a rate: it has count, perMs/,
     ],
     [
       'on a rate of no time',
