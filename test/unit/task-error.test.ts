@@ -62,6 +62,8 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   JOB_UNKNOWN: true,
   JOB_DUPLICATE: true,
   THREAD_FAILED: true,
+  LEADERSHIP_LOST: true,
+  TASK_ID_TAKEN: true,
   LIFECYCLE: true,
 }
 

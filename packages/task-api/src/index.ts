@@ -1,5 +1,6 @@
 export { abortedBy, abortOf, LazyAbortController } from './abort.ts'
 export type { Abort } from './abort.ts'
+export type { CoordinationRepository, CoordinationTables, FollowedLeader, GroupLeader, GroupMember } from './coordination.ts'
 export type { Execution, Outcome, TransactionOptions, TransactionSource } from './execution.ts'
 export { isSameTask, taskToString } from './task.ts'
 export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, TaskInfo, TaskKey, TaskLease } from './task.ts'

@@ -111,6 +111,10 @@ export const taskErrorCodes = {
   NUMBER_UNSAFE: 'NUMBER_UNSAFE',
   /** This version of Node.js, of a driver or of a database is not supported: `data.found`, `data.needed`. */
   RUNTIME_UNSUPPORTED: 'RUNTIME_UNSUPPORTED',
+  /** The node does not lead its group, or no longer: `data.groupId`, `data.taskId`, and `data.term`, the term it had. Nothing it does counts. */
+  LEADERSHIP_LOST: 'LEADERSHIP_LOST',
+  /** Another process leads a group under this node's id, which is for one node alone: `data.groupId`, `data.taskId`. */
+  TASK_ID_TAKEN: 'TASK_ID_TAKEN',
   /** The reason of an aborted signal: the lease ran out, and others may have taken the tasks. */
   LEASE_LOST: 'LEASE_LOST',
   /** The reason of an aborted signal: the handler took longer than its timeout: `data.timeoutMs`. */

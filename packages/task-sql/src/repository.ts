@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
 import { checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type { Execution, Outcome, TimedTaskRepository, TransactionSource } from '@taskstream/task-api'
+import type { CoordinationRepository, Execution, Outcome, TimedTaskRepository, TransactionSource } from '@taskstream/task-api'
 import { heldColumns } from './core/task-row.ts'
 import { Templates } from './core/template.ts'
 import type { Dialect } from './core/dialect.ts'
@@ -17,6 +17,8 @@ import type { Context } from './core/verb-context.ts'
 import { timerColumns } from './verbs/periodic/columns.ts'
 import { get, list, lock, lockAll, lockDue, now, unfinished } from './verbs/periodic/read.ts'
 import { add, change, notify, remove } from './verbs/periodic/write.ts'
+import { holds, leader, takeOver } from './verbs/coordination/leaders.ts'
+import { beat, createTables, leave, limitIdle, tables } from './verbs/coordination/members.ts'
 
 export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   /** The SQL of the database: `postgres()`, `sqlite()`, `mariadb()`, `mysql()` or `oracle()`. */
@@ -47,6 +49,8 @@ const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository'
 
 /** A `TaskRepository` in a SQL database. It also keeps timers, and migrates its tables. */
 export interface SqlTaskRepository<Transaction, E extends Execution = 'async'> extends TimedTaskRepository<Transaction, E> {
+  /** Keeps who leads a group of nodes: see `@taskstream/task-coordination`. */
+  readonly coordination: CoordinationRepository<Transaction, E>
   /**
    * Brings the tables to the version of this release, in one transaction of `transactions`. It does nothing if they have that version
    * already, and may run in several processes at once.
@@ -137,6 +141,10 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       runVerb(adapter, transaction, verb(context, ...args), running)
   const often = bindTo(frequent)
   const bind = bindTo(rare)
+  const bindDialect = <Arguments extends readonly unknown[], Result>(
+    verb: (dialect: Dialect, ...args: Arguments) => Verb<Result>,
+  ): ((transaction: Transaction, ...args: Arguments) => Outcome<E, Result>) =>
+    bind((_context: Context, ...args: Arguments) => verb(dialect, ...args))
   const verbContext: VerbContext = { dialect, now: context.now, verbs: bindVerbs(context) }
   const mine = Object.entries(verbs).map(([name, verb]) => [
     name,
@@ -159,6 +167,16 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       remove: bind(remove),
       unfinished: bind(unfinished),
       notify: bind(notify),
+    },
+    coordination: {
+      tables: bindDialect(tables),
+      createTables: bindDialect(createTables),
+      beat: bindDialect(beat),
+      leave: bindDialect(leave),
+      leader: bindDialect(leader),
+      takeOver: bindDialect(takeOver),
+      holds: bindDialect(holds),
+      limitIdle: bindDialect(limitIdle),
     },
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => {

@@ -11,6 +11,7 @@ import type {
   Selection,
   TaskInsertion,
 } from './requests.ts'
+import type { CoordinationStatements } from './coordination-statements.ts'
 import type { SqlValue, Statement } from './statement.ts'
 import type { Row, Verb } from './verb.ts'
 
@@ -30,6 +31,8 @@ export interface Dialect {
   readonly topics: TopicStatements
   readonly plans: Plans
   readonly session: SessionStatements
+  /** Absent if nodes cannot coordinate on this database. */
+  readonly coordination?: CoordinationStatements
   /** The `TaskError` for a driver's error; undefined for an error that callers need not tell apart. */
   classify(error: unknown): TaskError | undefined
 }

@@ -3,7 +3,8 @@ import { defineDialect } from '../../core/define-dialect.ts'
 import { limit } from '../shared/row-locks.ts'
 import { blockedUntilMs } from '../../core/blocked.ts'
 import type { Dialect, OpenState } from '../../core/dialect.ts'
-import { mysqlMigrations, mysqlTables } from './schema.ts'
+import { mysqlCoordination } from './coordination.ts'
+import { mysqlMigrations, mysqlTables, tableIn } from './schema.ts'
 import type { MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
@@ -143,6 +144,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
+    coordination: mysqlCoordination(tableIn(database), schema, variant),
     // `refresh` does nothing: it would end the caller's transaction, and InnoDB renews statistics by itself.
     classify: classifyMysqlError,
   })

@@ -27,7 +27,7 @@ export function mysqlTables(database?: string): MysqlTables {
     checkText('database', database, 40)
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database)) throw invalid('database', database, 'must be letters, digits and underscores')
   }
-  const table = (name: string): Statement => raw(database === undefined ? name : `\`${database}\`.${name}`)
+  const table = tableIn(database)
   return {
     task: table('task'),
     topic: table('task_topic'),
@@ -45,6 +45,11 @@ export function mysqlTables(database?: string): MysqlTables {
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
   }
+}
+
+/** Names tables of a database, whose name has been checked, or else of the connection's database. */
+export function tableIn(database: string | undefined): (name: string) => Statement {
+  return (name) => raw(database === undefined ? name : `\`${database}\`.${name}`)
 }
 
 /**

@@ -31,6 +31,8 @@ export interface MysqlVariant {
   /** Makes `locks.check` of a dialect; absent if the check is not needed. */
   readonly locksChecked?: () => () => Verb<void>
   advanceSequence(tables: MysqlTables): Verb<Repair['sequence']>
+  /** The variable of a session that says for how many seconds its transaction may idle. */
+  readonly idleSetting: string
 }
 
 export const mariadbVariant: MysqlVariant = {
@@ -59,6 +61,7 @@ export const mariadbVariant: MysqlVariant = {
   },
   locksChecked: checkGalera,
   advanceSequence: advanceMariadbSequence,
+  idleSetting: 'idle_transaction_timeout',
 }
 
 export const mysqlVariant: MysqlVariant = {
@@ -94,6 +97,8 @@ export const mysqlVariant: MysqlVariant = {
   advanceSequence: function* () {
     return 'ahead'
   },
+  // MySQL ends any connection that idles, whether a transaction is open or not.
+  idleSetting: 'wait_timeout',
 }
 
 function skipping(mode: Selection['locked']): string {

@@ -4,7 +4,8 @@ import type { Dialect } from '../../core/dialect.ts'
 import type { HeldRequest, RowColumn, Selection } from '../../core/requests.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { postgresMigrations } from './schema.ts'
-import { quote, tablesOf } from './tables.ts'
+import { postgresCoordination } from './coordination.ts'
+import { checkedName, quote, tablesOf } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
@@ -41,9 +42,19 @@ export interface PostgresOptions {
    * rate, and forbids PREPARE TRANSACTION. Without it, poll loops find new tasks only by polling.
    */
   readonly notify?: boolean
+  /**
+   * The schema of the tables of coordination, `token_holder` and `health_check`, 1 to 40 letters, digits and underscores. It must exist. Default: `public`,
+   * where other programs look for them.
+   */
+  readonly coordinationSchema?: string
 }
 
-const names = optionNames<PostgresOptions>('postgres', { schema: true, partitioned: true, notify: true })
+const names = optionNames<PostgresOptions>('postgres', {
+  schema: true,
+  partitioned: true,
+  notify: true,
+  coordinationSchema: true,
+})
 
 /**
  * PostgreSQL 15 and later.
@@ -162,6 +173,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
         sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
       ],
     },
+    coordination: postgresCoordination(checkedName('coordinationSchema', options.coordinationSchema ?? 'public')),
     classify: (error) => classifyPostgresError(error, schema),
   })
 }

@@ -28,8 +28,7 @@ export interface PostgresTables extends Tables {
 
 /** The tables in a schema. @throws TaskError ARGUMENT_INVALID unless its name is 1 to 40 letters, digits and underscores */
 export function tablesOf(schema: string, partitioned = false): PostgresTables {
-  checkText('schema', schema, 40)
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(schema)) throw invalid('schema', schema, 'must be letters, digits and underscores')
+  checkedName('schema', schema)
   const table = (name: string): Statement => raw(`${quote(schema)}.${name}`)
   return {
     task: table('task'),
@@ -57,6 +56,13 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     taskClass: raw(`'${quote(schema)}.task'::regclass`),
     sequenceClass: raw(`'${quote(schema)}.task_sequence'::regclass`),
   }
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless a name is 1 to 40 letters, digits and underscores */
+export function checkedName(argument: string, name: string): string {
+  checkText(argument, name, 40)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw invalid(argument, name, 'must be letters, digits and underscores')
+  return name
 }
 
 /** Quotes a name. It must have been checked: it has only letters, digits and underscores. */

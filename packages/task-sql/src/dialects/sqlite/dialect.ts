@@ -10,6 +10,7 @@ import type { HeldRows } from '../shared/writes-returning.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
+import { sqliteCoordination } from './coordination.ts'
 import { sqliteMigrations } from './schema.ts'
 import { classifySqliteError } from './errors.ts'
 import { states } from '../../core/states.ts'
@@ -113,6 +114,7 @@ export function sqlite(): Dialect {
        limit ${limit}`,
     },
     session: { analyze: [raw('analyze')] },
+    coordination: sqliteCoordination,
     classify: classifySqliteError,
   })
 }

@@ -1,0 +1,3 @@
+export { Leader } from './leader.ts'
+export type { Leadership, LeaderStopOptions } from './leader.ts'
+export type { CoordinatedRepository, LeaderListener, LeaderOptions } from './leader-options.ts'

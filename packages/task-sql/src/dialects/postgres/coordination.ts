@@ -1,0 +1,36 @@
+import { quote } from './tables.ts'
+import type { CoordinationStatements } from '../../core/coordination-statements.ts'
+import { raw, sql } from '../../core/statement.ts'
+
+/** The tables of coordination in a schema, which has been checked. */
+export function postgresCoordination(schema: string): CoordinationStatements {
+  const tokenHolder = raw(`${quote(schema)}.token_holder`)
+  const healthCheck = raw(`${quote(schema)}.health_check`)
+  return {
+    tokenHolder,
+    healthCheck,
+    found: sql`
+      select 0 as resolution
+        from pg_catalog.pg_class c
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = ${schema} and c.relname in ('token_holder', 'health_check')`,
+    create: [
+      sql`create table if not exists ${tokenHolder} (group_id varchar(255) primary key, task_id varchar(255) not null, term integer not null)`,
+      sql`
+        create table if not exists ${healthCheck} (
+          task_id varchar(255) not null,
+          group_id varchar(255) not null,
+          last_heartbeat timestamp not null,
+          primary key (task_id, group_id)
+        ) with (fillfactor = 50)`,
+    ],
+    now: raw('pg_catalog.clock_timestamp()'),
+    // The column may be with or without a time zone: the number is read, never compared with the time of now.
+    textOf: (heartbeat) => sql`extract(epoch from ${heartbeat})::text`,
+    shared: raw('for share'),
+    alone: raw('for update skip locked'),
+    limitIdle: (idleMs) => [
+      sql`select from pg_catalog.set_config('idle_in_transaction_session_timeout', ${String(idleMs)}, true)`,
+    ],
+  }
+}

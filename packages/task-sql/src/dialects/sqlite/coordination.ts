@@ -1,0 +1,24 @@
+import type { CoordinationStatements } from '../../core/coordination-statements.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+
+/** The tables of coordination. One transaction writes at a time, so nothing has to be locked. */
+export const sqliteCoordination: CoordinationStatements = {
+  tokenHolder: raw('token_holder'),
+  healthCheck: raw('health_check'),
+  found: raw(`select 0 as resolution from sqlite_master where type = 'table' and name in ('token_holder', 'health_check')`),
+  create: [
+    sql`create table if not exists token_holder (group_id varchar(255) primary key, task_id varchar(255) not null, term integer not null)`,
+    sql`
+      create table if not exists health_check (
+        task_id varchar(255) not null,
+        group_id varchar(255) not null,
+        last_heartbeat timestamp not null,
+        primary key (task_id, group_id)
+      )`,
+  ],
+  now: raw(`strftime('%Y-%m-%d %H:%M:%f', 'now')`),
+  textOf: (heartbeat) => heartbeat,
+  shared: nothing,
+  alone: nothing,
+  limitIdle: () => [],
+}

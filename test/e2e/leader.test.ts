@@ -1,0 +1,208 @@
+/** One node of a group leads, and whoever led before can commit nothing. */
+import { sql } from '@taskstream/task-sql'
+import { testClock } from '@taskstream/task-testing'
+import { codeOf } from '@taskstream/task-testing/suite'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
+import { useLeaderFixture } from './leader-fixture.ts'
+
+describe.skipIf(!canRun)('of the nodes of a group', () => {
+  const fixture = useLeaderFixture()
+
+  test('the first one leads in the first term, and the others stand by', async () => {
+    const [first, second] = [fixture.node(), fixture.node()]
+    await first.start()
+    await second.start()
+    expect([first.term, second.term]).toEqual([1, undefined])
+    await Promise.all([first.stop(), second.stop()])
+  })
+
+  test('another one leads at once when the leader stops, in the next term', async () => {
+    const [first, second] = [fixture.node(), fixture.node()]
+    await first.start()
+    await second.start()
+    await first.stop()
+    await expect.poll(() => second.term).toBe(2)
+    await second.stop()
+  })
+
+  test('another one takes over from a leader that is silent', async () => {
+    // A clock that stands still lets the first one believe that it leads for ever.
+    const clock = testClock(new Date())
+    const [first, second] = [fixture.node({ clock }), fixture.node({ livenessCheckIntervalMs: 1_000 })]
+    await first.start()
+    await second.start()
+    await expect.poll(() => second.term).toBeGreaterThan(1)
+    expect(first.term).toBe(1)
+    await Promise.all([first.stop(), second.stop()])
+  })
+
+  test('a former leader commits nothing, though it believes that it leads', async () => {
+    const [first, second] = [fixture.node({ clock: testClock(new Date()) }), fixture.node({ livenessCheckIntervalMs: 1_000 })]
+    await first.start()
+    await second.start()
+    expect(await second.run(({ transaction }) => transaction((tx) => fixture.write(tx, 'second').then(() => 'written')))).toBe(
+      'written',
+    )
+    const late = first.transaction((transaction) => fixture.write(transaction, 'first'))
+    expect(await codeOf(() => late)).toBe('LEADERSHIP_LOST')
+    expect(await fixture.written()).toEqual(['second'])
+    expect(first.term).toBeUndefined()
+    await Promise.all([first.stop(), second.stop()])
+  })
+
+  test('a node takes over from its former self, which can commit nothing any more', async () => {
+    const former = fixture.node({ taskId: 'one', clock: testClock(new Date()) })
+    await former.start()
+    const later = fixture.node({ taskId: 'one' })
+    await later.start()
+    expect(later.term).toBe(2)
+    expect(await codeOf(() => former.transaction(() => {}))).toBe('LEADERSHIP_LOST')
+    await Promise.all([former.stop(), later.stop()])
+  })
+
+  test('a process whose id another one has taken is told so, stands by, and takes over when that one is gone', async () => {
+    const errors: unknown[] = []
+    const former = fixture.node({ taskId: 'one', listener: { onError: (error) => errors.push(error) } })
+    await former.start()
+    const later = fixture.node({ taskId: 'one' })
+    await later.start()
+    expect(later.term).toBe(2)
+    await expect.poll(() => errors).toMatchObject([{ code: 'TASK_ID_TAKEN' }])
+    expect(former.term).toBeUndefined()
+    await later.stop()
+    await expect.poll(() => former.term).toBe(3)
+    expect(errors).toHaveLength(1)
+    await former.stop()
+  })
+
+  test('a leader whose term somebody has changed by hand commits nothing, and takes over in a later one', async () => {
+    const node = fixture.node({ livenessCheckIntervalMs: 500, listener: { onError: () => {} } })
+    await node.start()
+    await fixture.execute(sql`update token_holder set term = 7 where group_id = ${fixture.groupId}`)
+    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 1))).toBe('LEADERSHIP_LOST')
+    await expect.poll(() => node.term).toBeGreaterThan(7)
+    await node.stop()
+  })
+
+  test('a leader whose row was deleted or restored commits nothing in its term, and a greater one begins', async () => {
+    const node = fixture.node()
+    await node.start()
+    const { groupId } = fixture
+    await fixture.execute(sql`delete from token_holder where group_id = ${groupId}`)
+    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 1))).toBe('LEADERSHIP_LOST')
+    await expect.poll(() => node.term).toBe(2)
+    await fixture.execute(sql`update token_holder set term = 1 where group_id = ${groupId}`)
+    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 2))).toBe('LEADERSHIP_LOST')
+    await expect.poll(() => node.term).toBe(3)
+    expect(await fixture.written()).toEqual([])
+    await node.stop()
+  })
+
+  test('a leader whose heartbeat was deleted leads on, or another one does, in a term of its own', async () => {
+    const nodes = [fixture.node(), fixture.node()]
+    for (const node of nodes) await node.start()
+    await fixture.execute(sql`delete from health_check where group_id = ${fixture.groupId}`)
+    const terms = (): (number | undefined)[] => nodes.map(({ term }) => term)
+    await expect.poll(() => terms().filter((term) => term !== undefined)).toHaveLength(1)
+    await Promise.all(nodes.map((node) => node.transaction((tx) => fixture.write(tx, 'line')).catch(() => {})))
+    expect(await fixture.written()).toEqual(['line'])
+    await Promise.all(nodes.map((node) => node.stop()))
+  })
+
+  test('work runs while its node leads, and anew when it leads again', async () => {
+    const clock = testClock(new Date())
+    const node = fixture.node({ clock })
+    await node.start()
+    const begun: number[] = []
+    const running = node.run(async ({ term, signal }) => {
+      begun.push(term)
+      if (term > 1) return 'done'
+      const { promise, reject } = Promise.withResolvers<never>()
+      signal.addEventListener('abort', () => reject(signal.reason as Error))
+      return promise
+    })
+    await expect.poll(() => begun).toEqual([1])
+    // No heartbeat has come through in this time.
+    clock.advance(60_000)
+    expect(await running).toBe('done')
+    expect(begun).toEqual([1, 2])
+    await node.stop()
+  })
+
+  test('what work throws while its node leads is thrown, and nothing runs after a stop', async () => {
+    const node = fixture.node()
+    await node.start()
+    await expect(node.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const waiting = fixture.node()
+    await waiting.start()
+    const never = waiting.run(() => {})
+    await Promise.all([waiting.stop(), expect(never).rejects.toMatchObject({ code: 'LIFECYCLE' })])
+    await node.stop()
+  })
+
+  test.skipIf(engine.connections < 2 || engine.writers < 2)(
+    'nobody takes over while a transaction of the leader is under way, and nobody waits for it',
+    async () => {
+      const node = fixture.node()
+      await node.start()
+      const inside = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<void>()
+      const writing = fixture.transactions(async (transaction: AnyTransaction) => {
+        await node.check(transaction)
+        inside.resolve()
+        await goOn.promise
+        await fixture.write(transaction, 'leader')
+      })
+      await inside.promise
+      const { groupId, coordination } = fixture
+      const rival = { groupId, taskId: 'rival' }
+      const takeOver = (): Promise<unknown> =>
+        fixture.transactions<unknown>((transaction) =>
+          coordination.takeOver(transaction, rival, 2, { taskId: node.member.taskId, term: 1 }),
+        )
+      expect(await takeOver()).toBe('busy')
+      // Several transactions of the leader do not wait for each other.
+      await node.transaction((transaction) => fixture.write(transaction, 'second'))
+      goOn.resolve()
+      await writing
+      expect(await fixture.written()).toEqual(['leader', 'second'])
+      await node.stop()
+    },
+  )
+
+  test('two that stand by take over from the same leader only once', async () => {
+    const { groupId, coordination, transactions } = fixture
+    await fixture.node({ taskId: 'maker' }).start()
+    await fixture.execute(sql`update token_holder set task_id = 'former', term = 3 where group_id = ${groupId}`)
+    const seen = { taskId: 'former', term: 3, heartbeat: null }
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map((taskId) =>
+        transactions<unknown>((transaction) => coordination.takeOver(transaction, { groupId, taskId }, 4, seen)),
+      ),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
+  })
+
+  test('a leader that has sent a heartbeat since it was seen is not followed', async () => {
+    const { groupId, coordination, transactions } = fixture
+    const node = fixture.node()
+    await node.start()
+    await node.stop({ graceMs: 0 })
+    const member = node.member
+    await transactions<void>((transaction) => coordination.beat(transaction, member))
+    const seen = await transactions((transaction) => coordination.leader(transaction, groupId))
+    expect(seen).toMatchObject({ taskId: member.taskId, term: 1 })
+    await expect
+      .poll(async () => {
+        await transactions<void>((transaction) => coordination.beat(transaction, member))
+        return (await transactions((transaction) => coordination.leader(transaction, groupId)))?.heartbeat
+      })
+      .not.toBe(seen!.heartbeat)
+    const rival = { groupId, taskId: 'rival' }
+    const takeOver = (): Promise<unknown> =>
+      transactions<unknown>((transaction) => coordination.takeOver(transaction, rival, 2, seen))
+    expect(await takeOver()).toBe('changed')
+  })
+})
