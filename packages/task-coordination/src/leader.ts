@@ -22,9 +22,11 @@ export interface Leadership<Transaction, E extends Execution = Execution> {
 export interface LeaderStopOptions {
   /** How long `stop` waits for what runs, after its signal has aborted, in milliseconds. Default 10 000. */
   readonly graceMs?: number
+  /** Whether another node may lead at once, if nothing that `run` has begun goes on. Default true. */
+  readonly leave?: boolean
 }
 
-const stopNames = optionNames<LeaderStopOptions>('stop', { graceMs: true })
+const stopNames = optionNames<LeaderStopOptions>('stop', { graceMs: true, leave: true })
 
 /**
  * A node of a group of which one leads at a time. The leader sends heartbeats; when they stay away, another node takes over, with a greater term.
@@ -184,7 +186,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
    */
   async stop(options: LeaderStopOptions = {}): Promise<void> {
     checkNames(stopNames, options)
-    const { graceMs = 10_000 } = options
+    const { graceMs = 10_000, leave = true } = options
     checkDuration('graceMs', graceMs)
     const { clock, lookTimeoutMs } = this.#settings
     const isFirst = this.#state !== 'stopped'
@@ -202,7 +204,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     await this.#looking
     cancelLook()
     // Whoever leaves while its work goes on would have two at work at once.
-    if (isFirst && ended !== 'late') await this.#candidate.leave().catch((error: unknown) => this.#report(error))
+    if (isFirst && leave && ended !== 'late') await this.#candidate.leave().catch((error: unknown) => this.#report(error))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

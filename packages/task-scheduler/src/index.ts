@@ -22,6 +22,7 @@ export type {
   ClockJobContext,
   ClockJobErrorPolicy,
   ClockJobFire,
+  ClockJobGate,
   ClockJobFunction,
   ClockJobLatePolicy,
   ClockJobOnceOptions,

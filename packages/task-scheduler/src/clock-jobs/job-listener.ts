@@ -28,6 +28,7 @@ const names = optionNames<JobListenerOptions>('a job listener', {
   waitingTimeMs: true,
   clock: true,
   onLog: true,
+  gate: true,
 })
 const attachNames = optionNames<AttachOptions>('attach', { replace: true })
 

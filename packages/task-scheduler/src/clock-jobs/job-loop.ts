@@ -2,6 +2,7 @@ import { checkDuration } from '@taskstream/task-api'
 import type { WallClock } from './job-clock.ts'
 import { describe, missed } from './job-log.ts'
 import type { ClockJobLog } from './job-log.ts'
+import type { ClockJobGate } from './job.ts'
 import type { JobRun } from './job-run.ts'
 import type { ScheduledJob } from './scheduled-job.ts'
 
@@ -23,13 +24,16 @@ export class JobLoop {
   readonly #clock: WallClock
   readonly #log: ClockJobLog
   #limits: ClockJobLimits
+  /** Lets fires begin, or passes them over. Without a gate all begin. */
+  readonly #gate: ClockJobGate | undefined
   #woken = false
   #cancelSleep = (): void => {}
 
-  constructor(clock: WallClock, log: ClockJobLog, limits: ClockJobLimits) {
+  constructor(clock: WallClock, log: ClockJobLog, limits: ClockJobLimits, gate?: ClockJobGate) {
     this.#clock = clock
     this.#log = log
     this.#limits = limits
+    this.#gate = gate
   }
 
   /** The jobs that are not over, by id. */
@@ -92,6 +96,11 @@ export class JobLoop {
   #retry(job: ScheduledJob): boolean {
     for (const run of job.runs) {
       if (!run.waiting) continue
+      if (run.isWithdrawn) {
+        run.end()
+        this.#removeIfOver(job)
+        return true
+      }
       if (this.#nowMs() >= run.untilMs) {
         this.#fail(run, run.waiting.error)
         return true
@@ -132,6 +141,8 @@ export class JobLoop {
   async #run(run: JobRun): Promise<void> {
     this.#running.add(run)
     try {
+      // Without a gate a run begins at once, so that it may still pause or unschedule jobs that are due with it.
+      if (this.#gate && !(await this.#mayTry(run, this.#gate))) return
       await run.try()
       run.end()
       this.#removeIfOver(run.job)
@@ -143,9 +154,28 @@ export class JobLoop {
     }
   }
 
+  /** Asks the gate before the first try of a fire. */
+  async #mayTry(run: JobRun, gate: ClockJobGate): Promise<boolean> {
+    if (run.context.tries > 0) return true
+    const { job, fire } = run
+    let signal: AbortSignal | undefined
+    try {
+      signal = await gate(fire)
+    } catch (error) {
+      const message = `Job "${job.id}" does not begin: whether it may is not known: ${describe(error)}`
+      this.#log({ message, id: job.id, scheduledFor: fire.scheduledFor, error })
+    }
+    if (signal) run.admit(signal)
+    if (signal && this.#isScheduled(job)) return true
+    run.passOver()
+    this.#removeIfOver(job)
+    return false
+  }
+
   #failed(run: JobRun, error: unknown): void {
-    if (run.isLettingGo(error)) {
+    if (run.isWithdrawn || run.isLettingGo(error)) {
       run.end()
+      this.#removeIfOver(run.job)
       return
     }
     let pauseMs: number | undefined

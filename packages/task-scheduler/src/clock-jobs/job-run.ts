@@ -17,15 +17,18 @@ export class JobRun {
   readonly untilMs: number
   /** The retry that this run waits for, if it does. */
   waiting: Waiting | undefined
+  readonly #followingMs: number | undefined
+  #gate: AbortSignal | undefined
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #tries = 0
   #over = false
 
-  constructor(job: ScheduledJob, fire: ClockJobFire, untilMs: number) {
+  constructor(job: ScheduledJob, fire: ClockJobFire, untilMs: number, followingMs: number | undefined) {
     this.job = job
     this.fire = fire
     this.untilMs = untilMs
+    this.#followingMs = followingMs
     job.runs.add(this)
   }
 
@@ -41,6 +44,11 @@ export class JobRun {
     return this.#abort.signal.aborted
   }
 
+  /** Whether the gate's signal has aborted, so that this fire is no longer this process's. */
+  get isWithdrawn(): boolean {
+    return this.#gate?.aborted === true
+  }
+
   /** The context for the job's function, as of the current or the last try. */
   get context(): ClockJobContext {
     return { ...this.fire, tries: this.#tries, signal: this.#abort.signal }
@@ -52,6 +60,21 @@ export class JobRun {
     this.#tries++
     await this.job.work(this.context)
   }
+
+  /** The gate has let this fire begin, until its signal aborts. */
+  admit(gate: AbortSignal): void {
+    this.#gate = gate
+    if (gate.aborted) this.#withdraw()
+    else gate.addEventListener('abort', this.#withdraw)
+  }
+
+  /** The gate has not let this fire begin. */
+  passOver(): void {
+    this.end()
+    this.job.passOver(this.#followingMs)
+  }
+
+  readonly #withdraw = (): void => this.#abort.abort(this.#gate!.reason)
 
   /** Asks the function to end, by its signal. */
   abort(reason: TaskError): void {
@@ -65,6 +88,7 @@ export class JobRun {
   }
 
   end(): void {
+    this.#gate?.removeEventListener('abort', this.#withdraw)
     this.job.runs.delete(this)
     this.#over = true
     this.#ended.resolve()

@@ -11,7 +11,7 @@ import type { ClockJobLimits } from './job-loop.ts'
 import { checkJob, jobNames } from './job-settings.ts'
 import { stopRuns } from './job-stop.ts'
 import type { ClockJobStopOptions, ClockJobStopReport } from './job-stop.ts'
-import type { ClockJob, ClockJobFunction, ClockJobOnceOptions, ClockJobOptions } from './job.ts'
+import type { ClockJob, ClockJobFunction, ClockJobGate, ClockJobOnceOptions, ClockJobOptions } from './job.ts'
 import type { ClockJobs } from './jobs.ts'
 import { ScheduledJob } from './scheduled-job.ts'
 
@@ -20,6 +20,8 @@ export interface ClockJobSchedulerOptions extends Partial<ClockJobLimits> {
   readonly clock?: WallClock
   /** Called for jobs that failed or missed their time, if their policies say that this is logged. Default `console.error`. */
   readonly onLog?: ClockJobLog
+  /** Lets each fire begin, or passes it over. Default: all begin. */
+  readonly gate?: ClockJobGate
 }
 
 /**
@@ -38,11 +40,12 @@ export class ClockJobScheduler implements ClockJobs<ClockJobFunction, ClockJobOp
 
   /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: ClockJobSchedulerOptions = {}) {
-    checkOptions('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true })
-    const { clock = systemWallClock, onLog = logToConsole, workers = 5, waitingTimeMs = 5_000 } = options
+    checkOptions('a job scheduler', options, { workers: true, waitingTimeMs: true, clock: true, onLog: true, gate: true })
+    const { clock = systemWallClock, onLog = logToConsole, workers = 5, waitingTimeMs = 5_000, gate } = options
     if (typeof onLog !== 'function') throw invalid('onLog', onLog, 'must be a function')
     this.#clock = clock
-    this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers, waitingTimeMs }))
+    if (gate !== undefined && typeof gate !== 'function') throw invalid('gate', gate, 'must be a function')
+    this.#loop = new JobLoop(clock, safeLog(onLog), checkLimits({ workers, waitingTimeMs }), gate)
   }
 
   /**

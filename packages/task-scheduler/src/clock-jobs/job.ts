@@ -14,12 +14,23 @@ export interface ClockJobFire {
 export interface ClockJobContext extends ClockJobFire {
   /** The number of this try of the fire, from 1. */
   readonly tries: number
-  /** Aborted with the reason SHUTDOWN when the scheduler stops and the grace is over. */
+  /**
+   * Aborted with the reason SHUTDOWN when the scheduler stops and the grace is over. With a gate it is also aborted with the reason of the gate's signal: then
+   * no policy counts, whatever the function throws.
+   */
   readonly signal: AbortSignal
 }
 
 /** The function of a job. The job fails if the function throws or its promise is rejected. Any other result is ignored. */
 export type ClockJobFunction = (context: ClockJobContext) => unknown
+
+/**
+ * Is asked before each fire begins. A fire that it does not let begin is passed over: it does not count, and is not logged.
+ *
+ * @returns a signal for the fire, which aborts when the fire is to end; undefined if the fire is not to begin. If it throws, the fire does not begin either,
+ *   and the error is logged
+ */
+export type ClockJobGate = (fire: ClockJobFire) => AbortSignal | undefined | Promise<AbortSignal | undefined>
 
 /** What becomes of a job that failed: whether the failure is logged, and whether the job is unscheduled. */
 export type ClockJobErrorPolicy = (typeof jobErrorPolicies)[number]

@@ -47,7 +47,13 @@ export class ScheduledJob {
     this.#nextMs = this.#asFire(followingMs)
     const fire = { id: this.id, scheduledFor: new Date(scheduledMs), count: this.#count }
     // The grid goes on after the last fire, so the last fire has no more time for retries than any other.
-    return new JobRun(this, fire, Math.min(followingMs ?? Infinity, this.settings.endMs))
+    return new JobRun(this, fire, Math.min(followingMs ?? Infinity, this.settings.endMs), followingMs)
+  }
+
+  /** Does not count a fire that has not begun, so that another one may be the last. @param followingMs the time on the grid after that fire */
+  passOver(followingMs: number | undefined): void {
+    this.#count--
+    this.#nextMs ??= this.#asFire(followingMs)
   }
 
   /** Drops the fires that are due before `nowMs`. @throws as `take` */
