@@ -31,6 +31,8 @@ export interface Amounts {
   readonly submits: number
   /** Connections that are cut. */
   readonly losses: number
+  /** Leaders of a group that are broken. */
+  readonly takeOvers: number
   /** Seconds under stress. PostgreSQL uses the greater number. */
   readonly stress: number
   readonly longStress: number
@@ -55,6 +57,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     jobs: 200,
     submits: 100,
     losses: 10,
+    takeOvers: 5,
     stress: 5,
     longStress: 5,
     schedulerSeconds: 5,
@@ -74,6 +77,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     jobs: 200,
     submits: 100,
     losses: 20,
+    takeOvers: 5,
     stress: 5,
     longStress: 8,
     schedulerSeconds: 5,
@@ -93,6 +97,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     jobs: 1_800,
     submits: 400,
     losses: 120,
+    takeOvers: 20,
     stress: 20,
     longStress: 60,
     schedulerSeconds: 20,

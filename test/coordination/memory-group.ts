@@ -114,9 +114,10 @@ export function memoryGroup(): MemoryGroup {
         pause: process.pause,
         resume: process.resume,
         write: (term) =>
-          leader.transaction((transaction) => {
+          transactions<void>((transaction) => {
             change(transaction, { written: [...transaction.rows.written, { taskId, term }] })
-          }, term),
+            leader.check(transaction, term)
+          }),
       }
       return node
     },

@@ -6,9 +6,16 @@ import { describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { useLeaderFixture } from './leader-fixture.ts'
+import type { TestedLeader } from './leader-fixture.ts'
 
 describe.skipIf(!canRun)('of the nodes of a group', () => {
   const fixture = useLeaderFixture()
+  /** Writes in a term, whatever the node believes. */
+  const writtenIn = (node: TestedLeader, term: number): Promise<void> =>
+    fixture.transactions<void>(async (transaction) => {
+      await fixture.write(transaction, 'late')
+      await node.check(transaction, term)
+    })
 
   test('the first one leads in the first term, and the others stand by', async () => {
     const [first, second] = [fixture.node(), fixture.node()]
@@ -81,7 +88,7 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
     const node = fixture.node({ livenessCheckIntervalMs: 500, listener: { onError: () => {} } })
     await node.start()
     await fixture.execute(sql`update token_holder set term = 7 where group_id = ${fixture.groupId}`)
-    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 1))).toBe('LEADERSHIP_LOST')
+    expect(await codeOf(() => writtenIn(node, 1))).toBe('LEADERSHIP_LOST')
     await expect.poll(() => node.term).toBeGreaterThan(7)
     await node.stop()
   })
@@ -91,10 +98,10 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
     await node.start()
     const { groupId } = fixture
     await fixture.execute(sql`delete from token_holder where group_id = ${groupId}`)
-    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 1))).toBe('LEADERSHIP_LOST')
+    expect(await codeOf(() => writtenIn(node, 1))).toBe('LEADERSHIP_LOST')
     await expect.poll(() => node.term).toBe(2)
     await fixture.execute(sql`update token_holder set term = 1 where group_id = ${groupId}`)
-    expect(await codeOf(() => node.transaction((transaction) => fixture.write(transaction, 'late'), 2))).toBe('LEADERSHIP_LOST')
+    expect(await codeOf(() => writtenIn(node, 2))).toBe('LEADERSHIP_LOST')
     await expect.poll(() => node.term).toBe(3)
     expect(await fixture.written()).toEqual([])
     await node.stop()

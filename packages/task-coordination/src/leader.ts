@@ -141,7 +141,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
    * @throws TaskError LEADERSHIP_LOST: roll back
    */
   check(transaction: Transaction, term: number | undefined = this.term): Outcome<E, void> {
-    const { member, patienceMs } = this.#settings
+    const { member, validMs } = this.#settings
     const { coordination } = this.#options.repository
     if (term === undefined) throw leadershipLost(member, 'does not lead')
     const judge = (held: boolean): void => {
@@ -150,7 +150,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
       if (this.#candidate.tenure?.term === term) this.#candidate.depose(error)
       throw error
     }
-    const limited = coordination.limitIdle(transaction, patienceMs)
+    const limited = coordination.limitIdle(transaction, validMs)
     const holds = (): Outcome<E, boolean> => coordination.holds(transaction, member, term)
     return (
       limited instanceof Promise ? limited.then(holds).then((held) => judge(held as boolean)) : judge(holds() as boolean)
@@ -158,24 +158,31 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   }
 
   /**
-   * Runs `work` in a transaction that commits only if this node leads then.
+   * Runs `work` in a transaction that commits only if this node leads then. When it leads no longer, the transaction is given up, even if the database does not
+   * answer: then what it wrote is gone, unless its commit was under way.
    *
-   * @throws TaskError LEADERSHIP_LOST, after a rollback; the error of `work`, after a rollback
+   * @throws TaskError LEADERSHIP_LOST; the error of `work`, after a rollback
    */
-  transaction<Result>(
-    work: (transaction: Transaction) => Result | Promise<Result>,
-    term: number | undefined = this.term,
-  ): Promise<Result> {
+  async transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
+    const { tenure } = this.#candidate
+    if (!tenure) throw leadershipLost(this.member, 'does not lead')
+    return this.#transaction(tenure, work)
+  }
+
+  #transaction<Result>(tenure: Tenure, work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
     const { repository, transactions } = this.#options
-    const { patienceMs, member } = this.#settings
-    const checked: TransactionSource<Transaction> = transactions
-    return checked(async (transaction) => {
-      if (term === undefined) throw leadershipLost(member, 'does not lead')
-      await repository.coordination.limitIdle(transaction, patienceMs)
-      const result = await work(transaction)
-      await this.check(transaction, term)
-      return result
-    })
+    const { signal } = tenure
+    const source: TransactionSource<Transaction> = transactions
+    const committed = source(
+      async (transaction) => {
+        await repository.coordination.limitIdle(transaction, this.#settings.validMs)
+        const result = await work(transaction)
+        await this.check(transaction, tenure.term)
+        return result
+      },
+      { signal },
+    )
+    return unlessAborted(committed, signal)
   }
 
   /**
@@ -258,12 +265,13 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     this.#waiting.clear()
   }
 
-  #leadership({ term, signal }: Tenure): Leadership<Transaction, E> {
+  #leadership(tenure: Tenure): Leadership<Transaction, E> {
+    const { term, signal } = tenure
     return {
       term,
       signal,
       check: (transaction) => this.check(transaction, term),
-      transaction: (work) => this.transaction(work, term),
+      transaction: (work) => this.#transaction(tenure, work),
     }
   }
 
@@ -279,6 +287,20 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     } catch (error) {
       process.emitWarning(`A listener of the group "${this.member.groupId}" threw: ${String(error)}`)
     }
+  }
+}
+
+/** Waits no longer once the signal has aborted: not every driver says that a connection was closed under a statement. */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason as Error)
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+    work.catch(() => {})
   }
 }
 
