@@ -15,6 +15,7 @@ export interface LeaderFixture extends AsyncDisposable {
   readonly subject: Subject
   /** A group for the running test. */
   readonly groupId: string
+  readonly repository: CoordinatedRepository<AnyTransaction>
   readonly coordination: CoordinationRepository<AnyTransaction, Execution>
   readonly transactions: TransactionSource<AnyTransaction>
   /** A node of the group, which is stopped when the test ends. */
@@ -57,6 +58,7 @@ async function openLeaderFixture(): Promise<LeaderFixture> {
     get groupId() {
       return groupId
     },
+    repository,
     coordination: repository.coordination,
     transactions,
     node: (options = {}) => {

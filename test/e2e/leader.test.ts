@@ -1,9 +1,14 @@
 /** One node of a group leads, and whoever led before can commit nothing. */
+import type { Execution } from '@taskstream/task-api'
+import { coordinated, Leader } from '@taskstream/task-coordination'
+import type { CoordinatedListener, CoordinationDatabase } from '@taskstream/task-coordination'
+import { mariadbDatabase } from '@taskstream/task-coordination/mysql2'
+import { postgresqlDatabase } from '@taskstream/task-coordination/pg'
 import { sql } from '@taskstream/task-sql'
 import { testClock } from '@taskstream/task-testing'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { describe, expect, test } from 'vitest'
-import { canRun, engine } from '../subject.ts'
+import { canRun, engine, isMysql, isPostgres } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { useLeaderFixture } from './leader-fixture.ts'
 import type { TestedLeader } from './leader-fixture.ts'
@@ -211,5 +216,45 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
     const takeOver = (): Promise<unknown> =>
       transactions<unknown>((transaction) => coordination.takeOver(transaction, rival, 2, seen))
     expect(await takeOver()).toBe('changed')
+  })
+
+  test('the services of a listener run on the node that leads, and on another one once that has stopped', async () => {
+    const ran: string[] = []
+    const listenerOf = (taskId: string): CoordinatedListener<AnyTransaction> => {
+      const { repository, transactions, groupId } = fixture
+      const listener = coordinated<AnyTransaction, Execution>(
+        { trigger: { intervalMs: 20, onError: 'log-and-continue' } },
+        { repository, transactions, groupId, taskId, livenessCheckIntervalMs: 60_000, heartbeatIntervalMs: 100 },
+      )
+      listener.attach(() => void ran.push(taskId), 'report')
+      return listener
+    }
+    await using first = listenerOf('first')
+    await using second = listenerOf('second')
+    await first.start()
+    await second.start()
+    await expect.poll(() => ran.length).toBeGreaterThan(3)
+    expect(new Set(ran)).toEqual(new Set(['first']))
+    await first.gracefulStop()
+    const before = ran.length
+    await expect.poll(() => ran.length).toBeGreaterThan(before + 3)
+    expect(new Set(ran.slice(before))).toEqual(new Set(['second']))
+  })
+
+  test.skipIf(!isPostgres && !isMysql)('connection settings are enough for a node', async () => {
+    const { hostname, port, username, password, pathname } = new URL(fixture.subject.location.at)
+    const settings = {
+      host: hostname,
+      port: Number(port),
+      user: decodeURIComponent(username),
+      database: pathname.slice(1),
+      ...(password !== '' && { password: decodeURIComponent(password) }),
+    }
+    const database = isPostgres ? postgresqlDatabase(settings) : mariadbDatabase(settings)
+    const leader = new Leader({ ...(database as CoordinationDatabase<unknown>), groupId: fixture.groupId, taskId: 'alone' })
+    await leader.start()
+    expect(leader.term).toBe(1)
+    await leader.stop()
+    await expect(database.transactions(() => {})).rejects.toThrow()
   })
 })

@@ -7,7 +7,7 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 /** The rooms of each floor, from the lowest up. `.` holds the files beside the rooms: the entry and the parts for users. */
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
-  'task-coordination': [['.']],
+  'task-coordination': [['.'], ['entries']],
   'task-cli': [['core'], ['commands'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],

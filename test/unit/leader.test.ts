@@ -125,6 +125,20 @@ describe('a leader', () => {
     expect(await running).toMatchObject({ code: 'LIFECYCLE' })
   })
 
+  test('that stops in the middle of a look does not lead again', async () => {
+    const group = memoryGroup()
+    const [a, b] = [group.node('a'), group.node('b')]
+    await a.leader.start()
+    await b.leader.start()
+    a.answerMs = 200
+    await group.pass(150)
+    const stopping = a.leader.stop()
+    await group.pass(1_000)
+    await stopping
+    expect(group.rows.token).toEqual({ taskId: 'b', term: 2 })
+    expect(b.leader.term).toBe(2)
+  })
+
   test('whose work does not end in its grace leaves without a word', async () => {
     const group = memoryGroup()
     const [a, b] = [group.node('a'), group.node('b')]

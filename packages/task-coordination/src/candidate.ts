@@ -25,6 +25,8 @@ export class Candidate<Transaction> {
   #ownTerm = Infinity
   /** Whether another process uses this node's id. Then its heartbeats are not this one's, which would keep the other one alive. */
   #isTwin = false
+  /** Whether this node is about to leave. A look under way then takes over no more. */
+  #isRetired = false
 
   constructor(
     { repository, transactions }: Pick<LeaderOptions<Transaction, Execution>, 'repository' | 'transactions'>,
@@ -86,7 +88,7 @@ export class Candidate<Transaction> {
     this.#sighting.note(seen, clock.monotonicMs())
     this.#mostTerm = Math.max(this.#mostTerm, seen?.term ?? 0)
     const nextMs = sentMs + heartbeatIntervalMs
-    if (this.#isHeld(seen, sentMs)) return this.#until(nextMs)
+    if (this.#isHeld(seen, sentMs) || this.#isRetired) return this.#until(nextMs)
     const isOwn = seen?.taskId === member.taskId
     const wasTwin = this.#isTwin
     this.#isTwin = isOwn && seen.term > this.#ownTerm
@@ -96,7 +98,7 @@ export class Candidate<Transaction> {
     return (await this.#takeOver(seen)) ? this.#until(nextMs) : Math.min(changedMs, heartbeatIntervalMs)
   }
 
-  /** Ends the leadership, and leaves the group, so that another node may lead at once. @throws the error of the database */
+  /** Leaves the group, so that another node may lead at once. @throws the error of the database */
   async leave(): Promise<void> {
     const { member } = this.#settings
     await this.#transactions(async (transaction) => void (await this.#repository.coordination.leave(transaction, member)))
@@ -104,6 +106,12 @@ export class Candidate<Transaction> {
 
   depose(reason: TaskError): void {
     this.#tenure?.end(reason)
+  }
+
+  /** Ends the leadership for good. */
+  retire(reason: TaskError): void {
+    this.#isRetired = true
+    this.depose(reason)
   }
 
   /** Gives up a look that is under way. */
@@ -144,6 +152,7 @@ export class Candidate<Transaction> {
     }
     this.#mostTerm = term
     this.#isTwin = false
+    if (this.#isRetired) return false
     const tenure: Tenure = new Tenure(
       { member, term, validMs, clock, onEnd: (reason) => this.#onDeposed(tenure, reason) },
       sentMs,

@@ -1,4 +1,5 @@
 export { coordinated, CoordinatedListener } from './coordinated.ts'
 export { Leader } from './leader.ts'
 export type { Leadership, LeaderStopOptions } from './leader.ts'
+export type { CoordinationDatabase, DatabaseSettings } from './database-settings.ts'
 export type { CoordinatedRepository, LeaderListener, LeaderOptions } from './leader-options.ts'

@@ -52,6 +52,8 @@ export interface LeaderOptions<Transaction, E extends Execution = Execution> {
   /** Whether `start` makes the tables if they are missing. Default true. */
   readonly createTables?: boolean
   readonly listener?: LeaderListener
+  /** Called when the leader has stopped: `postgresqlDatabase` closes its pool so. */
+  readonly close?: () => Promise<void>
   /** The clock of this process. It alone says how long a leadership holds. */
   readonly clock?: Clock
 }
@@ -65,6 +67,7 @@ const names = optionNames<LeaderOptions<never>>('a leader', {
   heartbeatIntervalMs: true,
   createTables: true,
   listener: true,
+  close: true,
   clock: true,
 })
 

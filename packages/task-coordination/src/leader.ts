@@ -199,7 +199,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     const isFirst = this.#state !== 'stopped'
     this.#state = 'stopped'
     this.#end(new TaskError('LIFECYCLE', 'The leader was stopped: make a new one'))
-    this.#candidate.depose(new TaskError('SHUTDOWN', 'The leader is stopping'))
+    this.#candidate.retire(new TaskError('SHUTDOWN', 'The leader is stopping'))
     this.#wake.wake()
     const { promise: graceOver, resolve } = Promise.withResolvers<'late'>()
     const cancel = clock.after(graceMs, () => resolve('late'))
@@ -212,6 +212,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     cancelLook()
     // Whoever leaves while its work goes on would have two at work at once.
     if (isFirst && leave && ended !== 'late') await this.#candidate.leave().catch((error: unknown) => this.#report(error))
+    if (isFirst) await this.#options.close?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
