@@ -9,9 +9,14 @@ import { testClock } from '@taskstream/task-testing'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine, isMysql, isPostgres } from '../subject.ts'
-import type { AnyTransaction } from '../subject.ts'
+import type { AnyTransaction, Session } from '../subject.ts'
 import { useLeaderFixture } from './leader-fixture.ts'
 import type { TestedLeader } from './leader-fixture.ts'
+
+/** The server has closed its connection by then. */
+function disposable(session: Session): Session & AsyncDisposable {
+  return { ...session, [Symbol.asyncDispose]: () => session.close().catch(() => {}) }
+}
 
 describe.skipIf(!canRun)('of the nodes of a group', () => {
   const fixture = useLeaderFixture()
@@ -180,6 +185,34 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
       goOn.resolve()
       await writing
       expect(await fixture.written()).toEqual(['leader', 'second'])
+      await node.stop()
+    },
+  )
+
+  test.skipIf(engine.connections < 2 || engine.writers < 2)(
+    'a node whose connection was cut in the middle of a heartbeat sends others, as the server lets go of that one',
+    async () => {
+      await using session = disposable(await fixture.subject.session())
+      const never = new Promise<never>(() => {})
+      let isCut = false
+      const node = fixture.node({
+        livenessCheckIntervalMs: 1_000,
+        listener: { onError: () => {} },
+        transactions: async (work, options) => {
+          if (!isCut) return fixture.transactions(work, options)
+          isCut = false
+          await session.begin()
+          await work(session.transaction)
+          return never
+        },
+      })
+      await node.start()
+      isCut = true
+      await expect.poll(() => isCut).toBe(false)
+      const heartbeat = async (): Promise<unknown> =>
+        (await fixture.transactions((transaction) => fixture.coordination.leader(transaction, fixture.groupId)))?.heartbeat
+      const last = await heartbeat()
+      await expect.poll(heartbeat).not.toBe(last)
       await node.stop()
     },
   )

@@ -1,5 +1,6 @@
 /** Libraries whose promises are kept here: for each a page of docs/reference, which the tests write. */
 import { keptOfAsyncJobs } from './of-asyncjobs.ts'
+import { keptOfCoordination } from './of-coordination.ts'
 import { keptOfTaskLib } from './of-tasklib.ts'
 import type { Requirement } from './requirements.ts'
 
@@ -14,4 +15,5 @@ export interface KeptPage {
 export const keptPages: readonly KeptPage[] = [
   { page: 'reference/tasklib.md', count: 17, rows: keptOfTaskLib },
   { page: 'reference/asyncjobs.md', count: 26, rows: keptOfAsyncJobs },
+  { page: 'reference/warm-backup.md', count: 13, rows: keptOfCoordination },
 ]

@@ -4,6 +4,11 @@ import type { Guarantee } from './guarantee.ts'
 export const guaranteesOfNodes: readonly Guarantee[] = [
   {
     promise:
+      'One node of a group leads at a time; whatever it commits is committed before its term ends, however long it stood still',
+    tests: ['e2e/leader', 'conformance/coordination-tables', 'faults/leaders'],
+  },
+  {
+    promise:
       'A start that fails, or is stopped meanwhile, leaves nothing behind; one topic that cannot be processed keeps no other from it',
     tests: ['e2e/starting', 'e2e/starting-topics'],
   },

@@ -141,7 +141,7 @@ export async function runLaboratory(subject: Subject, options: LaboratoryOptions
     await working()
   } finally {
     over = true
-    for (const node of [...nodes.values()]) await remove(node)
+    for (const node of nodes.values()) await remove(node)
   }
   return { takeOvers, ...(await audit()), unasked }
 

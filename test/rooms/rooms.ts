@@ -14,7 +14,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],
   'task-sql': [
     ['core'],
-    ['verbs', 'verbs/periodic', 'dialects/shared'],
+    ['verbs', 'verbs/periodic', 'verbs/coordination', 'dialects/shared'],
     ['dialects/*'],
     ['drivers/shared'],
     ['drivers/*'],

@@ -87,6 +87,17 @@ test('the code of the guide to limits is examples/limits.ts, where a fourth lett
   )
 })
 
+test('the code of the guide to coordination is examples/coordination.ts, where a node that stands by leads after the other', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'coordination.md'), 'utf8')
+  const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  expect(pieces).toHaveLength(4)
+  const example = readFileSync(join(root, 'examples', 'coordination.ts'), 'utf8')
+  // The last piece needs a server.
+  for (const code of pieces.slice(0, 3)) expect(example).toContain(code)
+  const { stdout } = await run('examples/coordination.ts')
+  expect(stdout).toBe('all sent\nnode-2 leads in term 2\nreport 1, in time\n')
+})
+
 test('the code of the guide to TaskLib is examples/tasklib.ts, where one task completes and one fails after its retries', async () => {
   const guide = readFileSync(join(root, 'docs', 'guides', 'tasklib.md'), 'utf8')
   const pieces = [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)

@@ -1,5 +1,5 @@
 /** When a node leads, when it steps down, and when another one takes over, by the clock. */
-import { TaskError } from '@taskstream/task-api'
+import type { TaskError } from '@taskstream/task-api'
 import { Leader } from '@taskstream/task-coordination'
 import type { LeaderOptions } from '@taskstream/task-coordination'
 import { describe, expect, test } from 'vitest'

@@ -53,6 +53,8 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   SEQUENCE_BEHIND: true,
   NUMBER_UNSAFE: true,
   RUNTIME_UNSUPPORTED: true,
+  LEADERSHIP_LOST: true,
+  TASK_ID_TAKEN: true,
   LEASE_LOST: true,
   TASK_TIMEOUT: true,
   SHUTDOWN: true,
@@ -62,8 +64,6 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   JOB_UNKNOWN: true,
   JOB_DUPLICATE: true,
   THREAD_FAILED: true,
-  LEADERSHIP_LOST: true,
-  TASK_ID_TAKEN: true,
   LIFECYCLE: true,
 }
 

@@ -81,7 +81,7 @@ export class Candidate<Transaction> {
     const { member, clock, heartbeatIntervalMs, patienceMs } = this.#settings
     const { coordination } = this.#repository
     const sentMs = clock.monotonicMs()
-    const seen = await this.#transactions<GroupLeader | undefined>(async (transaction) => {
+    const seen = await this.#briefly<GroupLeader | undefined>(async (transaction) => {
       if (!this.#isTwin) await coordination.beat(transaction, member)
       return coordination.leader(transaction, member.groupId)
     })
@@ -101,7 +101,7 @@ export class Candidate<Transaction> {
   /** Leaves the group, so that another node may lead at once. @throws the error of the database */
   async leave(): Promise<void> {
     const { member } = this.#settings
-    await this.#transactions(async (transaction) => void (await this.#repository.coordination.leave(transaction, member)))
+    await this.#briefly(async (transaction) => void (await this.#repository.coordination.leave(transaction, member)))
   }
 
   depose(reason: TaskError): void {
@@ -117,6 +117,17 @@ export class Candidate<Transaction> {
   /** Gives up a look that is under way. */
   end(reason: TaskError): void {
     this.#transactions.end(reason)
+  }
+
+  /**
+   * Runs `work` in a transaction that the server ends if this node falls silent within it. Otherwise its locks would stay, and its own next heartbeat would wait
+   * for them when the network is back.
+   */
+  #briefly<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#transactions<Result>(async (transaction) => {
+      await this.#repository.coordination.limitIdle(transaction, this.#settings.validMs)
+      return work(transaction)
+    })
   }
 
   /** Whether this node still leads, as far as its row says. */
@@ -143,7 +154,7 @@ export class Candidate<Transaction> {
     this.#ownTerm = term
     // Its own heartbeats say nothing of a former self.
     const followed = seen?.taskId === member.taskId && !this.#isTwin ? { taskId: seen.taskId, term: seen.term } : seen
-    const outcome = await this.#transactions<'taken' | 'busy' | 'changed'>(async (transaction) =>
+    const outcome = await this.#briefly<'taken' | 'busy' | 'changed'>(async (transaction) =>
       this.#repository.coordination.takeOver(transaction, member, term, followed),
     )
     if (outcome !== 'taken') {

@@ -16,7 +16,7 @@ export function mysqlCoordination(
     tokenHolder,
     healthCheck,
     found: sql`
-      select case max(coalesce(datetime_precision, 6)) when 0 then 1000 else 0 end as resolution
+      select case min(coalesce(datetime_precision, 6)) when 0 then 1000 else 0 end as resolution
         from information_schema.columns
        where table_schema = ${schema} and table_name in ('token_holder', 'health_check')
        group by table_name`,
