@@ -25,8 +25,10 @@ export class Candidate<Transaction> {
   #ownTerm = Infinity
   /** Whether another process uses this node's id. Then its heartbeats are not this one's, which would keep the other one alive. */
   #isTwin = false
-  /** Whether this node is about to leave. A look under way then takes over no more. */
-  #isRetired = false
+  /** Whether this node has sent a heartbeat, as far as it knows. */
+  #hasEntered = false
+  /** Why this node stands for election no longer. */
+  #closed: TaskError | undefined
 
   constructor(
     { repository, transactions }: Pick<LeaderOptions<Transaction, Execution>, 'repository' | 'transactions'>,
@@ -75,20 +77,24 @@ export class Candidate<Transaction> {
    * Sends a heartbeat, looks who leads, and takes over if nobody does.
    *
    * @returns the milliseconds until the next look
-   * @throws TaskError TASK_ID_TAKEN, once; errors of the database
+   * @throws TaskError TASK_ID_TAKEN, once; the reason of `close`; errors of the database
    */
   async look(): Promise<number> {
     const { member, clock, heartbeatIntervalMs, patienceMs } = this.#settings
     const { coordination } = this.#repository
+    this.#checkOpen()
+    this.#hasEntered = true
     const sentMs = clock.monotonicMs()
     const seen = await this.#briefly<GroupLeader | undefined>(async (transaction) => {
       if (!this.#isTwin) await coordination.beat(transaction, member)
       return coordination.leader(transaction, member.groupId)
     })
+    // Otherwise it would follow itself.
+    this.#checkOpen()
     this.#sighting.note(seen, clock.monotonicMs())
     this.#mostTerm = Math.max(this.#mostTerm, seen?.term ?? 0)
     const nextMs = sentMs + heartbeatIntervalMs
-    if (this.#isHeld(seen, sentMs) || this.#isRetired) return this.#until(nextMs)
+    if (this.#isHeld(seen, sentMs)) return this.#until(nextMs)
     const isOwn = seen?.taskId === member.taskId
     const wasTwin = this.#isTwin
     this.#isTwin = isOwn && seen.term > this.#ownTerm
@@ -101,6 +107,8 @@ export class Candidate<Transaction> {
   /** Leaves the group, so that another node may lead at once. @throws the error of the database */
   async leave(): Promise<void> {
     const { member } = this.#settings
+    // The heartbeats of a twin are not this node's.
+    if (!this.#hasEntered || this.#isTwin) return
     await this.#briefly(async (transaction) => void (await this.#repository.coordination.leave(transaction, member)))
   }
 
@@ -108,10 +116,10 @@ export class Candidate<Transaction> {
     this.#tenure?.end(reason)
   }
 
-  /** Ends the leadership for good. */
-  retire(reason: TaskError): void {
-    this.#isRetired = true
-    this.depose(reason)
+  /** Leads no longer, and never again. @param closed why, for a look that is under way */
+  close(closed: TaskError, deposed: TaskError): void {
+    this.#closed ??= closed
+    this.depose(deposed)
   }
 
   /** Gives up a look that is under way. */
@@ -163,7 +171,8 @@ export class Candidate<Transaction> {
     }
     this.#mostTerm = term
     this.#isTwin = false
-    if (this.#isRetired) return false
+    // What it has taken is free for others as soon as its heartbeats stay away.
+    this.#checkOpen()
     const tenure: Tenure = new Tenure(
       { member, term, validMs, clock, onEnd: (reason) => this.#onDeposed(tenure, reason) },
       sentMs,
@@ -171,6 +180,11 @@ export class Candidate<Transaction> {
     this.#tenure = tenure
     if (tenure.holds) this.#onElected(tenure)
     return true
+  }
+
+  /** @throws why this node stands for election no longer */
+  #checkOpen(): void {
+    if (this.#closed) throw this.#closed
   }
 
   #until(ms: number): number {

@@ -51,7 +51,8 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   readonly #runs = new Set<Promise<unknown>>()
   /** Called at the next election, or when there will be none. */
   readonly #waiting = new Set<() => void>()
-  #looking: Promise<void> | undefined
+  #looking: Promise<unknown> | undefined
+  #leaving: Promise<void> | undefined
   #state: 'new' | 'started' | 'stopped' = 'new'
   /** Why there will be no further election. */
   #over: TaskError | undefined
@@ -93,14 +94,16 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   /**
    * Enters the group, and leads it at once if nobody else does.
    *
-   * @throws TaskError LIFECYCLE if it was started before; SCHEMA_MISSING if there are no tables; PERMISSION_DENIED; errors of the database
+   * @throws TaskError LIFECYCLE if it was started before, or is stopped meanwhile; SCHEMA_MISSING if there are no tables; PERMISSION_DENIED; errors of the database
    */
   async start(): Promise<void> {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', 'A leader starts once: make a new one to start again')
     this.#state = 'started'
     try {
-      await this.#candidate.prepare()
-      const pauseMs = await this.#candidate.look()
+      const entering = this.#candidate.prepare().then(() => this.#candidate.look())
+      this.#looking = entering.catch(() => {})
+      const pauseMs = await entering
+      if (this.#over) throw this.#over
       this.#looking = this.#look(pauseMs)
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'
@@ -198,8 +201,9 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     const { clock, lookTimeoutMs } = this.#settings
     const isFirst = this.#state !== 'stopped'
     this.#state = 'stopped'
-    this.#end(new TaskError('LIFECYCLE', 'The leader was stopped: make a new one'))
-    this.#candidate.retire(new TaskError('SHUTDOWN', 'The leader is stopping'))
+    const over = new TaskError('LIFECYCLE', 'The leader was stopped: make a new one')
+    this.#end(over)
+    this.#candidate.close(over, new TaskError('SHUTDOWN', 'The leader is stopping'))
     this.#wake.wake()
     const { promise: graceOver, resolve } = Promise.withResolvers<'late'>()
     const cancel = clock.after(graceMs, () => resolve('late'))
@@ -211,12 +215,17 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     await this.#looking
     cancelLook()
     // Whoever leaves while its work goes on would have two at work at once.
-    if (isFirst && leave && ended !== 'late') await this.#candidate.leave().catch((error: unknown) => this.#report(error))
-    if (isFirst) await this.#options.close?.()
+    if (isFirst) this.#leaving = this.#leave(leave && ended !== 'late')
+    await this.#leaving
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
+  }
+
+  async #leave(mayFollow: boolean): Promise<void> {
+    if (mayFollow) await this.#candidate.leave().catch((error: unknown) => this.#report(error))
+    await this.#options.close?.()
   }
 
   async #look(firstPauseMs: number): Promise<void> {
