@@ -237,12 +237,12 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
     await node.stop({ graceMs: 0 })
     const member = node.member
     await transactions<void>((transaction) => coordination.beat(transaction, member))
-    const seen = await transactions((transaction) => coordination.leader(transaction, groupId))
+    const seen = await transactions((transaction) => coordination.leader(transaction, member))
     expect(seen).toMatchObject({ taskId: member.taskId, term: 1 })
     await expect
       .poll(async () => {
         await transactions<void>((transaction) => coordination.beat(transaction, member))
-        return (await transactions((transaction) => coordination.leader(transaction, groupId)))?.heartbeat
+        return (await transactions((transaction) => coordination.leader(transaction, member)))?.heartbeat
       })
       .not.toBe(seen!.heartbeat)
     const rival = { groupId, taskId: 'rival' }

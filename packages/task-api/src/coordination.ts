@@ -9,6 +9,7 @@ export interface GroupMember {
 
 /** Who leads a group, as the database has it. */
 export interface GroupLeader {
+  /** Empty if the row names nobody. */
   readonly taskId: string
   /** How often the leader has changed. It never decreases. */
   readonly term: number
@@ -43,8 +44,13 @@ export interface CoordinationRepository<Transaction, E extends Execution = 'asyn
   beat(transaction: Transaction, member: GroupMember): Outcome<E, void>
   /** Removes the heartbeat of a node. If the node leads, others may take over at once. */
   leave(transaction: Transaction, member: GroupMember): Outcome<E, void>
-  /** Reads who leads a group, without a lock. Undefined if nobody has ever led it. */
-  leader(transaction: Transaction, groupId: string): Outcome<E, GroupLeader | undefined>
+  /**
+   * Reads who leads the group of a node, without a lock. Undefined if nobody has ever led it. If the database takes the leader's id for that of the node, as
+   * its columns may not tell small letters from capital ones, the leader has the node's.
+   *
+   * @throws TaskError ARGUMENT_INVALID if the database takes the group for another one
+   */
+  leader(transaction: Transaction, member: GroupMember): Outcome<E, GroupLeader | undefined>
   /**
    * Makes a node the leader, by one conditional statement: only if the leader is still the one that was seen, and has sent no heartbeat since.
    *

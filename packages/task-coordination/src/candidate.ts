@@ -87,7 +87,7 @@ export class Candidate<Transaction> {
     const sentMs = clock.monotonicMs()
     const seen = await this.#briefly<GroupLeader | undefined>(async (transaction) => {
       if (!this.#isTwin) await coordination.beat(transaction, member)
-      return coordination.leader(transaction, member.groupId)
+      return coordination.leader(transaction, member)
     })
     // Otherwise it would follow itself.
     this.#checkOpen()
