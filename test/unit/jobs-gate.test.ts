@@ -39,6 +39,21 @@ describe('a gate', () => {
     expect(seen.map(({ count, dueMs }) => [count, dueMs])).toEqual([[1, 1_000]])
   })
 
+  test('that passes over fires which overlap lets no time begin twice', async () => {
+    const answers: ((signal?: AbortSignal) => void)[] = []
+    const gate: ClockJobGate = () => new Promise((resolve) => answers.push(resolve))
+    const { jobs, clock, job, seen } = jobFixture({ gate })
+    jobs.schedule(job(), { intervalMs: 1_000, id: 'print', maxCount: 3, overlap: 'allow' })
+    await clock.pass(10_000)
+    const [first, ...others] = answers
+    const { signal } = new AbortController()
+    first?.()
+    await clock.pass(10)
+    for (const open of [...others, ...answers.slice(3)]) open(signal)
+    await clock.pass(10_000)
+    expect(seen.map(({ dueMs }) => dueMs)).toEqual([1_000, 2_000, 3_000])
+  })
+
   test('may answer later, and a job that is unscheduled meanwhile does not begin', async () => {
     const { promise, resolve } = Promise.withResolvers<AbortSignal>()
     const { jobs, clock, job, seen } = jobFixture({ gate: () => promise })

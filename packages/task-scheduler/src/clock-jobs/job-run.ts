@@ -17,18 +17,16 @@ export class JobRun {
   readonly untilMs: number
   /** The retry that this run waits for, if it does. */
   waiting: Waiting | undefined
-  readonly #followingMs: number | undefined
   #gate: AbortSignal | undefined
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #tries = 0
   #over = false
 
-  constructor(job: ScheduledJob, fire: ClockJobFire, untilMs: number, followingMs: number | undefined) {
+  constructor(job: ScheduledJob, fire: ClockJobFire, untilMs: number) {
     this.job = job
     this.fire = fire
     this.untilMs = untilMs
-    this.#followingMs = followingMs
     job.runs.add(this)
   }
 
@@ -71,7 +69,7 @@ export class JobRun {
   /** The gate has not let this fire begin. */
   passOver(): void {
     this.end()
-    this.job.passOver(this.#followingMs)
+    this.job.passOver()
   }
 
   readonly #withdraw = (): void => this.#abort.abort(this.#gate!.reason)

@@ -15,73 +15,65 @@ export class ScheduledJob {
   readonly runs: Set<JobRun> = new Set()
   paused = false
   #count = 0
-  #nextMs: number | undefined
+  /** The next time on the grid, whether the job has a fire left for it or not. */
+  #upcomingMs: number | undefined
 
   constructor(id: string, work: ClockJobFunction, settings: JobSettings) {
     this.id = id
     this.work = work
     this.settings = settings
-    this.#nextMs = settings.firstMs
+    this.#upcomingMs = settings.firstMs
   }
 
   /** When the next fire is due; undefined if no fire is to come. */
   get nextMs(): number | undefined {
-    return this.#nextMs
+    const { endMs, maxCount } = this.settings
+    const upcomingMs = this.#upcomingMs
+    return upcomingMs === undefined || upcomingMs > endMs || this.#count >= maxCount ? undefined : upcomingMs
   }
 
   /** Whether no fire is to come, and no run is under way. */
   get isOver(): boolean {
-    return this.#nextMs === undefined && this.runs.size === 0
+    return this.nextMs === undefined && this.runs.size === 0
   }
 
   /** When the next fire may begin. Undefined if no fire is to come, or if the job must wait for its current run. */
   get dueMs(): number | undefined {
-    return this.settings.overlap || this.runs.size === 0 ? this.#nextMs : undefined
+    return this.settings.overlap || this.runs.size === 0 ? this.nextMs : undefined
   }
 
   /** Takes the next fire. @throws the error of its timer; TaskError ARGUMENT_INVALID if the timer returns an earlier time */
   take(): JobRun {
-    const scheduledMs = this.#nextMs!
+    const scheduledMs = this.nextMs!
     this.#count++
-    const followingMs = this.#elapseAfter(scheduledMs)
-    this.#nextMs = this.#asFire(followingMs)
+    this.#upcomingMs = this.#elapseAfter(scheduledMs)
     const fire = { id: this.id, scheduledFor: new Date(scheduledMs), count: this.#count }
     // The grid goes on after the last fire, so the last fire has no more time for retries than any other.
-    return new JobRun(this, fire, Math.min(followingMs ?? Infinity, this.settings.endMs), followingMs)
+    return new JobRun(this, fire, Math.min(this.#upcomingMs ?? Infinity, this.settings.endMs))
   }
 
-  /** Does not count a fire that has not begun, so that another one may be the last. @param followingMs the time on the grid after that fire */
-  passOver(followingMs: number | undefined): void {
+  /** Does not count a fire that has not begun, so that another one may be the last: at a time for which no fire was taken yet. */
+  passOver(): void {
     this.#count--
-    this.#nextMs ??= this.#asFire(followingMs)
   }
 
   /** Drops the fires that are due before `nowMs`. @throws as `take` */
   skip(nowMs: number): void {
     // A fire that is due at this very moment is not late.
     if (!this.settings.timer.inZone) {
-      this.#nextMs = this.#after(nowMs - 1)
+      this.#upcomingMs = this.#elapseAfter(nowMs - 1)
       return
     }
     // When clocks go back, `next(now)` may find the missed local time again, in the second pass of the repeated hour. So the search begins at an
     // instant before the change.
-    this.#nextMs = this.#after(Math.max(this.#nextMs!, nowMs - longestRepeatMs))
-    while (this.#nextMs !== undefined && this.#nextMs < nowMs) this.#nextMs = this.#after(this.#nextMs)
+    this.#upcomingMs = this.#elapseAfter(Math.max(this.nextMs!, nowMs - longestRepeatMs))
+    for (let { nextMs } = this; nextMs !== undefined && nextMs < nowMs; { nextMs } = this)
+      this.#upcomingMs = this.#elapseAfter(nextMs)
   }
 
   toJob(): ClockJob {
-    const next = this.#nextMs === undefined ? undefined : new Date(this.#nextMs)
+    const next = this.nextMs === undefined ? undefined : new Date(this.nextMs)
     return { id: this.id, count: this.#count, next, paused: this.paused }
-  }
-
-  #after(epochMs: number): number | undefined {
-    return this.#count >= this.settings.maxCount ? undefined : this.#asFire(this.#elapseAfter(epochMs))
-  }
-
-  /** Returns an elapse of the timer if the job fires then. */
-  #asFire(elapseMs: number | undefined): number | undefined {
-    const { endMs, maxCount } = this.settings
-    return elapseMs === undefined || elapseMs > endMs || this.#count >= maxCount ? undefined : elapseMs
   }
 
   #elapseAfter(epochMs: number): number | undefined {
