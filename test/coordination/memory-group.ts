@@ -25,6 +25,8 @@ export interface MemoryTransaction {
 }
 
 export interface MemoryNode {
+  /** What its leader is made of. */
+  readonly options: LeaderOptions<MemoryTransaction, 'sync'>
   readonly leader: Leader<MemoryTransaction, 'sync'>
   /** Whether the database can be reached. */
   isAway: boolean
@@ -95,7 +97,7 @@ export function memoryGroup(): MemoryGroup {
         if (node.answerMs > 0) await new Promise<void>((resolve) => clock.after(node.answerMs, resolve))
         return result
       }
-      const leader = new Leader({
+      const made: LeaderOptions<MemoryTransaction, 'sync'> = {
         repository,
         transactions,
         groupId: 'group',
@@ -105,8 +107,10 @@ export function memoryGroup(): MemoryGroup {
         listener: { onError: () => {} },
         clock: process.clock,
         ...options,
-      })
+      }
+      const leader = new Leader(made)
       const node: MemoryNode = {
+        options: made,
         leader,
         isAway: false,
         isUnanswered: false,

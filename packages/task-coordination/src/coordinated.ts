@@ -36,11 +36,9 @@ export class CoordinatedListener<Transaction, E extends Execution = Execution> i
     }
   }
 
-  /** Waits until all running fires have ended, and leaves the group, so that another node may lead at once. */
+  /** Waits until all running fires have ended, and leaves the group, so that another node may lead at once. A call of `immediateStop` ends the waiting. */
   async gracefulStop(): Promise<ClockJobStopReport> {
-    const report = await this.listener.gracefulStop()
-    await this.leader.stop()
-    return report
+    return this.#leave(await this.listener.gracefulStop())
   }
 
   /**
@@ -48,14 +46,18 @@ export class CoordinatedListener<Transaction, E extends Execution = Execution> i
    * they have seen no heartbeat for long enough.
    */
   async immediateStop(): Promise<ClockJobStopReport> {
-    const report = await this.listener.immediateStop()
-    await this.leader.stop({ leave: report.abandoned.length === 0 })
-    return report
+    return this.#leave(await this.listener.immediateStop())
   }
 
+  /** Stops gracefully, and after ten seconds immediately. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.listener[Symbol.asyncDispose]()
-    await this.leader.stop()
+    await this.immediateStop()
+  }
+
+  async #leave(report: ClockJobStopReport): Promise<ClockJobStopReport> {
+    await this.leader.stop({ leave: report.abandoned.length === 0 })
+    return report
   }
 }
 
