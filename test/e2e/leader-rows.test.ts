@@ -1,7 +1,7 @@
 /** Rows that other programs and people have left in the tables of coordination hold no group up. */
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
-import { canRun, isMysql } from '../subject.ts'
+import { canRun, engine, isMysql } from '../subject.ts'
 import { useLeaderFixture } from './leader-fixture.ts'
 import type { TestedLeader, TestedLeaderOptions } from './leader-fixture.ts'
 
@@ -44,6 +44,33 @@ describe.skipIf(!canRun)('a node takes over', () => {
     await expect.poll(() => node.term, { timeout: 5_000 }).toBe(1)
     await node.stop()
   })
+
+  test.skipIf(engine.connections < 2 || engine.writers < 2)(
+    'from nobody as long as a session has the row locked, and says so',
+    async () => {
+      await leave('dead', 3)
+      const locked = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<void>()
+      const { groupId } = fixture
+      const locking = fixture.transactions(async (transaction) => {
+        await fixture.subject.execute(transaction, sql`select 1 from token_holder where group_id = ${groupId} for update`)
+        locked.resolve()
+        await goOn.promise
+      })
+      await locked.promise
+      const events: unknown[] = []
+      const node = await started({
+        listener: { onError: (error) => events.push(error), onRecovered: () => events.push('recovered') },
+      })
+      await expect
+        .poll(() => events, { timeout: 10_000 })
+        .toMatchObject([{ code: 'DATABASE_BUSY', message: expect.stringContaining(groupId), data: { shortOf: 'lock', groupId } }])
+      goOn.resolve()
+      await locking
+      await expect.poll(() => [node.term, events[1]], { timeout: 10_000 }).toEqual([4, 'recovered'])
+      await node.stop()
+    },
+  )
 
   test('in no group that the database takes for another one', async () => {
     await leave('dead', 5)

@@ -25,6 +25,8 @@ export class Candidate<Transaction> {
   #ownTerm = Infinity
   /** Whether another process uses this node's id. Then its heartbeats are not this one's, which would keep the other one alive. */
   #isTwin = false
+  /** Since when this node tries to take over in vain. */
+  #vainSinceMs: number | undefined
   /** Whether this node has sent a heartbeat, as far as it knows. */
   #hasEntered = false
   /** Why this node stands for election no longer. */
@@ -77,7 +79,7 @@ export class Candidate<Transaction> {
    * Sends a heartbeat, looks who leads, and takes over if nobody does.
    *
    * @returns the milliseconds until the next look
-   * @throws TaskError TASK_ID_TAKEN, once; the reason of `close`; errors of the database
+   * @throws TaskError TASK_ID_TAKEN, once; DATABASE_BUSY if it has tried in vain to take over for too long; the reason of `close`; errors of the database
    */
   async look(): Promise<number> {
     const { member, clock, heartbeatIntervalMs, patienceMs } = this.#settings
@@ -94,6 +96,8 @@ export class Candidate<Transaction> {
     this.#sighting.note(seen, clock.monotonicMs())
     this.#mostTerm = Math.max(this.#mostTerm, seen?.term ?? 0)
     const nextMs = sentMs + heartbeatIntervalMs
+    const vainSinceMs = this.#vainSinceMs ?? sentMs
+    this.#vainSinceMs = undefined
     if (this.#isHeld(seen, sentMs)) return this.#until(nextMs)
     const isOwn = seen?.taskId === member.taskId
     const wasTwin = this.#isTwin
@@ -101,7 +105,11 @@ export class Candidate<Transaction> {
     if (this.#isTwin && !wasTwin) throw this.#taken()
     const freeAtMs = isOwn && !this.#isTwin ? -Infinity : this.#sighting.freeAtMs(patienceMs)
     if (freeAtMs > clock.monotonicMs()) return this.#until(Math.min(nextMs, freeAtMs))
-    return (await this.#takeOver(seen)) ? this.#until(nextMs) : Math.min(changedMs, heartbeatIntervalMs)
+    const outcome = await this.#takeOver(seen)
+    if (outcome === 'taken') return this.#until(nextMs)
+    this.#vainSinceMs = vainSinceMs
+    if (clock.monotonicMs() - vainSinceMs > patienceMs) throw this.#vain(outcome)
+    return Math.min(changedMs, heartbeatIntervalMs)
   }
 
   /** Leaves the group, so that another node may lead at once. @throws the error of the database */
@@ -152,8 +160,8 @@ export class Candidate<Transaction> {
     return false
   }
 
-  /** @returns whether this node leads now */
-  async #takeOver(seen: GroupLeader | undefined): Promise<boolean> {
+  /** @returns whether this node leads now, or why not */
+  async #takeOver(seen: GroupLeader | undefined): Promise<'taken' | 'busy' | 'changed'> {
     const { member, clock, validMs } = this.#settings
     const sentMs = clock.monotonicMs()
     const term = this.#mostTerm + 1
@@ -167,7 +175,7 @@ export class Candidate<Transaction> {
     )
     if (outcome !== 'taken') {
       this.#ownTerm = before
-      return false
+      return outcome
     }
     this.#mostTerm = term
     this.#isTwin = false
@@ -179,7 +187,7 @@ export class Candidate<Transaction> {
     )
     this.#tenure = tenure
     if (tenure.holds) this.#onElected(tenure)
-    return true
+    return outcome
   }
 
   /** @throws why this node stands for election no longer */
@@ -189,6 +197,24 @@ export class Candidate<Transaction> {
 
   #until(ms: number): number {
     return Math.max(0, ms - this.#settings.clock.monotonicMs())
+  }
+
+  /** Nobody leads, and nothing says why: the lock may be of a session that no limit ends. */
+  #vain(outcome: 'busy' | 'changed'): TaskError {
+    const { groupId, taskId } = this.#settings.member
+    const why = {
+      busy: 'another session keeps its row in token_holder locked. Look for one that idles in a transaction, and end it',
+      changed: 'its row in token_holder changes each time. Look for programs that write it',
+    }[outcome]
+    return new TaskError(
+      'DATABASE_BUSY',
+      `Nobody leads the group "${groupId}", and node "${taskId}" takes over in vain: ${why}`,
+      {
+        shortOf: 'lock',
+        groupId,
+        taskId,
+      },
+    )
   }
 
   #taken(): TaskError {

@@ -27,8 +27,8 @@ export interface LeaderListener {
   /** The node leads no longer, as `reason` says: LEADERSHIP_LOST or SHUTDOWN. */
   onDeposed?(event: GroupMember & { readonly term: number; readonly reason: TaskError }): void
   /**
-   * The database did not answer a look; of looks that fail one after the other, the first is told. Or another process uses this node's id (TASK_ID_TAKEN), and
-   * this node stands by. Default: a process warning.
+   * The database did not answer a look, or this node has tried in vain to take over for too long (DATABASE_BUSY); of looks that fail one after the other, the
+   * first is told. Or another process uses this node's id (TASK_ID_TAKEN), and this node stands by. Default: a process warning.
    */
   onError?(error: unknown): void
   /** The database answers again. */
