@@ -56,7 +56,7 @@ export function memoryGroup(): MemoryGroup {
   const clock = testClock(new Date('2026-01-01'))
   let beats = 0
   const coordination: CoordinationRepository<MemoryTransaction, 'sync'> = {
-    tables: () => ({ found: true, resolutionMs: 0 }),
+    tables: () => ({ found: true, isKeyed: true, idLength: 255, resolutionMs: 0 }),
     createTables: () => {},
     beat: (transaction, { taskId }) => change(transaction, { beats: { ...transaction.rows.beats, [taskId]: ++beats } }),
     leave: (transaction, { taskId }) => {

@@ -27,6 +27,10 @@ export interface FollowedLeader extends Pick<GroupLeader, 'taskId' | 'term'> {
 export interface CoordinationTables {
   /** Whether both tables are there. */
   readonly found: boolean
+  /** Whether keys keep a group from having two rows, and a node two heartbeats. */
+  readonly isKeyed: boolean
+  /** How many characters an id may have. */
+  readonly idLength: number
   /** How far apart two heartbeats must be to be told apart, in milliseconds. */
   readonly resolutionMs: number
 }

@@ -1,9 +1,9 @@
 import { TaskError } from '@taskstream/task-api'
-import type { Execution, GroupLeader } from '@taskstream/task-api'
+import type { CoordinationTables, Execution, GroupLeader } from '@taskstream/task-api'
 import { limitTransactions } from '@taskstream/task-processor'
 import type { LimitedTransactions } from '@taskstream/task-processor'
 import type { LeaderOptions, LeaderSettings } from './leader-options.ts'
-import { checkResolution } from './leader-options.ts'
+import { checkTables } from './leader-options.ts'
 import { Sighting } from './sighting.ts'
 import { Tenure } from './tenure.ts'
 
@@ -55,8 +55,7 @@ export class Candidate<Transaction> {
   /** Makes sure that there are tables. @throws TaskError SCHEMA_MISSING, ARGUMENT_INVALID; errors of the database */
   async prepare(): Promise<void> {
     const { coordination } = this.#repository
-    const find = (): Promise<{ found: boolean; resolutionMs: number }> =>
-      this.#transactions(async (transaction) => coordination.tables(transaction))
+    const find = (): Promise<CoordinationTables> => this.#transactions(async (transaction) => coordination.tables(transaction))
     let tables = await find()
     if (!tables.found && this.#settings.createTables) {
       // Several nodes may make them at once. PostgreSQL then refuses some, for whom the tables are there.
@@ -72,7 +71,7 @@ export class Candidate<Transaction> {
         'SCHEMA_MISSING',
         'The tables token_holder and health_check are not in this database: let createTables be true, or make them',
       )
-    checkResolution(this.#settings, tables)
+    checkTables(this.#settings, tables)
   }
 
   /**

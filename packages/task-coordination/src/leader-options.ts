@@ -1,11 +1,10 @@
 import { hostname } from 'node:os'
-import { checkInteger, checkNames, checkText, invalid, optionNames } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, optionNames, TaskError } from '@taskstream/task-api'
 import type {
   CoordinationRepository,
   CoordinationTables,
   Execution,
   GroupMember,
-  TaskError,
   TaskRepository,
   TransactionSource,
 } from '@taskstream/task-api'
@@ -118,8 +117,22 @@ export function checkLeader(options: LeaderOptions<never>): LeaderSettings {
   }
 }
 
-/** @throws TaskError ARGUMENT_INVALID if heartbeats cannot be told apart soon enough */
-export function checkResolution({ patienceMs, heartbeatIntervalMs }: LeaderSettings, { resolutionMs }: CoordinationTables): void {
+/** @throws TaskError SCHEMA_MISSING without keys; ARGUMENT_INVALID if ids are too long, or heartbeats cannot be told apart soon enough */
+export function checkTables(settings: LeaderSettings, { isKeyed, idLength, resolutionMs }: CoordinationTables): void {
+  if (!isKeyed)
+    throw new TaskError(
+      'SCHEMA_MISSING',
+      'A primary key is missing: without it a group may have several leaders. ' +
+        'token_holder has that of (group_id), and health_check that of (task_id, group_id)',
+    )
+  for (const [name, id] of Object.entries(settings.member))
+    if (id.length > idLength)
+      throw invalid(
+        name,
+        id,
+        `must have at most ${idLength} characters here, as the columns of ids have no more, and has ${id.length}`,
+      )
+  const { patienceMs, heartbeatIntervalMs } = settings
   const livenessCheckIntervalMs = patienceMs + 2 * heartbeatIntervalMs
   if (resolutionMs < 1_000 || livenessCheckIntervalMs >= leastCoarseMs) return
   const need =

@@ -94,7 +94,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   /**
    * Enters the group, and leads it at once if nobody else does.
    *
-   * @throws TaskError LIFECYCLE if it was started before, or is stopped meanwhile; SCHEMA_MISSING if there are no tables; PERMISSION_DENIED; errors of the database
+   * @throws TaskError LIFECYCLE if it was started before, or is stopped meanwhile; SCHEMA_MISSING if there are no tables, or no keys; PERMISSION_DENIED; errors of the database
    */
   async start(): Promise<void> {
     if (this.#state !== 'new') throw new TaskError('LIFECYCLE', 'A leader starts once: make a new one to start again')

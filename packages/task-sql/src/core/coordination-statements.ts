@@ -4,7 +4,10 @@ import type { Statement } from './statement.ts'
 export interface CoordinationStatements {
   readonly tokenHolder: Statement
   readonly healthCheck: Statement
-  /** Selects, for each of the two tables that is there, `resolution`: the milliseconds between two heartbeats that differ. */
+  /**
+   * Selects for each of the two tables that is there: `resolution`, the milliseconds between two heartbeats that differ; `id_length`, how long an id may be;
+   * `is_keyed`, whether it has a key.
+   */
   readonly found: Statement
   readonly create: readonly Statement[]
   /** The current instant as heartbeats are stored. */

@@ -15,11 +15,21 @@ export function mysqlCoordination(
   return {
     tokenHolder,
     healthCheck,
+    // A key takes care that a group has one row. Otherwise each node that inserts one would lead.
     found: sql`
-      select case min(coalesce(datetime_precision, 6)) when 0 then 1000 else 0 end as resolution
-        from information_schema.columns
-       where table_schema = ${schema} and table_name in ('token_holder', 'health_check')
-       group by table_name`,
+      select case min(coalesce(c.datetime_precision, 6)) when 0 then 1000 else 0 end as resolution,
+             min(case when c.column_name in ('group_id', 'task_id') then c.character_maximum_length end) as id_length,
+             exists (
+               select 1
+                 from information_schema.statistics s
+                where s.table_schema = ${schema} and s.table_name = c.table_name and s.non_unique = 0
+                group by s.index_name
+               having group_concat(s.column_name order by s.column_name)
+                      = case c.table_name when 'token_holder' then 'group_id' else 'group_id,task_id' end
+             ) as is_keyed
+        from information_schema.columns c
+       where c.table_schema = ${schema} and c.table_name in ('token_holder', 'health_check')
+       group by c.table_name`,
     create: [
       sql`create table if not exists ${tokenHolder} (group_id ${text} primary key, task_id ${text}, term integer not null)`,
       sql`

@@ -9,8 +9,9 @@ export function postgresCoordination(schema: string): CoordinationStatements {
   return {
     tokenHolder,
     healthCheck,
+    // An insertion that has no key to go by, or is too long, is refused: that need not be looked for.
     found: sql`
-      select 0 as resolution
+      select 0 as resolution, 255 as id_length, 1 as is_keyed
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
        where n.nspname = ${schema} and c.relname in ('token_holder', 'health_check')`,

@@ -5,7 +5,10 @@ import { nothing, raw, sql } from '../../core/statement.ts'
 export const sqliteCoordination: CoordinationStatements = {
   tokenHolder: raw('token_holder'),
   healthCheck: raw('health_check'),
-  found: raw(`select 0 as resolution from sqlite_master where type = 'table' and name in ('token_holder', 'health_check')`),
+  // An insertion that has no key to go by is refused, and columns have no length: neither need be looked for.
+  found: raw(
+    `select 0 as resolution, 255 as id_length, 1 as is_keyed from sqlite_master where type = 'table' and name in ('token_holder', 'health_check')`,
+  ),
   create: [
     sql`create table if not exists token_holder (group_id varchar(255) primary key, task_id varchar(255) not null, term integer not null)`,
     sql`

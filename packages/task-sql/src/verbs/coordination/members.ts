@@ -21,7 +21,13 @@ export function statementsOf({ coordination }: Pick<Dialect, 'coordination'>): C
 
 export function* tables(dialect: Parts): Verb<CoordinationTables> {
   const rows = yield statementsOf(dialect).found
-  return { found: rows.length === 2, resolutionMs: Math.max(0, ...rows.map(({ resolution }) => toNumber(resolution))) }
+  const numbers = (column: string): number[] => rows.map((row) => toNumber(row[column]))
+  return {
+    found: rows.length === 2,
+    isKeyed: numbers('is_keyed').every((isKeyed) => isKeyed === 1),
+    idLength: Math.min(...numbers('id_length')),
+    resolutionMs: Math.max(0, ...numbers('resolution')),
+  }
 }
 
 export function* createTables(dialect: Parts): Verb<void> {
