@@ -247,6 +247,27 @@ describe('a leader', () => {
     ])
   })
 
+  test('goes on if its listener throws, or rejects', async () => {
+    const warned: string[] = []
+    const hear = ({ message }: Error): void => void warned.push(message)
+    process.on('warning', hear)
+    const group = memoryGroup()
+    const a = group.node('a', {
+      listener: {
+        onElected: () => Promise.reject(new Error('too late')) as unknown as void,
+        onDeposed: () => {
+          throw new Error('at once')
+        },
+      },
+    })
+    await a.leader.start()
+    await a.leader.stop()
+    await expect
+      .poll(() => warned)
+      .toEqual(['too late', 'at once'].map((why) => `A listener of the group "group" threw: Error: ${why}`))
+    process.off('warning', hear)
+  })
+
   test('that cannot start says why, and may start again', async () => {
     const group = memoryGroup()
     const a = group.node('a')

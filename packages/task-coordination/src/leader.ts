@@ -291,11 +291,14 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     else process.emitWarning(`The group "${this.member.groupId}": ${error instanceof Error ? error.stack : String(error)}`)
   }
 
-  #tell(call: () => void): void {
-    try {
-      call()
-    } catch (error) {
+  #tell(call: () => unknown): void {
+    const warn = (error: unknown): void =>
       process.emitWarning(`A listener of the group "${this.member.groupId}" threw: ${String(error)}`)
+    try {
+      const told = call()
+      if (told instanceof Promise) told.catch(warn)
+    } catch (error) {
+      warn(error)
     }
   }
 }
