@@ -8,9 +8,13 @@ import type { AnyTransaction, Subject } from '../subject.ts'
 
 const key = { token: 'primary key (group_id)', health: 'primary key (task_id, group_id)' }
 
-async function make(subject: Subject, idLength: number, { token, health }: typeof key): Promise<void> {
+async function make(
+  subject: Subject,
+  idLength: number,
+  { token, health }: typeof key,
+  instant = `timestamp${isMysql ? '(6)' : ''}`,
+): Promise<void> {
   const id = `varchar(${idLength})`
-  const instant = `timestamp${isMysql ? '(6)' : ''}`
   for (const definition of [
     `create table token_holder (group_id ${id}, task_id ${id}, term integer, ${token})`,
     `create table health_check (task_id ${id}, group_id ${id}, last_heartbeat ${instant}, ${health})`,
@@ -18,9 +22,9 @@ async function make(subject: Subject, idLength: number, { token, health }: typeo
     await subject.transactions(async (transaction) => void (await subject.execute(transaction, raw(definition))))
 }
 
-async function started(subject: Subject, groupId: string, taskId: string): Promise<unknown> {
+async function started(subject: Subject, groupId: string, taskId: string, options = {}): Promise<unknown> {
   const repository = subject.tasks() as unknown as CoordinatedRepository<AnyTransaction>
-  const node = new Leader<AnyTransaction>({ repository, transactions: subject.transactions, groupId, taskId })
+  const node = new Leader<AnyTransaction>({ repository, transactions: subject.transactions, groupId, taskId, ...options })
   try {
     await node.start()
     return node.term
@@ -56,4 +60,15 @@ describe.skipIf(!canRun)('nobody leads', () => {
       if (isMysql) expect(outcome).toMatchObject({ code: 'ARGUMENT_INVALID', message: expect.stringContaining('at most 10') })
     }
   })
+
+  test.skipIf(engine.family === 'sqlite')(
+    'who is to be followed within five seconds, where heartbeats have whole seconds',
+    async () => {
+      await using subject = await openSubject()
+      await make(subject, 255, key, 'timestamp(0)')
+      const outcome = await started(subject, 'group', 'node', { livenessCheckIntervalMs: 4_999, heartbeatIntervalMs: 100 })
+      expect(outcome).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument: 'livenessCheckIntervalMs' } })
+      expect(await started(subject, 'group', 'node', { livenessCheckIntervalMs: 5_000, heartbeatIntervalMs: 100 })).toBe(1)
+    },
+  )
 })

@@ -11,9 +11,10 @@ export function postgresCoordination(schema: string): CoordinationStatements {
     healthCheck,
     // An insertion that has no key to go by, or is too long, is refused: that need not be looked for.
     found: sql`
-      select 0 as resolution, 255 as id_length, 1 as is_keyed
+      select case a.atttypmod when 0 then 1000 else 0 end as resolution, 255 as id_length, 1 as is_keyed
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attname = 'last_heartbeat'
        where n.nspname = ${schema} and c.relname in ('token_holder', 'health_check')`,
     create: [
       sql`create table if not exists ${tokenHolder} (group_id varchar(255) primary key, task_id varchar(255) not null, term integer not null)`,
