@@ -210,12 +210,29 @@ describe.skipIf(!canRun)('of the nodes of a group', () => {
       isCut = true
       await expect.poll(() => isCut).toBe(false)
       const heartbeat = async (): Promise<unknown> =>
-        (await fixture.transactions((transaction) => fixture.coordination.leader(transaction, fixture.groupId)))?.heartbeat
+        (await fixture.transactions((transaction) => fixture.coordination.leader(transaction, node.member)))?.heartbeat
       const last = await heartbeat()
       await expect.poll(heartbeat).not.toBe(last)
       await node.stop()
     },
   )
+
+  test.skipIf(!isPostgres)('a transaction may idle no longer than a leadership holds, nor than the server allows', async () => {
+    const node = fixture.node()
+    await node.start()
+    const limits: unknown[] = []
+    for (const limit of ['0', '250ms', '1h'])
+      await fixture.transactions(async (transaction) => {
+        const { execute } = fixture.subject
+        await execute(transaction, sql`select pg_catalog.set_config('idle_in_transaction_session_timeout', ${limit}, true)`)
+        await node.check(transaction)
+        const [row] = await execute(transaction, sql`select current_setting('idle_in_transaction_session_timeout') as now`)
+        limits.push(row?.['now'])
+      })
+    // 60 000 ms without three heartbeats.
+    expect(limits).toEqual(['59700ms', '250ms', '59700ms'])
+    await node.stop()
+  })
 
   test('two that stand by take over from the same leader only once', async () => {
     const { groupId, coordination, transactions } = fixture

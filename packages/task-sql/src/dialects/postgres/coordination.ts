@@ -31,8 +31,12 @@ export function postgresCoordination(schema: string): CoordinationStatements {
     textOf: (heartbeat) => sql`extract(epoch from ${heartbeat})::text`,
     shared: raw('for share'),
     alone: raw('for update skip locked'),
+    // A shorter limit, of whoever runs the server, stays.
     limitIdle: (idleMs) => [
-      sql`select from pg_catalog.set_config('idle_in_transaction_session_timeout', ${String(idleMs)}, true)`,
+      sql`
+        select pg_catalog.set_config('idle_in_transaction_session_timeout', ${String(idleMs)}, true)
+          from pg_catalog.current_setting('idle_in_transaction_session_timeout') as s (now)
+         where s.now = '0' or s.now::interval > ${`${idleMs} ms`}::interval`,
     ],
   }
 }
