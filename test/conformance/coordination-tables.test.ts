@@ -37,6 +37,8 @@ describe.skipIf(!canRun)('the tables of coordination', () => {
     await Promise.all(Array.from({ length: Math.min(4, engine.connections) }, make))
     expect(await fixture.asOwner((transaction) => fixture.coordination.tables(transaction))).toEqual({
       found: true,
+      isKeyed: true,
+      idLength: 255,
       resolutionMs: 0,
     })
     await make()

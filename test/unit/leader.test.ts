@@ -108,6 +108,35 @@ describe('a leader', () => {
     expect(errors).not.toContainEqual(expect.objectContaining({ code: 'TASK_ID_TAKEN' }))
   })
 
+  test('that has lost does not lead again before its work has ended, and another one does', async () => {
+    const group = memoryGroup()
+    const [a, b] = [group.node('a'), group.node('b')]
+    await a.leader.start()
+    const begun: number[] = []
+    const letGo = Promise.withResolvers<void>()
+    const running = a.leader.run(({ term }) => {
+      begun.push(term)
+      return letGo.promise
+    })
+    await group.quiet()
+    // Alone in its group it would follow itself.
+    a.isAway = true
+    await group.pass(1_500)
+    a.isAway = false
+    await group.pass(500)
+    expect(a.leader.term).toBeUndefined()
+    await b.leader.start()
+    await group.pass(1_500)
+    expect([a.leader.term, b.leader.term]).toEqual([undefined, 2])
+    letGo.resolve()
+    await group.pass(300)
+    await b.leader.stop()
+    await group.pass(300)
+    expect(a.leader.term).toBe(3)
+    await running
+    expect(begun).toEqual([1, 3])
+  })
+
   test('that stops lets its work end, and then another one leads at once', async () => {
     const group = memoryGroup()
     const [a, b] = [group.node('a'), group.node('b')]

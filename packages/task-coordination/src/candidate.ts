@@ -17,6 +17,7 @@ export class Candidate<Transaction> {
   readonly #settings: LeaderSettings
   readonly #onElected: (tenure: Tenure) => void
   readonly #onDeposed: (tenure: Tenure, reason: TaskError) => void
+  readonly #isBound: () => boolean
   readonly #sighting = new Sighting()
   #tenure: Tenure | undefined
   /** The greatest term that this process knows of. A database that was restored has lesser ones. */
@@ -38,6 +39,8 @@ export class Candidate<Transaction> {
     events: {
       readonly onElected: (tenure: Tenure) => void
       readonly onDeposed: (tenure: Tenure, reason: TaskError) => void
+      /** Whether work of an earlier leadership goes on. It would keep that of the next one waiting. */
+      readonly isBound: () => boolean
     },
   ) {
     this.#repository = repository
@@ -45,6 +48,7 @@ export class Candidate<Transaction> {
     this.#transactions = limitTransactions(repository, transactions, { statementTimeoutMs: settings.lookTimeoutMs })
     this.#onElected = events.onElected
     this.#onDeposed = events.onDeposed
+    this.#isBound = events.isBound
   }
 
   /** The leadership of this node, if it holds at this moment. */
@@ -86,8 +90,10 @@ export class Candidate<Transaction> {
     this.#checkOpen()
     this.#hasEntered = true
     const sentMs = clock.monotonicMs()
+    // A heartbeat would keep others from following it.
+    const isBound = this.#isBound()
     const seen = await this.#briefly<GroupLeader | undefined>(async (transaction) => {
-      if (!this.#isTwin) await coordination.beat(transaction, member)
+      if (!this.#isTwin && !isBound) await coordination.beat(transaction, member)
       return coordination.leader(transaction, member)
     })
     // Otherwise it would follow itself.
@@ -102,6 +108,7 @@ export class Candidate<Transaction> {
     const wasTwin = this.#isTwin
     this.#isTwin = isOwn && seen.term > this.#ownTerm
     if (this.#isTwin && !wasTwin) throw this.#taken()
+    if (isBound) return this.#until(nextMs)
     const freeAtMs = isOwn && !this.#isTwin ? -Infinity : this.#sighting.freeAtMs(patienceMs)
     if (freeAtMs > clock.monotonicMs()) return this.#until(Math.min(nextMs, freeAtMs))
     const outcome = await this.#takeOver(seen)

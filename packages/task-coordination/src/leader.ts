@@ -4,6 +4,7 @@ import { Wake } from '@taskstream/task-processor'
 import { Candidate } from './candidate.ts'
 import { checkLeader } from './leader-options.ts'
 import type { LeaderListener, LeaderOptions, LeaderSettings } from './leader-options.ts'
+import { isReason, unlessAborted } from './signals.ts'
 import { leadershipLost } from './tenure.ts'
 import type { Tenure } from './tenure.ts'
 
@@ -48,7 +49,8 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   readonly #candidate: Candidate<Transaction>
   readonly #listener: LeaderListener
   readonly #wake: Wake
-  readonly #runs = new Set<Promise<unknown>>()
+  /** The work that goes on, each with the leadership in which it has begun. */
+  readonly #runs = new Map<Promise<unknown>, Tenure>()
   /** Called at the next election, or when there will be none. */
   readonly #waiting = new Set<() => void>()
   #looking: Promise<unknown> | undefined
@@ -73,6 +75,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
         this.#tell(() => this.#listener.onDeposed?.({ ...member, term, reason }))
         this.#wake.wake()
       },
+      isBound: () => [...this.#runs.values()].some((tenure) => !tenure.holds),
     })
   }
 
@@ -113,7 +116,8 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
 
   /**
    * Runs `work` when this node leads, and again whenever it leads anew after it had lost that, until `work` returns while the node leads. What `work` throws
-   * after its signal has aborted is told to the listener, unless it is the reason of the abort.
+   * after its signal has aborted is told to the listener, unless it is the reason of the abort. As long as work goes on whose signal has aborted, this node stands
+   * by, and others may lead.
    *
    * @returns what `work` returned
    * @throws the error of `work` while the node leads; TaskError LIFECYCLE after a stop
@@ -122,7 +126,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     for (;;) {
       const tenure = await this.#elected()
       const running = (async () => work(this.#leadership(tenure)))()
-      this.#runs.add(running)
+      this.#runs.set(running, tenure)
       try {
         const result = await running
         if (tenure.holds) return result
@@ -131,6 +135,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
         if (!isReason(error, tenure.signal)) this.#report(error)
       } finally {
         this.#runs.delete(running)
+        if (!tenure.holds) this.#wake.wake()
       }
     }
   }
@@ -207,7 +212,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     this.#wake.wake()
     const { promise: graceOver, resolve } = Promise.withResolvers<'late'>()
     const cancel = clock.after(graceMs, () => resolve('late'))
-    const ended = await Promise.race([Promise.allSettled(this.#runs), graceOver])
+    const ended = await Promise.race([Promise.allSettled(this.#runs.keys()), graceOver])
     cancel()
     const cancelLook = clock.after(lookTimeoutMs, () =>
       this.#candidate.end(new TaskError('DATABASE_UNAVAILABLE', 'The leader has stopped, and waits for the database no longer')),
@@ -301,23 +306,4 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
       warn(error)
     }
   }
-}
-
-/** Waits no longer once the signal has aborted: not every driver says that a connection was closed under a statement. */
-async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason as Error)
-  if (signal.aborted) abort()
-  else signal.addEventListener('abort', abort)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
-    work.catch(() => {})
-  }
-}
-
-/** Whether an error only says that the signal has aborted: it is the reason, or has it as its cause, or is an equal one. */
-function isReason(error: unknown, { reason }: AbortSignal): boolean {
-  return error === reason || (error instanceof Error && error.cause === reason) || isTaskError(error, 'LEADERSHIP_LOST')
 }
