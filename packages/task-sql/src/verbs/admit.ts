@@ -39,13 +39,16 @@ export function* admit(context: Context, topic: string, asked: number, externalI
   const { amount, kind } = locked
   const entries = yield* countEntries(context, topic, amount)
   const over = entries + count - amount
+  // mutants: equivalent boundary, to drop none changes nothing
   const dropped = over > 0 && kind === 'entries-dropping' && count <= amount ? yield* dropOldest(context, topic, over) : 0
   if (over > dropped) throw full(topic, entries, amount, count)
+  // mutants: equivalent arithmetic `entries - dropped`, after too high a number the next push counts
   yield sql`update ${limit} set used = ${entries - dropped + count} where topic = ${topic} and ${isEntries}`
 }
 
 /** For how many of these external ids a push creates no task: those that have tasks already, and those that stand here twice. */
 function* countKnown({ dialect }: Context, topic: string, externalIds: readonly string[]): Verb<number> {
+  // mutants: equivalent condition:false, of no external ids none is known
   if (externalIds.length === 0) return 0
   const values = [...new Set(externalIds)]
   const known = yield sql`

@@ -47,6 +47,7 @@ export function* attempts(
       from ${dialect.tables.attempt} t
      where t.topic = ${topic} and t.sequence = ${sequence}
      order by t.attempt`
+  // mutants: equivalent condition:true, a topic that has attempts is known
   if (rows.length === 0) yield* checkKnown(context, topic)
   return rows.map(toTaskAttempt)
 }
@@ -68,7 +69,7 @@ export function* purgeAttempts(context: Context, options: PurgeAttemptsOptions):
   const topics = yield sql`select p.topic from ${dialect.tables.topic} p where ${oldest} <= ${until} order by p.topic`
   let purged = 0
   for (const { topic } of topics) {
-    // mutants: equivalent boundary, a limit of none finds none
+    // mutants: equivalent boundary condition:false, a limit of none finds none
     if (purged >= limit) break
     purged += yield* purgeTopic(dialect, String(topic), until, limit - purged)
   }
@@ -116,6 +117,7 @@ export function* recordAttempts(
  * @param held the `sequence` and `owner` of rows before the change, which may have taken the owners from them
  */
 export function* recordLost({ dialect, now }: Context, topic: string, rows: readonly Row[], held: readonly Row[]): Verb<void> {
+  // mutants: equivalent condition:false, of no rows no attempts are recorded
   if (rows.length === 0) return
   const { attempt, task } = dialect.tables
   const sequences = sequencesOf(rows)
@@ -129,6 +131,7 @@ export function* recordLost({ dialect, now }: Context, topic: string, rows: read
     select t.topic, t.sequence, t.attempt, t.started, ${dialect.expr.now(now())}, ${outcomes.lost}, ${reasons.lease}, r.lost_owner, null, null
       from ${values} cross join ${task} t
      where ${dialect.paths.byKey(sql`${topic}`, raw('r.lost_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`
+  // mutants: equivalent method, of tasks with few attempts none are deleted
   yield* forgetMiddle(dialect, topic, sequencesOf(rows.filter((row) => isLong(toNumber(row['attempt'])))))
 }
 
@@ -148,6 +151,7 @@ function textsOf(decision: TaskDecision): { readonly error: string | null; reado
   // An error may have been given another message than its stack begins with.
   const told = title !== undefined && (isAscii(title) || !isAscii(message)) ? title : message
   // Oracle would store an empty text as null.
+  // mutants: equivalent number:3, only the first part can be empty
   const line = told.split(/[\r\n]+/, 2).find((one) => one.length > 0)
   return { error: line === undefined ? null : shortened(line, errorLength), message: shortened(message, messageLength) }
 }
@@ -190,6 +194,7 @@ function* purgeTopic(dialect: Dialect, topic: string, until: Statement, limit: n
   const { attempt, task } = dialect.tables
   // As a value of each row, not as a join: no statistics then make the database read all tasks.
   const state = sql`(select k.state from ${task} k where k.topic = ${topic} and k.sequence = t.sequence)`
+  // mutants: equivalent sql-number `coalesce(${state}, ${states.succeeded})`, either state lets the attempts of a task go that is gone
   const found = yield sql`
     select t.sequence, ${instant(dialect, 'ended')}
       from ${attempt} t
@@ -200,12 +205,11 @@ function* purgeTopic(dialect: Dialect, topic: string, until: Statement, limit: n
   if (found.length === 0) return 0
   // Of these tasks all that has ended up to the last of them was found. Some databases keep instants more exactly than they are read.
   const after = toNumber(found.at(-1)!['ended']) + 1
-  const keys = new Set(found.map(({ sequence }) => toNumber(sequence)))
   yield* dialect.writes.remove({
     table: attempt,
     key: 'sequence',
     topic,
-    keys: [...keys].toSorted((left, right) => left - right),
+    keys: [...new Set(sequencesOf(found))],
     which: sql`t.ended < ${dialect.expr.instant(sql`${after}`)}`,
   })
   return found.length

@@ -24,6 +24,7 @@ import type { Row, Verb } from '../core/verb.ts'
 import { hasListed, isInReadyList, taken } from './claim-ordered.ts'
 
 /** How many identifiers a statement walks over. Servers end a recursion after a thousand steps. */
+// mutants: equivalent number, one more or less is as good
 const most = 500
 /** How far a statement reads on that is about many identifiers: some servers begin at the first task of each again and again. */
 // mutants: equivalent number, one more or less is as good
@@ -133,8 +134,11 @@ function* walkOn(dialect: Dialect, topic: string, walk: Walk, wanted: number): V
   }
   // Where each identifier is a statement, no more are walked over at first than are needed if all have tasks.
   const [span, spare] = dialect.claims.nextIdentifiers ? [spareIdentifiers, 0] : [most, spareIdentifiers]
+  // mutants: equivalent number arithmetic method, a poll may walk some statements more or fewer before it asks for the first tasks
   const steps = walk.steps + spareSteps + Math.ceil((2 * wanted) / span)
+  // mutants: equivalent boundary, one statement more or less is as good
   while (!walk.ended && groups.length < wanted && walk.steps < steps) {
+    // mutants: equivalent number condition method, a statement may walk over more or fewer
     const window = walk.steps === 0 ? Math.min(span, wanted + spare) : span
     const rows = yield* walkOver(dialect, topic, walk.after, window)
     add(rows)
@@ -144,9 +148,12 @@ function* walkOn(dialect: Dialect, topic: string, walk: Walk, wanted: number): V
     walk.ended = !end && walk.wrapped
     walk.wrapped ||= !end
   }
+  // mutants: equivalent boundary, those that are wanted have been found, and the next walk goes on after them either way
   if (!walk.ended && groups.length < wanted) {
+    // mutants: equivalent, a later round of this poll may go on, or the next poll
     walk.ended = true
     walk.cut = walk.after
+    // mutants: equivalent method, more of the first tasks may be read
     add(yield firstStatement(dialect, topic, Math.min(most, wanted)))
   }
   return groups
@@ -177,6 +184,8 @@ function walkStatement(dialect: Dialect, topic: string, after: string | undefine
       where t.topic = ${topic} and t.stage is not null${which}
       order by t.identifier
       ${expr.limit(raw('1'))})`
+  // mutants: equivalent sql-number `}, 1`, a statement may walk over one identifier less
+  // mutants: equivalent sql-boundary `g.step < `, a statement may walk over one identifier more
   return sql`
     ${expr.withRecursive} g (identifier, step) as (
       select ${next(after === undefined ? nothing : sql` and t.identifier > ${after}`)}, 1
@@ -220,6 +229,7 @@ function headsOf({ expr, paths }: Dialect, topic: string, identifier: Statement)
 /** Reads so many more tasks of each kind of each group, unless as many are known, or there are no more. */
 function* readOn({ expr, paths }: Dialect, topic: string, groups: readonly Group[], wanted: number): Verb<void> {
   const queues = groups.flatMap(({ queues }) => queues).filter(({ known, ended }) => !ended && known.length < wanted)
+  // mutants: equivalent condition boundary, either way the same tasks are read
   if (queues.length <= few) {
     for (const queue of queues) {
       const rows = yield sql`
@@ -232,6 +242,7 @@ function* readOn({ expr, paths }: Dialect, topic: string, groups: readonly Group
     }
     return
   }
+  // mutants: equivalent method, more tasks may be read than are wanted
   const depth = Math.min(deepest, wanted)
   const next = (of: string, after: string): Statement => sql`
     (select t.sequence
@@ -239,6 +250,7 @@ function* readOn({ expr, paths }: Dialect, topic: string, groups: readonly Group
       where t.topic = ${topic} and t.identifier = ${raw(`${of}.identifier`)} and t.stage = ${raw(`${of}.stage`)} and t.sequence > ${raw(`${of}.${after}`)}
       order by t.sequence
       ${expr.limit(raw('1'))})`
+  // mutants: equivalent sql-boundary `h.step < `, one task more may be read than is wanted
   const rows = yield sql`
     ${expr.withRecursive} h (place, identifier, stage, sequence, step) as (
       select r.place, r.identifier, r.stage, ${next('r', 'last')}, 1
@@ -252,7 +264,7 @@ function* readOn({ expr, paths }: Dialect, topic: string, groups: readonly Group
       select h.place, h.identifier, h.stage, ${next('h', 'sequence')}, h.step + 1
         from h
        where h.sequence is not null and h.step < ${depth})
-    select h.place, h.sequence from h where h.sequence is not null order by h.sequence`
+    select h.place, h.sequence from h where h.sequence is not null`
   const found = Map.groupBy(rows, ({ place }) => toNumber(place))
   for (const [place, queue] of queues.entries()) queue.add(sequencesOf(found.get(place) ?? []), depth)
 }

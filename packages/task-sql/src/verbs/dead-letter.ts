@@ -11,9 +11,6 @@ import { push } from './push.ts'
 
 type Dead = Pick<HeldTask, 'sequence' | 'identifier' | 'input' | 'headers' | 'priority' | 'reference'>
 
-/** How much of the name of a topic is in the external ids of copies. */
-const namedLength = 250
-
 /** Pushes copies of those completed tasks that their decisions have failed for good. */
 export function* buryFailed(
   context: Context,
@@ -27,8 +24,11 @@ export function* buryFailed(
 
 /** Pushes copies of tasks that have failed because their owners died. @param rows `sequence` and `state` of changed rows */
 export function* buryExhausted(context: Context, topic: string, rows: readonly Row[]): Verb<void> {
+  // mutants: equivalent method, the rows are read by their state once more
   const failed = rows.filter(({ state }) => toState(state) === 'failed')
+  // mutants: equivalent condition:false, of no tasks no copies are made
   if (failed.length === 0) return
+  // mutants: equivalent condition:false, `bury` asks for the topic once more
   if ((yield* deadLetterOf(context, topic)) === undefined) return
   const { dialect } = context
   const read = yield sql`
@@ -66,7 +66,7 @@ function* bury(context: Context, topic: string, tasks: readonly Dead[]): Verb<vo
 function copyOf(topic: string, { sequence, identifier, input, headers, priority, reference }: Dead): TaskCreation {
   return {
     identifier,
-    externalId: `${topic.slice(-namedLength)}/${sequence}`,
+    externalId: `${topic}/${sequence}`,
     headers: headersOf(headers, { topic, sequence }),
     ...(input !== undefined && { input }),
     ...(priority !== 0 && { priority }),

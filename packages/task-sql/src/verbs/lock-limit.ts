@@ -34,7 +34,7 @@ export function* readLocked({ dialect }: Context, topic: string, which: Statemen
   return {
     kind: String(row!['kind']),
     amount: toNumber(row!['amount']),
-    perMs: row!['per_ms'] === null ? 0 : toNumber(row!['per_ms']),
+    perMs: Number(row!['per_ms']),
     used: toNumber(row!['used']),
   }
 }

@@ -18,6 +18,7 @@ export function* takeTokens(context: Context, topic: string, wanted: number): Ve
   const { dialect, now } = context
   const rate = yield* lockLimit(context, topic, isRate)
   if (!rate || wanted === 0) return { taken: wanted }
+  // mutants: equivalent sql-logic `topic = ${topic} and ${isRate}`, the time is the same in every row
   const [row] = yield sql`
     select ${dialect.expr.epochMs(dialect.expr.now(now()))} as now
       from ${dialect.tables.limit}
@@ -29,15 +30,18 @@ export function* takeTokens(context: Context, topic: string, wanted: number): Ve
   const tokenUs = perUs / rate.amount
   const taken = Math.min(wanted, Math.floor((nowUs + perUs - fullAt) / tokenUs))
   const used = Math.ceil(fullAt + taken * tokenUs)
+  // mutants: equivalent boundary condition:true, where none are taken, the same instant is written, or one that has passed
   if (taken > 0 || used < rate.used)
     yield sql`update ${dialect.tables.limit} set used = ${used} where topic = ${topic} and ${isRate}`
   if (taken === wanted) return { taken }
+  // mutants: equivalent number:0, a token that is not there yet is at least a part of a millisecond away
   return { taken, nextMs: Math.max(1, Math.ceil((used + tokenUs - perUs - nowUs) / 1_000)) }
 }
 
 export function* giveTokens({ dialect }: Context, topic: string, count: number): Verb<void> {
   checkTopic(topic)
   checkInteger('count', count, 0, 1_000_000)
+  // mutants: equivalent condition:false, no tokens are no microseconds
   if (count === 0) return
   const { limit } = dialect.tables
   const [rate] = yield sql`select amount, per_ms from ${limit} where topic = ${topic} and ${isRate}`

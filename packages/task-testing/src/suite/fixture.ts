@@ -110,6 +110,27 @@ export function whileTested<Opened extends AsyncDisposable>(
   })
 }
 
+/** A registered owner of its own that counts its statements. It needs an engine whose repositories take an adapter: `adapts`. */
+export async function countingOwner(
+  fixture: Fixture,
+  clock?: () => Date,
+): Promise<{ readonly tasks: Tasks; statements(): number }> {
+  let count = 0
+  const tasks = fixture.subject.tasks({
+    ...(clock && { clock }),
+    adapt: (adapter) =>
+      ({
+        ...adapter,
+        execute: (...given: Parameters<typeof adapter.execute>) => {
+          count++
+          return adapter.execute(...given)
+        },
+      }) as typeof adapter,
+  })
+  await fixture.commit((transaction) => tasks.register(transaction))
+  return { tasks, statements: () => count }
+}
+
 export const names = (tasks: readonly { readonly identifier: string }[]): string[] => tasks.map(({ identifier }) => identifier)
 
 /** Returns the code of the error that `work` throws or rejects with, or else its result. */

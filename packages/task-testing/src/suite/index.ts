@@ -16,14 +16,17 @@ import { catalog } from './catalog.ts'
 import { clean } from './clean.ts'
 import { complete } from './complete.ts'
 import { deadline } from './deadline.ts'
+import { deadLetters } from './dead-letters.ts'
 import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
 import { dependencies } from './dependencies.ts'
 import { discard } from './discard.ts'
+import { limitsApart } from './limits-apart.ts'
 import { limits } from './limits.ts'
 import { limitsSet } from './limits-set.ts'
 import { edges } from './edges.ts'
 import { endings } from './endings.ts'
+import { entries } from './entries.ts'
 import { filters } from './filters.ts'
 import { givenClock } from './given-clock.ts'
 import { holdTransaction } from './hold-transaction.ts'
@@ -34,6 +37,7 @@ import { looking } from './looking.ts'
 import { nothingDue } from './nothing-due.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
+import { sharedMany } from './shared-many.ts'
 import { shared } from './shared.ts'
 import { owner } from './owner.ts'
 import { ownerBounds } from './owner-bounds.ts'
@@ -88,6 +92,9 @@ const parts: Readonly<Record<string, Part>> = {
   discard,
   limits,
   'limits-set': limitsSet,
+  'limits-apart': limitsApart,
+  entries,
+  'dead-letters': deadLetters,
   edges,
   endings,
   filters,
@@ -101,6 +108,7 @@ const parts: Readonly<Record<string, Part>> = {
   'option-names': optionNames,
   order,
   shared,
+  'shared-many': sharedMany,
   owner,
   'owner-bounds': ownerBounds,
   periodic,
