@@ -145,6 +145,7 @@ const outcome = sql`
 /** Both texts are in ASCII if the message is, as the message of a decision that the database could not keep at first. */
 function textsOf(decision: TaskDecision): { readonly error: string | null; readonly message: string | null } {
   const message = decision.toMessage()
+  // mutants: equivalent property, undefined is null in JSON
   if (message === undefined) return { error: null, message: null }
   const error = decision.explanations.find((explanation) => explanation instanceof Error)
   const title = error && titleOf(error)

@@ -62,6 +62,7 @@ export function* dependencies(
   checkInteger('the number of tasks', tasks.length, 0, taskLimits.batchSize)
   for (const task of tasks) checkKey('task', task)
   const found: Required<TaskDependency>[][] = tasks.map(() => [])
+  // mutants: equivalent condition:false, of no tasks no rows are read
   if (tasks.length === 0) return found
   const rows = yield sql`
     select r.asked, d.need, d.parent_topic, d.parent, d.tolerant
@@ -92,10 +93,12 @@ export function isNeeded({ tables }: Dialect): Statement {
 
 /** Blocks those of these ready tasks that need others: they begin anew, and look again at what they need. */
 export function* blockAgain({ dialect }: Context, topic: string, sequences: readonly number[]): Verb<void> {
+  // mutants: equivalent sql-distinct `distinct d.sequence`, a row is changed once however often it is named
   const rows = yield sql`
     select distinct d.sequence
       from ${dialect.tables.dependency} d
      where d.topic = ${topic} and ${dialect.paths.among(raw('d.sequence'), sequences)}`
+  // mutants: equivalent condition:false, a change of no rows changes nothing
   if (rows.length === 0) return
   yield* dialect.writes.change({
     topic,
@@ -119,7 +122,9 @@ export function* copyDependencies(context: Context, topic: string, copies: Reado
         from ${dependency} d
        where d.topic = ${topic} and d.sequence = ${original}`
   }
+  // mutants: equivalent boundary condition:true, of copies without dependencies none are blocked
   if (own.length > 0) yield* blockAgain(context, topic, [...copies.values()])
+  // mutants: equivalent sql-distinct `distinct d.parent`, the second update of an original finds nothing
   const needed = yield sql`
     select distinct d.parent as sequence
       from ${dependency} d
@@ -144,6 +149,7 @@ function checkDependencies(task: TaskKey, on: readonly TaskDependency[]): void {
     if (needed.topic === task.topic && needed.sequence === task.sequence)
       throw invalid('on', `task ${task.sequence} of topic "${task.topic}"`, 'must not be the task itself')
     // Sequences ascend in the order of pushes, over all topics. So no task can wait for itself through others.
+    // mutants: equivalent boundary, a sequence is one of one topic
     if (needed.sequence > task.sequence)
       throw invalid(
         'on',

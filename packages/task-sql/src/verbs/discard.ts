@@ -26,17 +26,20 @@ export function* discardEnded(
 ): Verb<void> {
   const given: readonly TaskState[] = discard
   const ended = tasks.filter((task) => given.includes(stateOf(task, decisions.get(task)!))).map(({ sequence }) => sequence)
+  // mutants: equivalent condition:false, of no tasks none are deleted
   if (ended.length === 0) return
+  // mutants: equivalent sql-distinct `distinct d.parent`, a set is made of them
+  // mutants: equivalent sql-logic `d.parent_topic = ${topic} and`, a sequence is one of one topic
   const needed = yield sql`
     select distinct d.parent as sequence
       from ${dialect.tables.dependency} d
      where d.parent_topic = ${topic} and ${dialect.paths.among(raw('d.parent'), ended)}`
   const kept = new Set(sequencesOf(needed))
-  const gone = ended.filter((sequence) => !kept.has(sequence)).toSorted((left, right) => left - right)
+  const gone = ended.filter((sequence) => !kept.has(sequence))
+  // mutants: equivalent boundary condition:true, to delete none changes nothing
   if (gone.length > 0) yield* removeTasks(dialect, topic, gone)
 }
 
 function stateOf(task: HeldTask, decision: TaskDecision): TaskState {
-  if (hasFailed(task, decision)) return 'failed'
-  return decision.retryAfterMs === undefined ? decision.state : 'suspended'
+  return hasFailed(task, decision) ? 'failed' : decision.state
 }

@@ -42,13 +42,17 @@ export function* promoteDue(context: Context, topic: string, options: PromoteDue
   return told(due.length, (yield* whatWaits(dialect, topic, clock)).dueMs)
 }
 
+// mutants: equivalent property `unreachable: 0`, nothing is told of none
+// mutants: equivalent property `lookAgainMs: undefined`, it is undefined without it
 const nothingBlocked = { started: 0, unreachable: 0, lookAgainMs: undefined }
 
 /** Starts blocked tasks, unless a look was made just before. */
 function* look(context: Context, topic: string, limit: number): Verb<Settlement & { readonly lookAgainMs: number }> {
   const { looks } = context
   const begin = performance.now()
+  // mutants: equivalent number nullish:looks.get(topic), without a look before there is no pause
   const pause = (looks.get(topic) ?? 0) - begin
+  // mutants: equivalent property `unreachable: 0`, nothing is told of none
   if (pause > 0) return { started: 0, unreachable: 0, lookAgainMs: pause }
   const { started, unreachable } = yield* settle(context, topic, { limit })
   const end = performance.now()

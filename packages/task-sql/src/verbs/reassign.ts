@@ -55,6 +55,7 @@ function* assign(context: Context, topic: string, result: TaskResult, which: Pic
       ${setBlockingClass(blockingClassOf[state])}`,
     returning: raw('sequence, identifier, stage'),
   })
+  // mutants: equivalent boundary number:-1, to forget nothing changes nothing
   if (state !== 'succeeded' && rows.length > 0) yield* forgetResults(context.dialect, topic, sequencesOf(rows))
   yield* enqueueRechecks(context, topic, rows)
   return rows.length

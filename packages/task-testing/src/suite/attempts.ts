@@ -193,6 +193,35 @@ export const attempts: Part = part('attempts', (engine) => {
     expect([d!.error, d!.message]).toEqual(["'); drop table task_attempt; --", "'); drop table task_attempt; --"])
   })
 
+  test('keep the title of an error, but nothing that is not ASCII if the message is', async () => {
+    const nameless = new Error('')
+    const strange = new Error('日')
+    for (const error of [nameless, strange]) error.stack = 'somewhere'
+    const decisions = [
+      failure('ärger').include(new Error('no money')),
+      failure(new Error('日')).inAscii(),
+      failure(new Error('日')),
+      failure(nameless),
+      failure('x'.repeat(200)),
+      // Its message is in ASCII already, so `inAscii` would change nothing.
+      failure(strange),
+    ]
+    const tasks = await fixture.push('a', 'b', 'c', 'd', 'e', 'f')
+    const held = await fixture.poll()
+    await fixture.commit((transaction) =>
+      fixture.tasks.complete(transaction, fixture.topic, new Map(held.map((task, index) => [task, decisions[index]!]))),
+    )
+    const all = (await Promise.all(tasks.map(({ sequence }) => attemptsOf(sequence)))).flat()
+    expect(all.map(({ error }) => error)).toEqual([
+      'Error: no money',
+      String.raw`Error: \u{65e5}`,
+      'Error: 日',
+      'Error',
+      'x'.repeat(200),
+      'somewhere',
+    ])
+  })
+
   test(
     'of thousands of tasks in one batch are recorded at once, whether they fail or are lost',
     { timeout: 15_000 },
@@ -224,6 +253,7 @@ export const attempts: Part = part('attempts', (engine) => {
       expect(await codeOf(() => attemptsOf(which, 'nowhere'))).toBe('TOPIC_UNKNOWN')
     for (const wrong of [-1, 0.5, Number.NaN, { externalId: '' }, null, 'x', undefined])
       expect(await codeOf(() => attemptsOf(wrong as number))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => attemptsOf(a!.sequence, ''))).toBe('ARGUMENT_INVALID')
     await fixture.nextTopic()
     expect(await attemptsOf(a!.sequence)).toEqual([])
   })

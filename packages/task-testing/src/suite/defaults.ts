@@ -37,7 +37,7 @@ export const defaults: Part = part('by default', (engine) => {
     expect(await release()).toStrictEqual({ promoted: 1 })
   })
 
-  test('expiry, redrive and purge are of ten thousand tasks, and the overview counts a thousand', async () => {
+  test('expiry, redrive and purge are of ten thousand tasks or attempts, and the overview counts a thousand', async () => {
     const rival = await fixture.owner()
     await pushMany(10_001)
     for (const size of [10_000, 1]) await fixture.poll(size, rival)
@@ -57,6 +57,11 @@ export const defaults: Part = part('by default', (engine) => {
     expect([(await redrive()).count, (await redrive()).count]).toEqual([10_000, 1])
     expect(await overview()).toMatchObject({ active: 0, ready: 1_000 })
     for (const size of [10_000, 1]) await fixture.complete(await fixture.poll(size))
+    // Each was lost once. Attempts of other topics are there too.
+    const purgeAttempts = (): Promise<number> =>
+      commit<number>((transaction) => fixture.tasks.purgeAttempts(transaction, { olderThanMs: 0 }))
+    expect(await purgeAttempts()).toBe(10_000)
+    expect(await purgeAttempts()).toBeGreaterThan(0)
     expect([await purge(), await purge(), await purge()]).toEqual([10_000, 1, 0])
   })
 })

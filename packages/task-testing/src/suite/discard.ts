@@ -66,7 +66,24 @@ export const discard: Part = part('a task that is not kept', (engine) => {
     expect(await fixture.states()).toEqual({ succeeded: 1, blocked: 1 })
   })
 
+  test('may be the only one of its batch, or one of many that others need or do not', async () => {
+    const [needed, , alone] = await fixture.push('needed', 'other', 'alone')
+    const [waiting] = await fixture.push({ identifier: 'waiting', suspended: true })
+    await fixture.commit<unknown>((transaction) => fixture.tasks.depend(transaction, waiting!, [{ need: 'x', on: needed! }]))
+    const held = await fixture.poll(3)
+    await complete([[held.find(({ sequence }) => sequence === alone!.sequence)!, success()]], ['succeeded'])
+    expect(await fixture.states()).toEqual({ active: 2, blocked: 1 })
+    const both = held.filter(({ sequence }) => sequence !== alone!.sequence).toReversed()
+    await complete(
+      both.map((task) => [task, success()] as const),
+      ['succeeded'],
+    )
+    expect(await fixture.states()).toEqual({ succeeded: 1, blocked: 1 })
+  })
+
   test('is in a state in which a completion ends a task', async () => {
+    expect(await codeOf(() => complete([], ['succeeded', 'ready' as never]))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => complete([], 'failed' as never))).toBe('ARGUMENT_INVALID')
     expect(await codeOf(() => complete([], ['ready' as never]))).toBe('ARGUMENT_INVALID')
   })
 })

@@ -1,6 +1,6 @@
 /** Ended tasks are given another result. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, ReassignAllOptions, ResultsOptions, Task, TaskResult } from '@taskstream/task-api'
+import type { HeldTask, ReassignAllOptions, ResultsOptions, Task, TaskEnding, TaskResult } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
@@ -45,6 +45,25 @@ export const reassign: Part = part('giving tasks another result', (engine) => {
       code: 'TASK_DUPLICATE',
       data: { task: a },
     })
+  })
+
+  test('a task that is given another result than success returns nothing any more', async () => {
+    await fixture.push('a', 'b', 'c')
+    const held = await fixture.poll(3)
+    await fixture.complete(held, TaskDecision.success().withValue('1'))
+    const [a, b, c] = held
+    const valuesAfter = async (...results: readonly (readonly [Task, TaskResult])[]): Promise<unknown> => {
+      await fixture.commit((transaction) => fixture.tasks.reassign(transaction, fixture.topic, new Map(results)))
+      const endings = await fixture.commit<readonly (TaskEnding | undefined)[]>((transaction) =>
+        fixture.tasks.endings(transaction, held),
+      )
+      return endings.map((ending) => ending?.value)
+    }
+    expect(await valuesAfter([a!, 'success'])).toEqual(['1', '1', '1'])
+    expect(await valuesAfter([b!, 'failure'])).toEqual(['1', undefined, '1'])
+    expect(await valuesAfter([b!, 'success'])).toEqual(['1', undefined, '1'])
+    expect(await valuesAfter([a!, 'filter'], [b!, 'filter'], [c!, 'success'])).toEqual([undefined, undefined, '1'])
+    expect(await valuesAfter([a!, 'success'], [b!, 'success'])).toEqual([undefined, undefined, '1'])
   })
 
   test('reassignAll corrects all of a state, in a range', async () => {
