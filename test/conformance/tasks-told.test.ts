@@ -13,8 +13,11 @@ describe.skipIf(!canRun)('who listens for tasks', () => {
   const fixture = useFixture(engine, { topic: { keyed: true } })
   /** A task that waits for its time. */
   let waiting: PushedTask
+  let aside: PushedTask
   beforeEach(async () => {
-    waiting = (await fixture.push({ identifier: 'waiting', delayMs: aDay }, { identifier: 'aside', suspended: true }))[0]!
+    const pushed = await fixture.push({ identifier: 'waiting', delayMs: aDay }, { identifier: 'aside', suspended: true })
+    waiting = pushed[0]!
+    aside = pushed[1]!
   })
 
   test.each<[isTold: boolean, what: string, work: (transaction: AnyTransaction, topic: string) => unknown]>([
@@ -60,6 +63,11 @@ describe.skipIf(!canRun)('who listens for tasks', () => {
       false,
       'of a junction at which nothing starts',
       (transaction, topic) => fixture.tasks.junction(transaction, topic, 'singular', [['other']]),
+    ],
+    [
+      true,
+      'of a task that needs others, which may have ended already',
+      (transaction) => fixture.tasks.depend(transaction, aside, [{ need: 'x', on: waiting }]),
     ],
     [false, 'of a task that is cancelled', (transaction, topic) => fixture.tasks.cancel(transaction, topic, waiting.sequence)],
     [false, 'of an activation', (transaction, topic) => fixture.tasks.deactivate(transaction, topic)],

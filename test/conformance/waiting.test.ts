@@ -76,6 +76,19 @@ describe.skipIf(!canRun)('a transaction that waits for another', () => {
     expect(await fixture.page()).toMatchObject([{ state: 'ready', attempt: 1, tries: 1, reason: 'lease' }])
   })
 
+  test.each([
+    ['has it wait for no others, once that is committed', 'commit', 'TASK_STATE', { ready: 1 }],
+    ['has it wait for others, if that is rolled back', 'rollback', undefined, { blocked: 1 }],
+  ] as const)('to make a suspended task ready %s', async (_, end, code, states) => {
+    const [aside] = await fixture.push({ identifier: 'a', suspended: true })
+    await first.begin()
+    await fixture.tasks.recreate(first.transaction, fixture.topic, 'reset', [aside!])
+    const needs = [{ need: 'x', on: { topic: fixture.topic, sequence: 0 } }]
+    const depending = (): unknown => codeOf(() => fixture.tasks.depend(second.transaction, aside!, needs))
+    expect(await waited(depending, end)).toBe(code)
+    expect(await fixture.states()).toEqual(states)
+  })
+
   test('to complete its task does not complete it again', async () => {
     const batch = await held('a')
     await first.begin()

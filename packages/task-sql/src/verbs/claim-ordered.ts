@@ -10,6 +10,7 @@ import { toNumber } from '../core/task-row.ts'
 
 /** True for a ready row `t` in the ready list. The caller adds a condition on the topic; then an index has the rows in the topic's order. */
 export function isInReadyList(dialect: Dialect, { order }: TopicMode): Statement {
+  // mutants: equivalent condition:false, it only names the index, and ranked are all tasks of such a topic
   const ranked = order === 'priority' ? sql` and t.ranked = ${dialect.expr.true}` : raw('')
   return sql`t.listed = ${dialect.expr.true} and ${dialect.paths.ready}${ranked}`
 }
@@ -23,7 +24,9 @@ export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement
 export function* claimOrdered(dialect: Dialect, request: ClaimRequest, mode: TopicMode): Verb<Claim> {
   const { topic, owner, size, columns } = request
   const rows = yield* dialect.writes.change({
+    // mutants: equivalent property, `read` says the topic
     topic,
+    // mutants: equivalent property, it only names the index, which has the same tasks
     read: { from: dialect.paths.inReadyList(mode.order), topic: dialect.paths.inTopic(topic) },
     which: sql`${isInReadyList(dialect, mode)} and ${mayClaim(dialect, topic, owner, mode)}`,
     first: { orderBy: dialect.paths.orderBy(mode.order), limit: size },

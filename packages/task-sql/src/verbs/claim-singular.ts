@@ -40,9 +40,9 @@ const maximumRounds = 16
 const placeIn = {
   fifo: 't.sequence',
   lifo: '- t.sequence',
-  // mutants: equivalent number:48, a priority then outweighs more
+  // mutants: equivalent number:48 number:3, a priority then outweighs more
   priority: `t.sequence - t.priority * ${2 ** 47}`,
-  // No topic of this order has a condition.
+  // mutants: equivalent string property, no topic of this order has a condition
   shared: 't.sequence',
 } as const
 
@@ -59,6 +59,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
   const locked: number[] = []
   // mutants: equivalent number `let round = 0`, one round more or less is as good
   // mutants: equivalent boundary `round < maximumRounds`, one round more or less is as good
+  // mutants: equivalent boundary logic `claimed.length < size && round`, a round without room takes nothing
   for (let round = 0; claimed.length < size && round < maximumRounds; round++) {
     const room = size - claimed.length
     // mutants: equivalent number arithmetic, the poll only reads some rows more or fewer
@@ -101,7 +102,7 @@ export function* claimSingular(dialect: Dialect, request: ClaimRequest, mode: To
       locked.push(...heads.filter((sequence) => !sequences.has(sequence)))
     }
     const waiting = rows.filter(({ blocked }) => blocked !== null)
-    // mutants: equivalent boundary condition:true, an update of no rows changes nothing
+    // mutants: equivalent boundary condition:true number, an update of no rows changes nothing, and a row that stays is read again
     if (waiting.length > 0) yield* setListed(dialect, topic, waiting.map(toSequence), false)
     // The rows that are left are blocked, or others have locked their stripes.
     // mutants: equivalent condition:false number, another round finds nothing more

@@ -24,9 +24,11 @@ export function* endings(context: Context, tasks: readonly TaskKey[]): Verb<read
     const next: [number, TaskKey][] = []
     for (const row of rows) {
       const place = toNumber(row['place'])
+      // mutants: equivalent string `String(row['next_topic'])`, a sequence is one of one topic
       const step = `${place} ${String(row['next_sequence'])} ${String(row['next_topic'])}`
       // A task may name one that was there before as its successor, and that one may lead back: the work is over then.
       if (row['next_topic'] === null || passed.has(step)) found.set(place, toEnding(row))
+      // mutants: equivalent method, they are looked for in any order
       else next.push([place, { topic: String(row['next_topic']), sequence: toNumber(row['next_sequence']) }])
       passed.add(step)
     }

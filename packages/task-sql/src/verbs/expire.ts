@@ -23,6 +23,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   yield* takeBackHeartbeats(context, olderThanMs)
   const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))
   // Topics are told in the order of their names.
+  // mutants: equivalent boundary, no two topics have the same name
   const inOrder = [...found].toSorted(([left], [right]) => (left < right ? -1 : 1))
   const rows: Row[] = []
   for (const [topic, claimed] of inOrder) {

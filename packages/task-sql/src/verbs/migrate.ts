@@ -105,7 +105,9 @@ function note({ tables, expr, writes }: Dialect, { version, name, worksFrom }: M
 
 /** A statement with its values written into the text. The values come from this file and the dialect, never from a caller. */
 function toText({ texts, values }: Statement): string {
+  // mutants: equivalent string `value.replaceAll("'", "''")`, no value of a migration has a quote
   const literal = (value: SqlValue): string => (typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value))
+  // mutants: equivalent method, spaces around a statement mean nothing
   return texts
     .map((part, index) => (index === 0 ? part : literal(values[index - 1]!) + part))
     .join('')

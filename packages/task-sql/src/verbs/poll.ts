@@ -123,6 +123,7 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
 }
 
 function inOrder({ order }: TopicMode): (left: HeldTask, right: HeldTask) => number {
+  // mutants: equivalent number result, a sort keeps the order where none is before another
   if (order === 'shared') return () => 0
   if (order === 'lifo') return (left, right) => right.sequence - left.sequence
   if (order === 'priority') return (left, right) => right.priority - left.priority || left.sequence - right.sequence

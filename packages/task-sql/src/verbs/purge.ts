@@ -26,6 +26,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
       : sql` and coalesce(t.completed, t.created) <= ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)}`
   const found = yield* dialect.locks.tasks(
     {
+      // mutants: equivalent property, `read` says the topic
       topic,
       // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },

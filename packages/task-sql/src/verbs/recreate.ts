@@ -160,6 +160,7 @@ function lockFirst(
 ): Verb<readonly Row[]> {
   return dialect.locks.tasks(
     {
+      // mutants: equivalent property, `read` says the topic
       topic,
       // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: range },

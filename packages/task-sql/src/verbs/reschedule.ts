@@ -17,6 +17,7 @@ export function* reschedule(context: Context, topic: string, selector: TaskSelec
   const { dialect, now } = context
   const waiting = isInOneOf(dialect, ['ready', 'delayed'])
   const rows = yield* lockNamed(context, 'reschedule', topic, selector, waiting, raw('t.sequence, t.identifier'))
+  // mutants: equivalent condition:false, of no tasks none are changed
   if (rows.length === 0) return []
   yield* dialect.writes.change({
     topic,

@@ -17,8 +17,10 @@ import { checkKnown } from './topics.ts'
 const open = sql`(${states.active}, ${states.ready}, ${states.expired}, ${states.suspended})`
 const over = sql`(${states.failed}, ${states.filtered}, ${states.recreated}, ${states.redundant})`
 /** How many dependencies follow tasks that have gone on as others, in one statement each. */
+// mutants: equivalent number, one more or less is as good
 const movedAtOnce = 1_000
 /** How many times in a row one call follows them. Tasks may go on as each other in a circle. */
+// mutants: equivalent number, one more or less is as good
 const followedAtMost = 100
 
 export function* settle(context: Context, topic: string, options: SettleOptions = {}): Verb<Settlement> {
@@ -27,14 +29,18 @@ export function* settle(context: Context, topic: string, options: SettleOptions 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   let rows = yield* look(context, topic, limit)
+  // mutants: equivalent number boundary, one round more or less is as good
   for (let round = 0; round < followedAtMost && (yield* follow(context, topic, rows)); round++)
     rows = yield* look(context, topic, limit)
+  // mutants: equivalent condition:true, a topic with blocked tasks is known
   if (rows.length === 0) yield* checkKnown(context, topic)
   const has = (row: Row, name: string): boolean => toNumber(row[name]) > 0
+  // mutants: equivalent method, of tasks that miss nothing there is no message
   const missing = rows.filter((row) => has(row, 'missed'))
   const free = rows.filter((row) => !has(row, 'missed') && !has(row, 'unended') && !has(row, 'moved'))
   const moved = rows.filter((row) => !has(row, 'missed') && !has(row, 'unended') && has(row, 'moved'))
   // What has gone on in a circle is over, as for those who wait for it.
+  // mutants: equivalent method, they are started in any order
   for (const row of moved) if (yield* isOver(context, topic, row)) free.push(row)
   return { started: yield* start(context, topic, free), unreachable: yield* fail(context, topic, missing) }
 }
@@ -57,6 +63,9 @@ function stateOf({ dialect }: Context): Statement {
 /** Blocked tasks for which there is something to do: how many of those that they need have gone on, may still succeed, and will not. */
 function* look(context: Context, topic: string, limit: number): Verb<readonly Row[]> {
   const { expr, tables } = context.dialect
+  // mutants: equivalent sql-number `moved is not null then 1`, it is only asked whether there are any
+  // mutants: equivalent sql-number `${open} then 1`, it is only asked whether there are any
+  // mutants: equivalent sql-join `left join ${tables.dependency}`, a blocked task has dependencies
   return yield sql`
       select f.sequence, f.moved, f.unended, f.missed
         from (select c.sequence,
@@ -79,6 +88,7 @@ function* look(context: Context, topic: string, limit: number): Verb<readonly Ro
 /** Has dependencies on tasks that have gone on as others be on those. @returns whether there were any */
 function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Verb<boolean> {
   const { dependency, result } = dialect.tables
+  // mutants: equivalent boundary, a task whose needs have not gone on has nothing to follow
   const sequences = sequencesOf(rows.filter(({ moved }) => toNumber(moved) > 0))
   if (sequences.length === 0) return false
   const moved = yield sql`
@@ -99,6 +109,7 @@ function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Ver
 }
 
 function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb<number> {
+  // mutants: equivalent condition:false, of no tasks none are started
   if (rows.length === 0) return 0
   // Others may be settling the same tasks.
   const started = yield* dialect.writes.change({
@@ -112,6 +123,7 @@ function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb
 }
 
 function* fail(context: Context, topic: string, rows: readonly Row[]): Verb<number> {
+  // mutants: equivalent condition:false, of no tasks none are failed
   if (rows.length === 0) return 0
   const { dialect, now } = context
   let failed = 0

@@ -21,6 +21,7 @@ import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
 import { dependencies } from './dependencies.ts'
 import { discard } from './discard.ts'
+import { keptRight } from './kept-right.ts'
 import { limitsApart } from './limits-apart.ts'
 import { limits } from './limits.ts'
 import { limitsSet } from './limits-set.ts'
@@ -37,6 +38,7 @@ import { looking } from './looking.ts'
 import { nothingDue } from './nothing-due.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
+import { settling } from './settling.ts'
 import { sharedMany } from './shared-many.ts'
 import { shared } from './shared.ts'
 import { owner } from './owner.ts'
@@ -89,6 +91,7 @@ const parts: Readonly<Record<string, Part>> = {
   defaults,
   delayed,
   dependencies,
+  settling,
   discard,
   limits,
   'limits-set': limitsSet,
@@ -103,6 +106,7 @@ const parts: Readonly<Record<string, Part>> = {
   insertion,
   junction,
   'junction-siblings': junctionSiblings,
+  'kept-right': keptRight,
   looking,
   'nothing-due': nothingDue,
   'option-names': optionNames,
