@@ -29,6 +29,7 @@ export function* takeSlots(context: Context, topic: string, { held, wanted }: Sl
   const total = (yield* lockLimit(context, topic, isTotal))?.amount
   if (total === undefined) {
     yield sql`delete from ${slot} where topic = ${topic} and owner = ${owner}`
+    // mutants: equivalent property, an answer without it says the same
     return { slots: undefined }
   }
   const rows = yield sql`select owner, slots, wanted from ${slot} where topic = ${topic}`
@@ -37,6 +38,7 @@ export function* takeSlots(context: Context, topic: string, { held, wanted }: Sl
     slots: toNumber(row['slots']),
     wanted: toNumber(row['wanted']),
   }))
+  // mutants: equivalent number property `slots: 0`, only the slots of others are read
   const own = { owner, slots: 0, wanted: Math.max(held, wanted) }
   const others = shares.filter((share) => share.owner !== owner)
   const free = total - others.reduce((sum, { slots }) => sum + slots, 0)

@@ -1,7 +1,7 @@
 /** Purging and destroying remove the tasks that they name, and no others. */
 import { TaskDecision, taskStates } from '@taskstream/task-api'
 import type { HeldTask, PurgeOptions, TaskOwner, TaskState } from '@taskstream/task-api'
-import { sql } from '@taskstream/task-sql'
+import { raw, sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 import { codeOf, names, useFixture } from './fixture.ts'
 import { part, testWhere } from './engine.ts'
@@ -123,6 +123,41 @@ export const clean: Part = part('cleaning up', (engine) => {
       { reason: 'boredom' as 'tries' },
     ])
       expect(await codeOf(() => purge(options))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('purgeAll leaves no row of the topic in any table of tasks, and those of others as they were', async () => {
+    const { tasks, commit, subject } = fixture
+    const tables = ['task', 'task_turn', 'task_result', 'task_attempt', 'task_dependency']
+    const rowsOf = async (topic: string): Promise<number[]> => {
+      const counts: number[] = []
+      for (const name of tables) {
+        const table = raw(engine.family === 'postgres' ? `taskstream.${name}` : name)
+        const [row] = await commit((transaction) =>
+          subject.execute(transaction, sql`select count(*) as number_of from ${table} where topic = ${topic}`),
+        )
+        counts.push(Number(Object.values(row!)[0]))
+      }
+      return counts
+    }
+    const filled = async (): Promise<string> => {
+      await fixture.nextTopic({ condition: 'singular-by-identifier' })
+      const { topic } = fixture
+      await fixture.push('a', 'a', 'b', 'c')
+      const [a, b, c] = await fixture.poll(3)
+      await fixture.complete([a!], TaskDecision.success().withValue('1'))
+      await fixture.complete([b!], TaskDecision.failure())
+      await commit((transaction) => tasks.handBack(transaction, topic, [c!]))
+      const [aside] = await fixture.push({ identifier: 'd', suspended: true })
+      await commit((transaction) => tasks.depend(transaction, aside!, [{ need: 'x', on: { topic, sequence: a!.sequence } }]))
+      return topic
+    }
+    const [other, topic] = [await filled(), await filled()]
+    const before = await rowsOf(other)
+    expect(Math.min(...before)).toBeGreaterThan(0)
+    expect(await rowsOf(topic)).toEqual(before)
+    expect(await commit<number>((transaction) => tasks.purgeAll(transaction, topic))).toBe(5)
+    expect(await rowsOf(topic)).toEqual([0, 0, 0, 0, 0])
+    expect(await rowsOf(other)).toEqual(before)
   })
 
   test('purgeAll leaves the topic and nothing in it, not even what waits for its time', async () => {

@@ -70,6 +70,14 @@ export const deadline: Part = part('a deadline', (engine) => {
     expect(await fixture.poll(1)).toMatchObject([{ input: 'next' }])
   })
 
+  test.each(['lease', 'transaction'] as const)('counts the try of a poll that holds by %s', async (hold) => {
+    await fixture.nextTopic()
+    await fixture.push({ identifier: 'a', deadlineMs: 5 })
+    clock.now += 6
+    expect(await fixture.commit((transaction) => fixture.tasks.poll(transaction, fixture.topic, { hold }))).toEqual([])
+    expect(await fixture.page()).toMatchObject([{ state: 'filtered', reason: 'deadline', attempt: 1, tries: 1 }])
+  })
+
   test('is given once, and as an instant', async () => {
     for (const creation of [
       { identifier: 'a', deadlineMs: -1 },

@@ -1,5 +1,5 @@
 /** Those who wait for tasks learn how they have ended, and what they return. */
-import { TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, taskLimits } from '@taskstream/task-api'
 import type { TaskEnding, TaskKey } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
@@ -137,6 +137,22 @@ export const endings: Part = part('endings', (engine) => {
     await fixture.commit((transaction) => fixture.tasks.cancel(transaction, fixture.topic, task!.sequence))
     expect(await fixture.complete([held!], success().withValue('1'))).toEqual({ completed: [], lost: [held] })
     expect(await endingOf(task!)).toMatchObject({ state: 'filtered', reason: 'cancelled', value: undefined })
+  })
+
+  test('a task whose work nobody goes on with has ended, whatever its state', async () => {
+    await fixture.nextTopic({ keyed: true })
+    const { tasks, topic, commit } = fixture
+    const [old] = await fixture.push('a')
+    await commit((transaction) => tasks.push(transaction, topic, 'a', { insertion: 'supersede' }))
+    expect(await endingOf(old!)).toMatchObject({ state: 'redundant', ended: true })
+    await fixture.complete(await fixture.poll(1), TaskDecision.failure())
+    const [failed] = (await fixture.page()).filter(({ state }) => state === 'failed')
+    expect(await endingOf(failed!)).toMatchObject({ state: 'failed', ended: true })
+    await commit((transaction) => tasks.recreate(transaction, topic, 'append', [failed!]))
+    expect(await endingOf(failed!)).toMatchObject({ state: 'recreated', ended: true })
+    expect(await endingsOf({ topic, sequence: 0 })).toEqual([undefined])
+    const many = Array.from({ length: taskLimits.batchSize + 1 }, () => old!)
+    expect(await codeOf(() => endingsOf(...many))).toBe('ARGUMENT_INVALID')
   })
 
   test('of a batch only those return something that are said to', async () => {

@@ -1,9 +1,9 @@
 /** Limits of different topics and kinds do not touch each other, and what is no limit is refused. */
-import type { TokenGrant, TopicLimits } from '@taskstream/task-api'
+import type { SlotGrant, TokenGrant, TopicLimits } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part, testWhere } from './engine.ts'
-import type { AnyTransaction, Part } from './engine.ts'
+import type { AnyTransaction, Part, Tasks } from './engine.ts'
 import { codeOf, countingOwner, useFixture } from './fixture.ts'
 
 export const limitsApart: Part = part('limits beside each other', (engine) => {
@@ -87,6 +87,25 @@ export const limitsApart: Part = part('limits beside each other', (engine) => {
     expect(await take(1)).toEqual({ taken: 0, nextMs: 1 })
     clock.advance(1)
     expect(await take(1)).toEqual({ taken: 1 })
+  })
+
+  test('on all tasks at a time forget what an owner had once there is no such limit, and of others nothing', async () => {
+    const [second] = await others()
+    const [rival, third] = [await fixture.owner(), await fixture.owner()]
+    const slots = async (by: Tasks, wanted: number, topic = fixture.topic): Promise<number | undefined> =>
+      (await fixture.commit<SlotGrant>((transaction) => by.takeSlots(transaction, topic, { held: 0, wanted }))).slots
+    for (const topic of [fixture.topic, second]) await limit(topic, { total: 10, rate: { count: 100, perMs: 1_000 } })
+    expect([await slots(fixture.tasks, 5), await slots(rival, 5)]).toEqual([5, 5])
+    expect(await slots(fixture.tasks, 3, second)).toBe(3)
+    await limit(fixture.topic, { rate: { count: 100, perMs: 1_000 } })
+    expect(await slots(fixture.tasks, 5)).toBeUndefined()
+    await limit(fixture.topic, { total: 10 })
+    expect(await slots(third, 10)).toBe(5)
+    expect(await slots(third, 10, second)).toBe(7)
+    // Who wants none has none.
+    expect(await slots(rival, 0)).toBe(0)
+    expect(await slots(third, 10)).toBe(10)
+    expect(await slots(fixture.tasks, 10)).toBe(0)
   })
 
   test('are none where none were set: tokens and room are there for all', async () => {

@@ -38,6 +38,20 @@ export const order: Part = part('the order of a topic', (engine) => {
     expect(names(await fixture.poll(10))).toEqual(['urgent-2', 'plain-1', 'plain-2', 'last'])
   })
 
+  test.each(['fifo', 'lifo', 'priority', 'shared'] as const)('%s: each poll is one try', async (order) => {
+    await fixture.nextTopic({ order })
+    await fixture.push({ identifier: 'a', maxTries: 2 })
+    for (const tries of [1, 2]) {
+      expect(await fixture.page()).toMatchObject([{ attempt: tries - 1, tries: tries - 1 }])
+      const held = await fixture.poll(1)
+      expect(held).toMatchObject([{ attempt: tries, tries }])
+      if (tries === 2) await fixture.complete(held)
+      else await fixture.complete(held, TaskDecision.retry({ afterMs: 0 }))
+      await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    }
+    expect(await fixture.states()).toEqual({ succeeded: 1 })
+  })
+
   test('priority counts for nothing in a topic without it', async () => {
     await fixture.nextTopic()
     await fixture.push('a', { identifier: 'b', priority: 5 })

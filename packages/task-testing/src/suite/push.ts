@@ -159,6 +159,7 @@ export const push: Part = part('push', (engine) => {
       ['created', 'z'],
     ])
     expect(second[1]?.sequence).toBe(first[1]?.sequence)
+    for (const task of [...first, ...second]) expect(task.topic).toBe(fixture.topic)
     expect(await fixture.states()).toEqual({ ready: 4 })
     await fixture.nextTopic()
     expect(await fixture.push(creation('x'))).toMatchObject([{ outcome: 'created' }])

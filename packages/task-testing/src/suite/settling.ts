@@ -50,11 +50,12 @@ export const settling: Part = part('settling', (engine) => {
   test('follows each need by itself, over several steps, and leaves the others alone', async () => {
     const [a, last] = await line(3)
     const [other, lastOfOther] = await line(1)
+    const valued = await ended('valued', success().withValue('1'))
     const [d] = await fixture.push('d')
-    const first = await blocked('first', a, d!, other)
+    const first = await blocked('first', a, d!, other, valued)
     const second = await blocked('second', d!, a, d!)
     expect(await settle()).toEqual({ started: 0, unreachable: 0 })
-    expect(await needsOf(first)).toEqual([last.sequence, d!.sequence, lastOfOther.sequence])
+    expect(await needsOf(first)).toEqual([last.sequence, d!.sequence, lastOfOther.sequence, valued.sequence])
     expect(await needsOf(second)).toEqual([d!.sequence, last.sequence, d!.sequence])
     await fixture.complete([last], success())
     await fixture.complete(await fixture.poll(1), success())
@@ -105,6 +106,21 @@ export const settling: Part = part('settling', (engine) => {
     await fixture.complete(await fixture.poll(1), success().withSuccessor(a!))
     await blocked('c', a!, await ended('bad', failure()))
     expect(await settle()).toEqual({ started: 0, unreachable: 1 })
+  })
+
+  test('says of several needs that are missed the first one that is not tolerated', async () => {
+    const [bad, worse] = [await ended('bad', failure()), await ended('worse', TaskDecision.filter())]
+    const both = await blocked('both', bad, worse)
+    const [task] = await fixture.push({ identifier: 'tolerant', suspended: true })
+    const needs = [
+      { need: 'first', on: key(bad), tolerant: true },
+      { need: 'second', on: key(worse) },
+      { need: 'third', on: key(bad) },
+    ]
+    await fixture.commit<unknown>((transaction) => fixture.tasks.depend(transaction, task!, needs) as unknown)
+    expect(await settle()).toEqual({ started: 0, unreachable: 2 })
+    expect((await infoOf(both))?.output).toContain('"n0"')
+    expect((await infoOf(task!))?.output).toContain('"second"')
   })
 
   test('passes over those for which there is nothing to do, and takes the first of the others', async () => {
