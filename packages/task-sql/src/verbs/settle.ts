@@ -91,7 +91,7 @@ function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Ver
   // mutants: equivalent boundary, a task whose needs have not gone on has nothing to follow
   const sequences = sequencesOf(rows.filter(({ moved }) => toNumber(moved) > 0))
   if (sequences.length === 0) return false
-  // mutants: equivalent sql-order `d.sequence, d.place`, they are followed in any order
+  // mutants: equivalent sql-order `order by d.sequence, d.place`, they are followed in any order
   // mutants: equivalent sql-logic `and e.next_topic`, of other topics' dependencies the update finds none
   const moved = yield sql`
     select d.sequence, d.place, d.parent_topic, d.parent, e.next_topic, e.next_sequence
