@@ -2643,6 +2643,19 @@ from (select g.identifier, g.step,
 where c.high is not null or c.low is not null or c.step = :8
 order by c.step
 
+-- poll; so many rows are fetched as are wanted
+--   text, JSON, text, number, number, text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 1 and exists (select 1
+  from task_topic p
+  where p.topic = :3
+  and p.ordering = :4
+  and p.condition = :5)
+and exists (select 1 from task_owner o where o.owner = :6)
+order by (select w.nth from json_table(:7, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w where w.wanted = t.sequence)
+for update skip locked
+
 -- poll
 --   text, text, text, text, text, number, text, text, number
 select c.sequence, coalesce((select 1 from task b where b.topic = :1 and b.identifier = c.identifier and b.stage = 0 fetch first 1 rows only), (select 1 from task b where b.topic = :2 and b.identifier = c.identifier and b.stage = 1 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :3 and b.identifier = c.identifier and b.stage = 2 and b.sequence < c.sequence fetch first 1 rows only), (select 1 from task b where b.topic = :4 and b.identifier = c.identifier and b.stage = 3 and b.sequence < c.sequence fetch first 1 rows only)) as blocked
