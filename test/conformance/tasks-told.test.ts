@@ -69,6 +69,22 @@ describe.skipIf(!canRun)('who listens for tasks', () => {
       'of a task that needs others, which may have ended already',
       (transaction) => fixture.tasks.depend(transaction, aside, [{ need: 'x', on: waiting }]),
     ],
+    [
+      true,
+      'of slots that are wanted and not to be had',
+      async (transaction, topic) => {
+        await fixture.tasks.limit(transaction, topic, { total: 1 })
+        await fixture.tasks.takeSlots(transaction, topic, { held: 0, wanted: 2 })
+      },
+    ],
+    [
+      false,
+      'of slots that are there',
+      async (transaction, topic) => {
+        await fixture.tasks.limit(transaction, topic, { total: 1 })
+        await fixture.tasks.takeSlots(transaction, topic, { held: 0, wanted: 1 })
+      },
+    ],
     [false, 'of a task that is cancelled', (transaction, topic) => fixture.tasks.cancel(transaction, topic, waiting.sequence)],
     [false, 'of an activation', (transaction, topic) => fixture.tasks.deactivate(transaction, topic)],
   ])('is told (%s) %s', async (isTold, _, work) => {

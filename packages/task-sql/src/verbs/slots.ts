@@ -43,11 +43,15 @@ export function* takeSlots(context: Context, topic: string, { held, wanted }: Sl
   const others = shares.filter((share) => share.owner !== owner)
   const free = total - others.reduce((sum, { slots }) => sum + slots, 0)
   const slots = Math.max(held, Math.min(fairShare(total, [...others, own], owner), free), 0)
+  // mutants: equivalent condition:false, an owner that wants none takes nothing from others
   if (own.wanted === 0) yield sql`delete from ${slot} where topic = ${topic} and owner = ${owner}`
   else {
     const update = sql`update ${slot} set slots = ${slots}, wanted = ${own.wanted} where topic = ${topic} and owner = ${owner}`
+    // mutants: equivalent boundary `shares.length > others.length`, an update of no row touches none
+    // mutants: equivalent number, a row that is there is not inserted again
     const known = shares.length > others.length && (yield* dialect.writes.touched(update)) > 0
     // Maintenance may have freed the row just now, which it does without the lock.
+    // mutants: equivalent condition:true, a row that is there is not inserted again
     if (!known)
       yield* dialect.writes.touched(
         dialect.writes.insertIfAbsent(slot, { topic, owner, slots, wanted: own.wanted }, 'topic, owner'),
@@ -62,12 +66,14 @@ export function* takeSlots(context: Context, topic: string, { held, wanted }: Sl
 function fairShare(total: number, shares: readonly Share[], owner: string): number {
   let left = total
   // Who wants little comes first. Among equals the name decides, so that all owners compute the same.
+  // mutants: equivalent boundary, no two owners have the same name
   const inOrder = shares.toSorted((one, other) => one.wanted - other.wanted || (one.owner < other.owner ? -1 : 1))
   for (const [index, share] of inOrder.entries()) {
     const part = Math.min(share.wanted, Math.ceil(left / (inOrder.length - index)))
     if (share.owner === owner) return part
     left -= part
   }
+  // mutants: equivalent number, the owner is always among those that share
   return 0
 }
 
@@ -79,6 +85,7 @@ export function* freeSlots(context: Context, olderThanMs: number): Verb<number> 
   let freed = 0
   const { slot } = dialect.tables
   const dead = yield sql`select s.topic, s.owner from ${slot} s where ${isDead(raw('s.owner'))} order by s.topic, s.owner`
+  // mutants: equivalent condition:false, of no rows none are freed
   if (dead.length === 0) return 0
   const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
   const keyOf = ({ topic, owner }: (typeof dead)[number]): string => JSON.stringify([topic, owner])

@@ -108,6 +108,41 @@ export const limitsApart: Part = part('limits beside each other', (engine) => {
     expect(await slots(fixture.tasks, 10)).toBe(0)
   })
 
+  test('on all tasks at a time are shared fairly: who wants little has it, and among equals the first by name has more', async () => {
+    const [a, b, c] = [await fixture.owner('a'), await fixture.owner('b'), await fixture.owner('c')]
+    const slots = async (by: Tasks, wanted: number): Promise<number | undefined> =>
+      (await fixture.commit<SlotGrant>((transaction) => by.takeSlots(transaction, fixture.topic, { held: 0, wanted }))).slots
+    await limit(fixture.topic, { total: 8 })
+    expect([await slots(a, 9), await slots(b, 1), await slots(c, 9)]).toEqual([8, 0, 0])
+    expect([await slots(a, 9), await slots(b, 1), await slots(c, 9)]).toEqual([4, 1, 3])
+    // Who wants none gives up what is his, and nothing of others.
+    expect(await slots(b, 0)).toBe(0)
+    expect([await slots(c, 9), await slots(a, 9)]).toEqual([4, 4])
+    await fixture.nextTopic()
+    await limit(fixture.topic, { total: 3 })
+    expect([await slots(c, 3), await slots(a, 3)]).toEqual([3, 0])
+    expect([await slots(c, 3), await slots(a, 3), await slots(c, 3)]).toEqual([1, 2, 1])
+    await fixture.nextTopic()
+    await limit(fixture.topic, { total: 1 })
+    expect([await slots(a, 1), await slots(b, 1)]).toEqual([1, 0])
+  })
+
+  test('on all tasks at a time have the slots of dead owners freed, unless they hold a task of that topic', async () => {
+    const [second] = await others()
+    const [holding, idle] = [await fixture.owner('holding'), await fixture.owner('idle')]
+    const slots = async (by: Tasks, wanted: number, topic = fixture.topic): Promise<number | undefined> =>
+      (await fixture.commit<SlotGrant>((transaction) => by.takeSlots(transaction, topic, { held: 0, wanted }))).slots
+    for (const topic of [fixture.topic, second]) await limit(topic, { total: 4 })
+    expect([await slots(holding, 2), await slots(idle, 1), await slots(holding, 3, second)]).toEqual([2, 1, 3])
+    await fixture.push('a')
+    expect(await fixture.poll(1, holding)).toHaveLength(1)
+    for (const owner of [holding, idle]) await fixture.commit((transaction) => owner.unregister(transaction))
+    const free = (): Promise<number> => fixture.commit<number>((transaction) => fixture.tasks.freeSlots(transaction, 10_000))
+    expect(await free()).toBe(2)
+    expect(await free()).toBe(0)
+    expect([await slots(fixture.tasks, 4), await slots(fixture.tasks, 4, second)]).toEqual([2, 4])
+  })
+
   test('are none where none were set: tokens and room are there for all', async () => {
     expect(await take(7)).toEqual({ taken: 7 })
     await give(7)
