@@ -39,7 +39,7 @@ export function* admit(context: Context, topic: string, asked: number, externalI
   const { amount, kind } = locked
   const entries = yield* countEntries(context, topic, amount)
   const over = entries + count - amount
-  // mutants: equivalent boundary, to drop none changes nothing
+  // mutants: equivalent boundary `over > 0`, to drop none changes nothing
   const dropped = over > 0 && kind === 'entries-dropping' && count <= amount ? yield* dropOldest(context, topic, over) : 0
   if (over > dropped) throw full(topic, entries, amount, count)
   // mutants: equivalent arithmetic `entries - dropped`, after too high a number the next push counts

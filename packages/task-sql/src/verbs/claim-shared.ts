@@ -134,7 +134,7 @@ function* walkOn(dialect: Dialect, topic: string, walk: Walk, wanted: number): V
   }
   // Where each identifier is a statement, no more are walked over at first than are needed if all have tasks.
   const [span, spare] = dialect.claims.nextIdentifiers ? [spareIdentifiers, 0] : [most, spareIdentifiers]
-  // mutants: equivalent number arithmetic method, a poll may walk some statements more or fewer before it asks for the first tasks
+  // mutants: equivalent number arithmetic:* method, a poll may walk some statements more or fewer before it asks for the first tasks
   const steps = walk.steps + spareSteps + Math.ceil((2 * wanted) / span)
   // mutants: equivalent boundary, one statement more or less is as good
   while (!walk.ended && groups.length < wanted && walk.steps < steps) {

@@ -20,11 +20,11 @@ export function* keepResults(
     select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence
       from ${dialect.tables.topic} p, ${dialect.expr.rows([
         { name: 'completed', type: 'integer', values: kept.map(({ sequence }) => sequence) },
-        // mutants: equivalent nullish, undefined is null in JSON
+        // mutants: equivalent nullish:value, undefined is null in JSON
         { name: 'returned', type: 'text', values: kept.map(({ value }) => value ?? null) },
-        // mutants: equivalent nullish, undefined is null in JSON
+        // mutants: equivalent nullish:successor?.topic, undefined is null in JSON
         { name: 'next_topic', type: 'text', values: kept.map(({ successor }) => successor?.topic ?? null) },
-        // mutants: equivalent nullish, undefined is null in JSON
+        // mutants: equivalent nullish:successor?.sequence, undefined is null in JSON
         { name: 'next_sequence', type: 'integer', values: kept.map(({ successor }) => successor?.sequence ?? null) },
       ])}
      where p.topic = ${topic}`

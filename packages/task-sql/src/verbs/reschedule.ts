@@ -48,6 +48,7 @@ function assignments(
   return join(
     [
       // It reads the state, so it stands before the assignment to that.
+      // mutants: equivalent condition:true, without them the class is the one that the task has
       ...(when || priority !== undefined
         ? [setStage(raw('t.stage'), sql`case when ${waits} then ${stages.aside} else ${share} end`)]
         : []),

@@ -125,7 +125,7 @@ export const clean: Part = part('cleaning up', (engine) => {
       expect(await codeOf(() => purge(options))).toBe('ARGUMENT_INVALID')
   })
 
-  test('purgeAll leaves no row of the topic in any table of tasks, and those of others as they were', async () => {
+  test('purgeAll, or a purge of all, leaves no row of the topic in any table of tasks, and those of others as they were', async () => {
     const { tasks, commit, subject } = fixture
     const tables = ['task', 'task_turn', 'task_result', 'task_attempt', 'task_dependency']
     const rowsOf = async (topic: string): Promise<number[]> => {
@@ -157,6 +157,12 @@ export const clean: Part = part('cleaning up', (engine) => {
     expect(await rowsOf(topic)).toEqual(before)
     expect(await commit<number>((transaction) => tasks.purgeAll(transaction, topic))).toBe(5)
     expect(await rowsOf(topic)).toEqual([0, 0, 0, 0, 0])
+    // What needs nothing any more leaves nothing of its needs either.
+    const purged = await filled()
+    await commit((transaction) => tasks.settle(transaction, purged))
+    for (let held: HeldTask[]; (held = await fixture.poll(9)).length > 0;) await fixture.complete(held)
+    expect(await commit<number>((transaction) => tasks.purge(transaction, purged))).toBe(5)
+    expect(await rowsOf(purged)).toEqual([0, expect.any(Number), 0, 0, 0])
     expect(await rowsOf(other)).toEqual(before)
   })
 

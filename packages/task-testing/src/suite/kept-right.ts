@@ -1,6 +1,15 @@
 /** Whatever verbs do in a topic of whatever kind, what its polls go by is right afterwards: a repair finds nothing to correct. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Expiry, HeldTask, RecreatedTask, Repair, TopicOptions } from '@taskstream/task-api'
+import type {
+  Cancellation,
+  Expiry,
+  HeldTask,
+  PushedTask,
+  RecreatedTask,
+  Repair,
+  Rescheduling,
+  TopicOptions,
+} from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
@@ -117,6 +126,45 @@ export const keptRight: Part = part('what polls go by', (engine) => {
       await right((transaction, topic) => fixture.tasks.cancel(transaction, topic, ready!.sequence))
       expect(await finished()).toHaveLength(6)
       expect(await fixture.states()).toEqual({ succeeded: 7, filtered: 1 })
+    })
+
+    test.each(['active', 'expired'] as const)(
+      'is right after all tasks of an identifier were cancelled, one of them %s',
+      async (first) => {
+        const { tasks, commit, topic } = fixture
+        await fixture.push('a')
+        const by = await fixture.owner()
+        await fixture.poll(1, by)
+        if (first === 'expired') {
+          await commit((transaction) => by.unregister(transaction))
+          await commit((transaction) => tasks.expire(transaction, { olderThanMs: 60_000 }))
+        }
+        await fixture.push('a', { identifier: 'a', priority: -1 }, { identifier: 'a', suspended: true }, 'b')
+        await fixture.push({ identifier: 'a', delayMs: 5 })
+        expect(await fixture.states()).toEqual({ [first]: 1, ready: 3, suspended: 1, delayed: 1 })
+        const cancelled = await commit<Cancellation>((transaction) => tasks.cancel(transaction, topic, { identifier: 'a' }))
+        expect(cancelled.cancelled).toHaveLength(5)
+        await expectRight()
+        expect(await finished()).toEqual(['b'])
+      },
+    )
+
+    test('is right after tasks were given another time or priority, each alone', async () => {
+      const [later, low, ready] = await fixture.push(
+        { identifier: 'a', delayMs: 5_000 },
+        { identifier: 'b', priority: -1 },
+        { identifier: 'c', priority: 1 },
+      )
+      const to = (task: PushedTask, rescheduling: Rescheduling): Promise<void> =>
+        right((transaction, topic) => fixture.tasks.reschedule(transaction, topic, task.sequence, rescheduling))
+      await to(later!, { priority: -2 })
+      await to(low!, { delayMs: 0 })
+      await to(ready!, { priority: -2 })
+      await to(low!, { priority: 2 })
+      await to(ready!, { deadlineMs: 60_000 })
+      await to(later!, { deadlineMs: 60_000 })
+      await to(later!, { delayMs: 0 })
+      expect(await finished()).toEqual(['a', 'b', 'c'])
     })
 
     test('is right after tasks were filtered because they were late, or could not be reached', async () => {
