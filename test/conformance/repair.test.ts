@@ -313,25 +313,6 @@ describe.skipIf(!canRun)('repair', () => {
       expect(names(await fixture.poll())).toEqual(['a'])
     },
   )
-
-  test('gives each row of a topic that identifiers share the class that it had before', async () => {
-    await fixture.nextTopic({ order: 'shared' })
-    await fixture.push('a', { identifier: 'b', priority: -1 }, 'c', { identifier: 'd', delayMs: 60_000 })
-    await fixture.poll(1)
-    const classes = async (): Promise<number[]> => {
-      const reading = sql`select t.stage from ${task} t where t.topic = ${fixture.topic} order by t.sequence`
-      const rows = await fixture.commit((transaction) => fixture.subject.execute(transaction, reading))
-      return rows.map(({ stage }) => Number(stage))
-    }
-    const before = await classes()
-    expect(new Set(before).size).toBe(3)
-    for (const wrong of new Set(before)) {
-      await run(sql`update ${task} set stage = ${wrong} where topic = ${fixture.topic}`)
-      expect(await repair()).toMatchObject({ corrected: before.filter((one) => one !== wrong).length, left: 0 })
-      expect(await classes()).toEqual(before)
-    }
-    expect(names(await fixture.poll(9)).toSorted()).toEqual(['b', 'c'])
-  })
 })
 
 function listedOf(value: boolean): Statement {

@@ -146,7 +146,7 @@ export const endings: Part = part('endings', (engine) => {
     await commit((transaction) => tasks.push(transaction, topic, 'a', { insertion: 'supersede' }))
     expect(await endingOf(old!)).toMatchObject({ state: 'redundant', ended: true })
     await fixture.complete(await fixture.poll(1), TaskDecision.failure())
-    const [failed] = (await fixture.page()).filter(({ state }) => state === 'failed')
+    const failed = (await fixture.page()).find(({ state }) => state === 'failed')
     expect(await endingOf(failed!)).toMatchObject({ state: 'failed', ended: true })
     await commit((transaction) => tasks.recreate(transaction, topic, 'append', [failed!]))
     expect(await endingOf(failed!)).toMatchObject({ state: 'recreated', ended: true })

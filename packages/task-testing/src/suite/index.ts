@@ -11,6 +11,7 @@ import { ages } from './ages.ts'
 import { attempts } from './attempts.ts'
 import { attemptsKept } from './attempts-kept.ts'
 import { badInput } from './bad-input.ts'
+import { blockedTasks } from './blocked-tasks.ts'
 import { cancel } from './cancel.ts'
 import { catalog } from './catalog.ts'
 import { clean } from './clean.ts'
@@ -91,6 +92,7 @@ const parts: Readonly<Record<string, Part>> = {
   defaults,
   delayed,
   dependencies,
+  'blocked-tasks': blockedTasks,
   settling,
   discard,
   limits,

@@ -80,7 +80,7 @@ export const keptRight: Part = part('what polls go by', (engine) => {
       await fixture.complete(await fixture.poll(9), failure('no'))
       await fixture.push('d')
       const found = (await fixture.page()).filter(({ state }) => state === 'failed')
-      const [e] = found.filter(({ identifier }) => identifier === 'e')
+      const e = found.find(({ identifier }) => identifier === 'e')
       await right(async (transaction, topic) => {
         const made = (await fixture.tasks.recreate(transaction, topic, 'append', [e!])) as RecreatedTask[]
         expect(made).toHaveLength(1)
@@ -118,7 +118,7 @@ export const keptRight: Part = part('what polls go by', (engine) => {
       await right((transaction, topic) => fixture.tasks.junction(transaction, topic, 'singular', [['d']]))
       clock.advance(1_000)
       await right((transaction, topic) => fixture.tasks.promoteDue(transaction, topic))
-      const [ready] = (await fixture.page()).filter(({ state }) => state === 'ready')
+      const ready = (await fixture.page()).find(({ state }) => state === 'ready')
       await right((transaction, topic) => fixture.tasks.reschedule(transaction, topic, ready!.sequence, { delayMs: 60_000 }))
       await right((transaction, topic) =>
         fixture.tasks.reschedule(transaction, topic, ready!.sequence, { delayMs: 0, priority: -3 }),
