@@ -29,7 +29,7 @@ export function* promoteDue(context: Context, topic: string, options: PromoteDue
     ...(unreachable > 0 && { unreachable }),
     ...(lookAgainMs !== undefined && { lookAgainMs }),
   })
-  // mutants: equivalent condition:false boundary number `before.dueMs > 0`, what is not due yet is not promoted
+  // mutants: equivalent condition:false number `before.dueMs > 0`, what is not due yet is not promoted
   if (before.dueMs > 0) return told(0, before.dueMs)
   // The tasks that are longest overdue come first. Tasks that other calls are promoting are skipped.
   const due = yield* dialect.writes.change({

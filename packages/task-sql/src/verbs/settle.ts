@@ -88,11 +88,9 @@ function* look(context: Context, topic: string, limit: number): Verb<readonly Ro
 /** Has dependencies on tasks that have gone on as others be on those. @returns whether there were any */
 function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Verb<boolean> {
   const { dependency, result } = dialect.tables
-  // mutants: equivalent boundary, a task whose needs have not gone on has nothing to follow
   const sequences = sequencesOf(rows.filter(({ moved }) => toNumber(moved) > 0))
   if (sequences.length === 0) return false
   // mutants: equivalent sql-order `order by d.sequence, d.place`, they are followed in any order
-  // mutants: equivalent sql-logic `and e.next_topic`, of other topics' dependencies the update finds none
   const moved = yield sql`
     select d.sequence, d.place, d.parent_topic, d.parent, e.next_topic, e.next_sequence
       from ${dependency} d
@@ -111,7 +109,6 @@ function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Ver
 }
 
 function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb<number> {
-  // mutants: equivalent condition:false, of no tasks none are started
   if (rows.length === 0) return 0
   // Others may be settling the same tasks.
   const started = yield* dialect.writes.change({
@@ -125,7 +122,6 @@ function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb
 }
 
 function* fail(context: Context, topic: string, rows: readonly Row[]): Verb<number> {
-  // mutants: equivalent condition:false, of no tasks none are failed
   if (rows.length === 0) return 0
   const { dialect, now } = context
   let failed = 0
