@@ -12,6 +12,9 @@ import { lockLimit } from './lock-limit.ts'
 
 const isRate = raw("kind = 'rate'")
 
+/** Tokens that are worth less are rounded up, as they could be had for nothing otherwise. */
+const leastCutUs = 1_000
+
 export function* takeTokens(context: Context, topic: string, wanted: number): Verb<TokenGrant> {
   checkTopic(topic)
   checkInteger('wanted', wanted, 0, 1_000_000)
@@ -29,7 +32,8 @@ export function* takeTokens(context: Context, topic: string, wanted: number): Ve
   const fullAt = Math.min(Math.max(rate.used, nowUs), nowUs + perUs)
   const tokenUs = perUs / rate.amount
   const taken = Math.min(wanted, Math.floor((nowUs + perUs - fullAt) / tokenUs))
-  const used = Math.ceil(fullAt + taken * tokenUs)
+  // What is cut off is a thousandth of a token at most. Rounded up, the last of several single tokens would be a moment late.
+  const used = (tokenUs < leastCutUs ? Math.ceil : Math.floor)(fullAt + taken * tokenUs)
   // mutants: equivalent boundary condition:true, where none are taken, the same instant is written, or one that has passed
   if (taken > 0 || used < rate.used)
     yield sql`update ${dialect.tables.limit} set used = ${used} where topic = ${topic} and ${isRate}`

@@ -99,6 +99,19 @@ export const limits: Part = part('a limit', (engine) => {
     expect(await tokens(20)).toEqual({ taken: 10, nextMs: 100 })
   })
 
+  test('on a rate gives one by one what it gives at once, and takes back what it gave', async () => {
+    await limit({ rate: { count: 3, perMs: 1_000 } })
+    for (let count = 0; count < 3; count++) expect(await tokens(1)).toEqual({ taken: 1 })
+    expect(await tokens(1)).toEqual({ taken: 0, nextMs: 334 })
+    await fixture.commit((transaction) => fixture.tasks.giveTokens(transaction, fixture.topic, 1))
+    expect(await tokens(1)).toEqual({ taken: 1 })
+    // Of a million in half a second each is worth half a microsecond, and none is for nothing.
+    await limit({ rate: { count: 1_000_000, perMs: 500 } })
+    clock.advance(3_600_000)
+    for (let count = 0; count < 10; count++) await tokens(1)
+    expect(await tokens(1_000_000)).toMatchObject({ taken: 999_980 })
+  })
+
   test('on a rate counts neither what was given back nor what was rolled back', async () => {
     await limit({ rate: { count: 10, perMs: 1_000 } })
     await tokens(10)
