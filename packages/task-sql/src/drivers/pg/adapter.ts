@@ -25,9 +25,12 @@ interface PreparingClient {
  */
 export const fromPg: SqlAdapter<PgClient, 'async'> = preparing()
 
+/** The most statements of one connection that stay prepared. Each costs memory on the server. */
+const mostPrepared = 400
+
 function preparing(): SqlAdapter<PgClient, 'async'> {
-  /** Whether statements stay prepared on a connection. Connections that were not asked yet have no entry. */
-  const keeps = new WeakMap<PgClient, boolean>()
+  /** The names that are prepared on a connection, or false if none stay prepared there. Connections that were not asked yet have no entry. */
+  const kept = new WeakMap<PgClient, Set<string> | false>()
   const names = new PreparedNames()
   const writtenOf = perTexts(written)
   return {
@@ -38,14 +41,17 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
       const name = plan === undefined ? undefined : (byPlan.get(plan) ?? names.nameOf(text, plan))
       if (plan !== undefined && name !== undefined) byPlan.set(plan, name)
       if (name === undefined) return (await client.query(text, values)).rows
-      let keeping = keeps.get(client)
-      if (keeping === undefined) keeps.set(client, (keeping = await staysPrepared(client)))
-      if (!keeping) return (await client.query(text, values)).rows
+      let prepared = kept.get(client)
+      if (prepared === undefined) kept.set(client, (prepared = (await staysPrepared(client)) && new Set()))
+      // A connection gives up none that it has prepared: the driver remembers them.
+      if (prepared === false || (prepared.size >= mostPrepared && !prepared.has(name)))
+        return (await client.query(text, values)).rows
       try {
+        prepared.add(name)
         return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
       } catch (error) {
         // Something dropped the connection's prepared statements (DISCARD ALL). This transaction fails; the next prepares none and succeeds.
-        if (forgottenCodes.has(String((error as { code?: unknown }).code))) keeps.set(client, false)
+        if (forgottenCodes.has(String((error as { code?: unknown }).code))) kept.set(client, false)
         throw error
       }
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-/** The verbs have fewer texts. Each prepared text costs memory on the server for each connection. */
-const capacity = 400
+/** The verbs have fewer texts. */
+const capacity = 1_000
 
 /** Names under which texts are prepared. A name is a hash of its text, so it means the same text in every process. */
 export class PreparedNames {
@@ -14,8 +14,9 @@ export class PreparedNames {
     const known = this.#names.get(key)
     if (known !== undefined) return known
     if (!this.#names.has(key)) {
-      // Nothing is evicted, as connections keep the statements that they have prepared: a full table names no more texts.
-      if (this.#names.size < capacity) this.#names.set(key, undefined)
+      // Texts that were used once would fill the table for good. A text that is forgotten here gets the same name at its next second use.
+      if (this.#names.size >= capacity) this.#names.clear()
+      this.#names.set(key, undefined)
       return undefined
     }
     const name = `taskstream_${createHash('sha256').update(key).digest('base64url').slice(0, 22)}`
