@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
 import { NotInstalled } from './installed.ts'
 import { end, freePort, identity, makeFolder, noteServer, ready, volatile } from './throw-away.ts'
@@ -24,8 +25,11 @@ export interface PostgresServer extends AsyncDisposable {
   readonly url: string
   readonly version: string
   readonly pid: number
-  /** Ends every session at once and starts again on the same data, as after a power cut of the process. */
-  crash(): Promise<void>
+  /**
+   * Ends every session at once and starts again on the same data: by an immediate shutdown (SIGQUIT, the default), which leaves recovery to the
+   * start; by a fast one (SIGINT), which does not; or by SIGKILL, after which the sessions find out by themselves.
+   */
+  crash(signal?: 'SIGQUIT' | 'SIGINT' | 'SIGKILL'): Promise<void>
   /** Kills the server by SIGKILL, and with it every session. The server is not started again. */
   kill(): Promise<void>
   /** Starts a standby from a copy of this server's data, and stops this server for the copy. Every later commit waits for the standby. */
@@ -91,7 +95,7 @@ async function start(
     ...options.settings,
   }
 
-  const launch = async (): Promise<ChildProcess> => {
+  const launch = async (awaited: string): Promise<ChildProcess> => {
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const launched = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...identity,
@@ -99,11 +103,11 @@ async function start(
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     noteServer(folder, launched)
-    await ready(launched, 'PostgreSQL', words)
+    await ready(launched, 'PostgreSQL', awaited)
     return launched
   }
 
-  let server = await launch()
+  let server = await launch(words)
   const stop = async (): Promise<void> => {
     await end(server, 'SIGINT')
     for (const each of [folder, programs]) rmSync(each, { recursive: true, force: true })
@@ -115,10 +119,18 @@ async function start(
     get pid() {
       return server.pid ?? 0
     },
-    crash: async () => {
-      // SIGQUIT is PostgreSQL's immediate shutdown: no checkpoint, recovery from the log at the next start.
-      await end(server, 'SIGQUIT')
-      server = await launch()
+    crash: async (signal = 'SIGQUIT') => {
+      await end(server, signal)
+      // As long as a session of the killed server lives, the next one refuses to start.
+      for (let tries = 0; ; tries++) {
+        try {
+          // A standby may have been promoted by now.
+          return void (server = await launch('ready to accept'))
+        } catch (error) {
+          if (signal !== 'SIGKILL' || tries === 100) throw error
+          await setTimeout(100)
+        }
+      }
     },
     kill: () => end(server, 'SIGKILL'),
     standby: async (name) => {
@@ -139,7 +151,7 @@ async function start(
       )
       await Promise.race([copied.promise, starting])
       settings['synchronous_standby_names'] = name
-      server = await launch()
+      server = await launch('ready to accept connections')
       return starting
     },
     stop,

@@ -1,0 +1,94 @@
+/** What all processes of a run have in common: their orders, the database as they see it, their history, and how they end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TransactionSource } from '@taskstream/task-api'
+import { pgTransactions } from '@taskstream/task-sql/pg'
+import pg from 'pg'
+import { randomOf } from '../../interleavings/random.ts'
+import { mutants, mutated } from '../../hammer/mutants.ts'
+import { reopenSubject } from '../../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../../subject.ts'
+import { HistoryFile } from '../history-file.ts'
+import type { Message, Orders } from '../setting.ts'
+
+export interface Actor {
+  readonly orders: Orders
+  readonly random: () => number
+  readonly history: HistoryFile
+  readonly subject: Subject
+  readonly transactions: TransactionSource<AnyTransaction>
+  /** A repository with an owner of its own. */
+  tasks(): Tasks
+}
+
+const poolSize = 10
+
+/** @param stop ends the actor's work, and returns when it has ended. It is called once. */
+export async function beActor(
+  begin: (actor: Actor) => Promise<{ readonly owner?: string; stop(): Promise<void> }>,
+): Promise<void> {
+  const orders = JSON.parse(process.argv[2] ?? '{}') as Orders
+  // The process must not outlive its laboratory.
+  process.on('disconnect', () => process.exit())
+  // A limit on the size of files is a fault, and by default a signal that kills.
+  process.on('SIGXFSZ', () => {})
+  const history = new HistoryFile(orders.historyFile, orders.actor)
+  const subject = await reopenSubject(orders.location)
+  const pool = subject.engine === 'postgres' ? openPool(orders) : undefined
+  const transactions = pool ? (pgTransactions(pool) as TransactionSource<AnyTransaction>) : subject.transactions
+  const mutant = mutants.find(({ name, engines }) => name === orders.without && engines.includes(subject.engine))
+  const actor: Actor = {
+    orders,
+    random: randomOf(orders.seed),
+    history,
+    subject,
+    transactions,
+    tasks: () => subject.tasks(mutant ? { adapt: (adapter) => mutated(adapter, mutant) } : {}),
+  }
+  const { owner, stop } = await begin(actor)
+  history.say({ verb: 'start', ...(owner !== undefined && { owner }) })
+  process.on('message', (message: Message) => {
+    if (message.tell === 'stop') void end()
+    else void hoard(transactions, message.ms)
+  })
+  process.send?.({ owner })
+
+  async function end(): Promise<void> {
+    history.say({ verb: 'stop', phase: 'begun' })
+    await stop()
+    await pool?.end()
+    await subject[Symbol.asyncDispose]()
+    // Nothing may keep this process alive now. Whoever started it waits for its end, so that what does is found.
+    process.disconnect()
+  }
+}
+
+/** As a careful user opens it: no connection is waited for without a limit. */
+function openPool({ location, actor }: Orders): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: location.at,
+    max: poolSize,
+    connectionTimeoutMillis: 2_000,
+    application_name: `laboratory ${actor}`,
+  })
+  pool.on('error', () => {})
+  return pool
+}
+
+async function hoard(transactions: TransactionSource<AnyTransaction>, ms: number): Promise<void> {
+  await Promise.allSettled(Array.from({ length: poolSize }, () => transactions(() => delay(ms))))
+}
+
+/** The database is never away for so long. */
+const mostTries = 400
+
+/** Tries until it succeeds: a process may start while the database is away. */
+export async function insist<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (tries === mostTries) throw error
+      await delay(50)
+    }
+  }
+}

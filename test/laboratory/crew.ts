@@ -1,0 +1,152 @@
+/** The processes of a run: whoever ends is followed by another of the same role. */
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Subject } from '../subject.ts'
+import type { HistoryFile } from './history-file.ts'
+import { openProxy } from './proxy.ts'
+import type { Proxy } from './proxy.ts'
+import type { Message, Orders, Role } from './setting.ts'
+
+export interface Member {
+  readonly name: string
+  readonly role: Role
+  readonly process: ChildProcess
+  /** Between the process and its server; undefined if there is no server. */
+  readonly proxy: Proxy | undefined
+  /** Whether the process has begun its work. */
+  isReady: boolean
+  /** Whether somebody has stopped or killed it. */
+  isAsked: boolean
+  /** Whether it stands still. */
+  isStill: boolean
+  owner: string | undefined
+  readonly ended: Promise<unknown>
+}
+
+interface CrewOptions {
+  readonly location: Subject['location']
+  readonly folder: string
+  readonly history: HistoryFile
+  readonly random: () => number
+  readonly rate: number
+  readonly without?: string
+}
+
+/** A stopped process that has not ended by itself after this time keeps something open. */
+const exitMs = 30_000
+
+export class Crew implements AsyncDisposable {
+  readonly members: Set<Member> = new Set()
+  /** Processes that did not end by themselves when they were stopped. */
+  leaks = 0
+  /** Where the server listens. */
+  #target: string
+  readonly #options: CrewOptions
+  #born = 0
+
+  constructor(options: CrewOptions) {
+    this.#options = options
+    this.#target = options.location.at
+  }
+
+  /** Leads all proxies to another server. Connections that are open stay where they are. */
+  set target(url: string) {
+    this.#target = url
+    for (const { proxy } of this.members) if (proxy) proxy.target = url
+  }
+
+  /** Starts a process, and does not wait until it works. @param clockMs how far its clock is off */
+  async start(role: Role, clockMs = 0): Promise<Member> {
+    const { location, folder, history, random, rate, without } = this.#options
+    const name = `${role} ${++this.#born}`
+    const proxy = /^\w+:\/\//.test(location.at) ? await openProxy(this.#target) : undefined
+    const query = location.at.startsWith('mysql:') ? '?connectTimeout=2000' : ''
+    const orders: Orders = {
+      location: { ...location, ...(proxy && { at: `${proxy.url}${query}` }) },
+      actor: name,
+      seed: Math.floor(random() * 2 ** 31),
+      historyFile: join(folder, `${name.replace(' ', '-')}.events.jsonl`),
+      rate,
+      ...(without !== undefined && { without }),
+    }
+    const child = fork(new URL(`actors/${role}.ts`, import.meta.url), [JSON.stringify(orders)], {
+      execArgv: ['--conditions=@taskstream/source', '--import', new URL('clock.ts', import.meta.url).href],
+      env: { ...process.env, LABORATORY_CLOCK_MS: String(clockMs) },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    let errors = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-2_000)))
+    const ended = once(child, 'close')
+    const member: Member = {
+      name,
+      role,
+      process: child,
+      proxy,
+      isReady: false,
+      isAsked: false,
+      isStill: false,
+      owner: undefined,
+      ended,
+    }
+    this.members.add(member)
+    child.once('message', ({ owner }: { readonly owner?: string }) => {
+      member.isReady = true
+      member.owner = owner
+    })
+    child.once('close', (code, signal) => {
+      this.members.delete(member)
+      const how = signal ?? `code ${code}${code === 0 ? '' : `: ${errors}`}`
+      history.say({ verb: 'end', asked: member.isAsked && (signal !== null || code === 0), how }, name)
+      void proxy?.[Symbol.asyncDispose]()
+    })
+    return member
+  }
+
+  /** A working process that nobody has anything to do with, of some role or of any. */
+  any(...roles: readonly Role[]): Member | undefined {
+    const free = [...this.members].filter(
+      ({ role, isReady, isAsked, isStill }) => isReady && !isAsked && !isStill && (roles.length === 0 || roles.includes(role)),
+    )
+    return free[Math.floor(this.#options.random() * free.length)]
+  }
+
+  /** Kills a process without warning. */
+  async kill(member: Member): Promise<void> {
+    member.isAsked = true
+    member.process.kill('SIGKILL')
+    await member.ended
+  }
+
+  /** Stops a process as a deployment does. One that does not end by itself is counted as a leak, and killed. */
+  async stop(member: Member): Promise<void> {
+    member.isAsked = true
+    tell(member, { tell: 'stop' })
+    const late = new AbortController()
+    const leaked = delay(exitMs, undefined, { signal: late.signal }).then(
+      () => {
+        this.leaks++
+        member.process.kill('SIGKILL')
+      },
+      () => {},
+    )
+    await member.ended
+    late.abort()
+    await leaked
+  }
+
+  async stopAll(...roles: readonly Role[]): Promise<void> {
+    await Promise.all([...this.members].filter(({ role }) => roles.includes(role)).map((member) => this.stop(member)))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.members].map((member) => this.kill(member)))
+  }
+}
+
+export function tell({ process: child }: Member, message: Message): void {
+  // It may be gone, or may not read.
+  if (child.connected) child.send(message, () => {})
+}

@@ -1,0 +1,24 @@
+import type { Crew } from './crew.ts'
+import type { Role } from './setting.ts'
+
+/** What faults are done to. */
+export interface Scene {
+  readonly crew: Crew
+  readonly random: () => number
+  /** Waits, between these milliseconds. */
+  readonly pause: (fromMs: number, toMs: number) => Promise<void>
+}
+
+export interface Fault {
+  readonly kind: string
+  /** Whether everybody meets it. Two such faults do not come at the same time. */
+  readonly isWide?: boolean
+  /** How often it comes in a round; default 1. With less than 1, not in every round. */
+  readonly weight?: number
+  /** @returns how many processes, connections or rows it met; 0 if it did not come about */
+  inflict(scene: Scene): Promise<number>
+}
+
+export type Aim = (scene: Scene) => string | undefined
+
+export const workers: readonly Role[] = ['node', 'producer', 'scheduler', 'leader', 'operator']

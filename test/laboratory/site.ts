@@ -1,0 +1,16 @@
+import type { Subject } from '../subject.ts'
+import type { Crew } from './crew.ts'
+import type { Fault } from './fault.ts'
+
+/** A database, and what can be done to it. */
+export interface Site extends AsyncDisposable {
+  /** The laboratory's own way to the database, which no fault of a process or its network meets. */
+  readonly subject: Subject
+  /** Where processes find the database. */
+  readonly location: Subject['location']
+  readonly faults: readonly Fault[]
+  /** Is told of the processes before the first fault. */
+  meet(crew: Crew): void
+  /** How many connections processes of the run have. */
+  connections(): Promise<number>
+}

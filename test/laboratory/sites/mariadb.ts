@@ -1,0 +1,119 @@
+/** MariaDB: connections and statements are killed, somebody locks rows and tables, and the server goes away. */
+import { createConnection } from 'mysql2/promise'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { startMariaDb } from '../../databases/mariadb-server.ts'
+import type { Fault } from '../fault.ts'
+import type { Site } from '../site.ts'
+
+/** What survives the end of the server's process; a power cut is not tried. */
+const settings = { 'innodb-flush-log-at-trx-commit': '2', 'max-connections': '200', 'extra-port': '0' }
+
+export async function openMariaDbSite(): Promise<Site> {
+  const stack = new AsyncDisposableStack()
+  const server = stack.use(await startMariaDb({ durable: true, settings }))
+  process.env['TASKSTREAM_SUBJECT'] = 'mariadb'
+  const { openMysql } = await import('../../engines/mysql.ts')
+  const database = 'laboratory'
+  const once = await createConnection({ uri: server.url })
+  await once.query(`create database ${database}`)
+  await once.end()
+  const at = `${server.url}${database}`
+  const subject = stack.use(await openMysql('mariadb', at))
+
+  async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const connection = await createConnection({ uri: `${at}?connectTimeout=2000` })
+    connection.on('error', () => {})
+    try {
+      return await use(connection)
+    } finally {
+      await connection.end().catch(() => {})
+    }
+  }
+  const ask = (text: string): Promise<RowDataPacket[]> =>
+    withConnection(async (connection) => (await connection.query<RowDataPacket[]>(text))[0])
+
+  /** Kills some connections of the processes, or their statements. The laboratory's own are among them, and go on too. */
+  async function killSome(what: 'connection' | 'query', where: string): Promise<number> {
+    return withConnection(async (connection) => {
+      const [rows] = await connection.query<RowDataPacket[]>(
+        `select id from information_schema.processlist where db = '${database}' and id <> connection_id() and ${where}`,
+      )
+      const outcomes = await Promise.allSettled(rows.map(({ id }) => connection.query(`kill ${what} ${Number(id)}`)))
+      return outcomes.filter(({ status }) => status === 'fulfilled').length
+    })
+  }
+
+  /** A session of somebody else, which does something and stays open for a while. */
+  async function foreign(texts: readonly string[], waits: () => Promise<void>, last: string): Promise<number> {
+    return withConnection(async (connection) => {
+      for (const text of texts) await connection.query(text)
+      await waits()
+      await connection.query(last)
+      return 1
+    })
+  }
+
+  const faults: readonly Fault[] = [
+    { kind: 'connections killed', weight: 3, inflict: () => killSome('connection', 'rand() < 0.15') },
+    { kind: 'statements killed', weight: 3, inflict: () => killSome('query', "command <> 'Sleep'") },
+    {
+      kind: 'rows locked by others',
+      inflict: ({ pause }) =>
+        foreign(
+          [
+            'set transaction isolation level read committed',
+            'begin',
+            'select 1 from task where state in (0, 1) limit 40 for update',
+          ],
+          () => pause(100, 2_500),
+          'rollback',
+        ),
+    },
+    {
+      kind: 'table locked by others',
+      inflict: ({ pause }) =>
+        foreign(['set lock_wait_timeout = 3', 'lock tables task write, lab_change write'], () => pause(50, 800), 'unlock tables'),
+    },
+    {
+      kind: 'snapshot held',
+      inflict: ({ pause }) => foreign(['start transaction with consistent snapshot'], () => pause(1_000, 3_000), 'rollback'),
+    },
+    {
+      kind: 'time-outs too short',
+      isWide: true,
+      weight: 0.5,
+      inflict: async ({ pause }) => {
+        await ask('set global innodb_lock_wait_timeout = 1')
+        await ask('set global max_statement_time = 0.06')
+        const met = await killSome('connection', 'true')
+        await pause(500, 2_000)
+        await ask('set global innodb_lock_wait_timeout = 50')
+        await ask('set global max_statement_time = 0')
+        return met + (await killSome('connection', 'true'))
+      },
+    },
+    {
+      kind: 'server without connections',
+      isWide: true,
+      weight: 0.5,
+      inflict: ({ pause }) =>
+        withConnection(async (connection) => {
+          // No fewer than ten are allowed. Those that are open stay open, so some are ended.
+          await connection.query('set global max_connections = 10')
+          const met = await killSome('connection', 'rand() < 0.4').catch(() => 1)
+          await pause(300, 1_500)
+          await connection.query('set global max_connections = 200')
+          return met
+        }),
+    },
+    { kind: 'server killed', isWide: true, inflict: async () => (await server.crash(), 1) },
+  ]
+  return {
+    subject,
+    location: subject.location,
+    faults,
+    meet: () => {},
+    connections: async () => 0,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
