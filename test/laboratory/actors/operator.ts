@@ -7,7 +7,7 @@ import { beActor, insist } from './actor.ts'
 await beActor(async ({ random, transactions, tasks, subject }) => {
   const repository = tasks()
   const topic = 'operated'
-  let isOver = false
+  const over = new AbortController()
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
   const states = ['failed', 'suspended', 'delayed', 'succeeded', 'expired'] as const
   const acts: readonly ((transaction: AnyTransaction) => unknown)[] = [
@@ -34,7 +34,7 @@ await beActor(async ({ random, transactions, tasks, subject }) => {
 
   await insist(() => transactions((transaction: AnyTransaction) => repository.register(transaction) as Promise<boolean>))
   const work = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const dice = random()
       const act =
         dice < 0.05
@@ -48,7 +48,7 @@ await beActor(async ({ random, transactions, tasks, subject }) => {
   })()
   return {
     stop: async () => {
-      isOver = true
+      over.abort()
       await work
       await transactions((transaction: AnyTransaction) => repository.unregister(transaction) as Promise<boolean>).catch(() => {})
     },

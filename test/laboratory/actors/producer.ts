@@ -11,7 +11,7 @@ const rolledBack = new Error('rolled back')
 await beActor(async ({ orders, random, history, subject, transactions, tasks }) => {
   const repository = tasks()
   const fed = topics.filter((topic) => topic.fed)
-  let isOver = false
+  const over = new AbortController()
   let keys = 0
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
 
@@ -73,7 +73,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
   const lines = subject.writers === 1 ? ['a'] : ['a', 'b']
   const work = Promise.all(
     lines.map(async (line) => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const count = await push(line, pick(fed))
         await delay((random() * 2_000 * count * lines.length) / orders.rate)
       }
@@ -81,7 +81,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
   )
   return {
     stop: async () => {
-      isOver = true
+      over.abort()
       await work
       await transactions((transaction: AnyTransaction) => repository.unregister(transaction) as Promise<boolean>).catch(() => {})
     },

@@ -1,0 +1,331 @@
+/** The laboratory's checker finds each kind of violation that is planted into a history, and none where there is none. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { check, rules } from '../laboratory/checker/check.ts'
+import { states } from '../laboratory/checker/history.ts'
+import type { Change, Effect, Event, History, Left } from '../laboratory/checker/history.ts'
+import { readHistory, writeHistory } from '../laboratory/checker/read.ts'
+import { shrink } from '../laboratory/checker/shrink.ts'
+import { momentsOf, timelineSvg, timelineText } from '../laboratory/checker/timeline.ts'
+
+type Writable<Of> = { -readonly [Key in keyof Of]: Of[Key] }
+interface Story extends Omit<Writable<History>, 'events' | 'changes' | 'effects' | 'led'> {
+  events: Writable<Event>[]
+  changes: Writable<Change>[]
+  effects: Writable<Effect>[]
+  led: Writable<History['led'][number]>[]
+}
+
+const topic = { keyed: false, order: 'fifo', strict: true } as const
+const startMs = Date.UTC(2026, 0, 1)
+
+/** Eight tasks of each topic, pushed one by one, taken and done by two nodes in turn. */
+function story(): Story {
+  const topics = [
+    { ...topic, name: 'plain' },
+    { ...topic, name: 'keyed', keyed: true },
+    { ...topic, name: 'by priority', order: 'priority' as const },
+    { ...topic, name: 'limited', total: 1 },
+    { ...topic, name: 'first', next: 'second' },
+    { ...topic, name: 'second' },
+    { ...topic, name: 'ticks', strict: false, timed: true },
+  ]
+  const events: Event[] = ['node 1', 'node 2'].map((actor) => ({ at: startMs, actor, verb: 'start', owner: `owner of ${actor}` }))
+  const changes: Change[] = []
+  const effects: Effect[] = []
+  let at = startMs
+  let sequence = 0
+  let transaction = 0
+  const write = (change: Pick<Change, 'topic' | 'sequence' | 'key' | 'state' | 'attempt'> & Partial<Change>): void => {
+    at += 5
+    const rest = { identifier: 'i', owner: undefined, priority: 0, isNew: false, externalId: undefined }
+    changes.push({ ...rest, began: at - 1, at, transaction: String(transaction), ...change })
+  }
+  const doIt = (name: string, task: number, key: string, next?: string): void => {
+    const owner = `owner of node ${1 + (task % 2)}`
+    transaction++
+    write({ topic: name, sequence: task, key, state: states.active, attempt: 1, owner })
+    transaction++
+    effects.push({ topic: name, sequence: task, attempt: 1, key, transaction: String(transaction) })
+    if (next !== undefined)
+      write({ topic: next, sequence: ++sequence, key: `${key} of ${name}`, state: states.ready, attempt: 0, isNew: true })
+    write({ topic: name, sequence: task, key, state: states.succeeded, attempt: 1, owner })
+    if (next !== undefined) doIt(next, sequence, `${key} of ${name}`)
+  }
+  for (const { name, next, timed } of topics as readonly { name: string; next?: string; timed?: boolean }[]) {
+    if (timed === true || name === 'second') continue
+    for (let count = 0; count < 8; count++) {
+      const key = `${name}-${count}`
+      const call = events.length
+      const said = { actor: 'producer', verb: 'push', call } as const
+      transaction++
+      events.push({ ...said, at: at + 1, phase: 'begun', topic: name, line: 'a', keys: [key] })
+      write({ topic: name, sequence: ++sequence, key, state: states.ready, attempt: 0, isNew: true })
+      events.push({ ...said, at: at + 1, phase: 'done', sequences: [sequence] })
+      doIt(name, sequence, key, next)
+    }
+  }
+  for (let second = 2; second < 10; second += 2) {
+    const externalId = `timer:7:default/two@${new Date(startMs + second * 1_000).toISOString()}`
+    write({ topic: 'ticks', sequence: ++sequence, key: undefined, state: states.ready, attempt: 0, isNew: true, externalId })
+    doIt('ticks', sequence, '')
+  }
+  const none = { finished: [], returned: [], abandoned: [] }
+  events.push({
+    at: at + 10,
+    actor: 'node 1',
+    verb: 'stop',
+    phase: 'done',
+    ...none,
+    finished: [{ topic: 'plain', sequence: 1, attempt: 1 }],
+  })
+  events.push({ at: at + 20, actor: 'node 1', verb: 'end', asked: true, how: 'code 0' })
+  events.push({ at: at + 20, actor: 'node 2', verb: 'end', asked: true, how: 'SIGKILL' })
+  return {
+    setting: { engine: 'made up', seed: 1, topics, leaseMs: 1_000, patienceMs: 10_000 },
+    events: events.toSorted((one, other) => one.at - other.at),
+    changes,
+    effects,
+    led: [1, 1, 2, 3].map((term) => ({ group: 'g', actor: `leader ${term}`, term })),
+    timers: [{ id: 'two', topic: 'ticks', everySeconds: 2, createdMs: startMs + 500, nextMs: startMs + 10_000 }],
+    left: { connections: 0, owners: 0, holdings: 0, slots: 0, processes: 0, unfinished: 0 },
+  }
+}
+
+const changesOf = ({ changes }: Story, name: string, state: number): Writable<Change>[] =>
+  changes.filter((change) => change.topic === name && change.state === state)
+
+/** What is planted, and the rule that must find it. */
+const plants: readonly [rule: string, what: string, plant: (history: Story) => void][] = [
+  ['lost', 'a pushed task without a row', (h) => void (h.changes = h.changes.filter(({ key }) => key !== 'plain-3'))],
+  [
+    'lost',
+    'a task that was never done',
+    (h) => void (h.changes = h.changes.filter(({ key, state }) => key !== 'plain-3' || state === states.ready)),
+  ],
+  ['invented', 'a task that nobody pushed', (h) => void h.changes.push({ ...h.changes[0]!, sequence: 999, key: 'nobody' })],
+  [
+    'invented',
+    'a task of a push that was rolled back',
+    (h) => {
+      const done = h.events.find((event) => event.verb === 'push' && event.phase === 'done')!
+      h.events[h.events.indexOf(done)] = {
+        at: done.at,
+        actor: 'producer',
+        verb: 'push',
+        call: (done as { call: number }).call,
+        phase: 'failed',
+      }
+    },
+  ],
+  ['twice', 'a push that was committed twice', (h) => void h.changes.push({ ...h.changes[0]!, sequence: 999 })],
+  ['twice', 'two effects of one task', (h) => void h.effects.push({ ...h.effects[0]!, attempt: 2 })],
+  [
+    'effects',
+    'an effect without its completion',
+    (h) => void (h.changes = h.changes.filter(({ key, state }) => key !== 'plain-3' || state !== states.succeeded)),
+  ],
+  ['effects', 'a completion without its effect', (h) => void (h.effects = h.effects.filter(({ key }) => key !== 'plain-3'))],
+  ['effects', 'an effect of another transaction', (h) => void (h.effects[2]!.transaction = 'another')],
+  [
+    'ways',
+    'a task that runs again after it was done',
+    (h) => void h.changes.push({ ...h.changes[1]!, attempt: 2, at: h.changes.at(-1)!.at + 1 }),
+  ],
+  ['ways', 'a task that failed', (h) => void (changesOf(h, 'plain', states.succeeded)[0]!.state = states.failed)],
+  ['ways', 'a task that was deleted', (h) => void h.changes.push({ ...h.changes[0]!, isNew: false, state: undefined })],
+  [
+    'pipelines',
+    'a step whose next task is missing',
+    (h) => void (h.changes = h.changes.filter(({ key, topic: name }) => name !== 'second' || key !== 'first-2 of first')),
+  ],
+  [
+    'pipelines',
+    'a next task whose step was not done',
+    (h) => void (h.effects = h.effects.filter(({ key }) => key !== 'first-2')),
+  ],
+  [
+    'held twice',
+    'a task that another owner took while it was held',
+    (h) => {
+      const claim = changesOf(h, 'plain', states.active)[0]!
+      h.changes.splice(h.changes.indexOf(claim) + 1, 0, { ...claim, attempt: 2, owner: 'another' })
+    },
+  ],
+  [
+    'held twice',
+    'an attempt that is not greater',
+    (h) => {
+      const claim = changesOf(h, 'plain', states.active)[0]!
+      h.changes.splice(h.changes.indexOf(claim) + 1, 0, { ...claim, state: states.ready }, { ...claim })
+    },
+  ],
+  [
+    'held beside',
+    'two tasks of one identifier at a time',
+    (h) => {
+      const [first, second] = changesOf(h, 'keyed', states.active)
+      h.changes.splice(h.changes.indexOf(second!), 1)
+      h.changes.splice(h.changes.indexOf(first!) + 1, 0, second!)
+    },
+  ],
+  [
+    'limits',
+    'more tasks than the limit',
+    (h) => {
+      const [first, second] = changesOf(h, 'limited', states.active)
+      h.changes.splice(h.changes.indexOf(second!), 1)
+      h.changes.splice(h.changes.indexOf(first!) + 1, 0, second!)
+    },
+  ],
+  [
+    'order',
+    'a later task of an identifier that was done first',
+    (h) => {
+      const [first, , third] = ['keyed-0', 'keyed-1', 'keyed-2'].map((key) =>
+        h.changes.filter((change) => change.key === key && !change.isNew),
+      )
+      const from = h.changes.indexOf(first![0]!)
+      h.changes = h.changes.filter((change) => !third!.includes(change))
+      h.changes.splice(from, 0, ...third!)
+    },
+  ],
+  [
+    'lines',
+    'a push that got a lesser sequence than the one before',
+    (h) => {
+      const [first, second] = h.events.filter((event) => event.verb === 'push' && event.phase === 'done') as {
+        sequences: number[]
+      }[]
+      ;[first!.sequences, second!.sequences] = [second!.sequences, first!.sequences]
+    },
+  ],
+  [
+    'passed over',
+    'a task that waited while later ones were taken',
+    (h) => void (changesOf(h, 'plain', states.active)[0]!.began += 20_000),
+  ],
+  [
+    'passed over',
+    'a task that waited while less urgent ones were taken',
+    (h) => {
+      for (const change of h.changes) if (change.key === 'by priority-5') change.priority = 2
+      changesOf(h, 'by priority', states.active)[5]!.began += 20_000
+    },
+  ],
+  [
+    'taken over',
+    'a task that a dead node still holds',
+    (h) => {
+      const last = changesOf(h, 'plain', states.succeeded).find(({ owner }) => owner === 'owner of node 2')!
+      last.at += 60_000
+    },
+  ],
+  [
+    'truthful',
+    'a stop that does not name what is held',
+    (h) => {
+      const last = changesOf(h, 'plain', states.succeeded).find(({ owner }) => owner === 'owner of node 1')!
+      last.at += 60_000
+    },
+  ],
+  [
+    'truthful',
+    'a stop that calls finished what is not',
+    (h) => {
+      const stop = h.events.find((event) => event.verb === 'stop') as {
+        finished: { topic: string; sequence: number; attempt: number }[]
+      }
+      stop.finished = [{ topic: 'plain', sequence: 1, attempt: 7 }]
+    },
+  ],
+  [
+    'truthful',
+    'a stop that names a task twice',
+    (h) => {
+      const stop = h.events.find((event) => event.verb === 'stop') as { finished: object[]; returned: object[] }
+      stop.returned = stop.finished
+    },
+  ],
+  [
+    'endings',
+    'a process that ended by itself',
+    (h) => void ((h.events.find((event) => event.verb === 'end') as { asked: boolean }).asked = false),
+  ],
+  ['terms', 'two leaders of a term', (h) => void (h.led[1]!.actor = 'another')],
+  ['terms', 'a commit of an earlier term', (h) => void h.led.push({ ...h.led[0]! })],
+  [
+    'occurrences',
+    'an occurrence that is missing',
+    (h) => void (h.changes = h.changes.filter(({ externalId }) => !externalId?.includes('04.000'))),
+  ],
+  [
+    'occurrences',
+    'an occurrence that came twice',
+    (h) => void h.changes.push({ ...h.changes.find(({ externalId }) => externalId)!, sequence: 999 }),
+  ],
+  [
+    'occurrences',
+    'an instant that is no occurrence',
+    (h) => {
+      const tick = h.changes.find(({ externalId }) => externalId)!
+      h.changes.push({ ...tick, sequence: 999, externalId: tick.externalId!.replace('02.000', '03.000') })
+    },
+  ],
+  ...(['connections', 'owners', 'holdings', 'slots', 'processes', 'unfinished'] as const).map(
+    (what: keyof Left): [string, string, (history: Story) => void] => [
+      'left',
+      `${what} that are left`,
+      (h) => void (h.left = { ...h.left, [what]: 1 }),
+    ],
+  ),
+]
+
+describe('a history', () => {
+  test('without a violation passes', () => {
+    expect(check(story())).toEqual([])
+  })
+
+  test.each(plants)('is found to break the rule "%s" by %s', (rule, _, plant) => {
+    const history = story()
+    plant(history)
+    expect(new Set(check(history).map((found) => found.rule))).toContain(rule)
+  })
+
+  test('has a planted violation for each rule', () => {
+    expect([...new Set(plants.map(([rule]) => rule))].toSorted()).toEqual(Object.keys(rules).toSorted())
+  })
+
+  test('that fails is reduced to what shows the violation, and drawn', () => {
+    const history = story()
+    const second = history.changes.find(({ key, state }) => key === 'keyed-1' && state === states.active)!
+    history.changes.splice(history.changes.indexOf(second), 1)
+    history.changes.splice(
+      history.changes.findIndex(({ key, state }) => key === 'keyed-0' && state === states.active) + 1,
+      0,
+      second,
+    )
+    const found = check(history).find(({ rule }) => rule === 'held beside')!
+    const part = shrink(history, found)
+    expect(part.changes.length).toBeLessThan(5)
+    expect(part.events.length).toBe(0)
+    expect(check(part)).toContainEqual(found)
+    const lines = timelineText(part).split('\n')
+    expect(lines).toHaveLength(momentsOf(part).length)
+    expect(lines[0]).toMatch(/0\.0 ms .*keyed 9 \(i, keyed-0\) is active, attempt 1/)
+    expect(timelineSvg(part)).toMatch(/^<svg [\s\S]*keyed-0[\s\S]*<\/svg>$/)
+  })
+
+  test('is read from files as it was written, but for half a line of a process that was killed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'taskstream-history-'))
+    const history = story()
+    writeHistory(folder, history)
+    writeFileSync(join(folder, 'killed.events.jsonl'), '{"at":1,"actor":"killed","verb":"sta')
+    expect(check(readHistory(folder))).toEqual([])
+    // JSON has no undefined values.
+    expect(readHistory(folder)).toEqual(JSON.parse(JSON.stringify(history)))
+    rmSync(folder, { recursive: true })
+  })
+})
