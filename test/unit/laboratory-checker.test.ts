@@ -111,7 +111,7 @@ const plants: readonly [rule: string, what: string, plant: (history: Story) => v
     'lines',
     'a push that got a lesser sequence than the one before',
     (h) => {
-      const [first, second] = h.events.filter((event) => event.verb === 'push' && event.phase === 'done') as {
+      const [first, second] = h.events.filter((event) => event.verb === 'push' && event.phase === 'done') as unknown as {
         sequences: number[]
       }[]
       ;[first!.sequences, second!.sequences] = [second!.sequences, first!.sequences]
