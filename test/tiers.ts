@@ -6,7 +6,7 @@ import { excludedFrom, runnable } from './engines/files.ts'
 
 export type Tier = 'quick' | 'default' | 'all'
 
-/** How many draws a property makes, and how many seconds a run under stress lasts. */
+/** How many draws a property makes, and how many seconds a run in the laboratory lasts. */
 export interface Amounts {
   /** Histories of interleaved verbs. */
   readonly histories: number
@@ -33,11 +33,8 @@ export interface Amounts {
   readonly losses: number
   /** Leaders of a group that are broken. */
   readonly takeOvers: number
-  /** Seconds under stress. PostgreSQL uses the greater number. */
-  readonly stress: number
-  readonly longStress: number
-  /** Seconds in which schedulers are killed. */
-  readonly schedulerSeconds: number
+  /** Seconds in which faults are inflicted in the laboratory. */
+  readonly laboratory: number
   /** Random schedules of events for nodes, in memory and elsewhere. */
   readonly nodeSchedules: number
   readonly slowNodeSchedules: number
@@ -58,9 +55,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     submits: 100,
     losses: 10,
     takeOvers: 5,
-    stress: 5,
-    longStress: 5,
-    schedulerSeconds: 5,
+    laboratory: 5,
     nodeSchedules: 40,
     slowNodeSchedules: 5,
   },
@@ -78,9 +73,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     submits: 100,
     losses: 20,
     takeOvers: 5,
-    stress: 5,
-    longStress: 8,
-    schedulerSeconds: 5,
+    laboratory: 5,
     nodeSchedules: 100,
     slowNodeSchedules: 10,
   },
@@ -98,9 +91,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     submits: 400,
     losses: 120,
     takeOvers: 20,
-    stress: 20,
-    longStress: 60,
-    schedulerSeconds: 20,
+    laboratory: 60,
     nodeSchedules: 1_000,
     slowNodeSchedules: 20,
   },

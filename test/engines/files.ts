@@ -70,8 +70,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/{library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'postgres-given', 'mariadb', 'mysql'),
   // Other servers have other dump commands.
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
-  // A node and a scheduler wait in the same way on the other SQLite driver.
-  'faults/{scheduler,stress}': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb', 'mysql'),
+  // The laboratory starts the servers that it crashes.
+  'faults/laboratory': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
   'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>

@@ -29,11 +29,15 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   {
     promise:
       'Nodes that are killed, put to sleep, stopped, paused and cut off do everything once and in order, and leave nothing open',
-    tests: ['faults/stress'],
+    tests: ['faults/laboratory'],
   },
   {
     promise: 'In transactional mode a crash leaves nothing to be recovered, and a handler that will not let go cannot commit',
-    tests: ['e2e/transactional#polls, handles and completes', 'e2e/transactional-ends#gives a transaction up', 'faults/stress'],
+    tests: [
+      'e2e/transactional#polls, handles and completes',
+      'e2e/transactional-ends#gives a transaction up',
+      'faults/laboratory',
+    ],
   },
   { promise: 'A process that sleeps through its lease writes nothing when it wakes', tests: ['faults/sleep'] },
   {

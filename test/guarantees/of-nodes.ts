@@ -33,7 +33,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
       'conformance/periodic#submitted once for an occurrence',
       'conformance/periodic-rivals',
       'e2e/periodic#submits every occurrence',
-      'faults/scheduler',
+      'faults/laboratory',
     ],
   },
   {

@@ -10,6 +10,8 @@ interface NemesisOptions {
   readonly seconds: number
   /** How many faults may be under way at a time. */
   readonly lanes: number
+  /** Whether to go on, for a minute at most, until every kind of fault has come about. */
+  readonly isWhole: boolean
   readonly onFault: (kind: string) => void
 }
 
@@ -20,12 +22,11 @@ export interface Inflicted {
   readonly met: number
 }
 
-/** A run takes so much longer if a kind of fault has not come about yet. */
 const longerMs = 60_000
 
 /** @returns how often each kind came about */
 export async function inflictFaults(options: NemesisOptions): Promise<Record<string, Inflicted>> {
-  const { faults, scene, history, seconds, lanes, onFault } = options
+  const { faults, scene, history, seconds, lanes, isWhole, onFault } = options
   const counts: Record<string, Inflicted> = Object.fromEntries(faults.map(({ kind }) => [kind, { times: 0, met: 0 }]))
   const endMs = performance.now() + seconds * 1_000
   let round = 0
@@ -36,7 +37,7 @@ export async function inflictFaults(options: NemesisOptions): Promise<Record<str
   const next = (): Fault | undefined => {
     const isLate = performance.now() > endMs
     const missing = faults.filter(({ kind }) => counts[kind]!.times === 0)
-    if (isLate && (missing.length === 0 || performance.now() > endMs + longerMs)) return undefined
+    if (isLate && (!isWhole || missing.length === 0 || performance.now() > endMs + longerMs)) return undefined
     if (isLate) deck = missing
     if (deck.length === 0) {
       round++

@@ -35,6 +35,8 @@ export interface LaboratoryOptions {
   readonly rate?: number
   /** How many faults may be under way at a time. */
   readonly lanes?: number
+  /** Whether to go on, for a minute at most, until every kind of fault has come about. Default true. */
+  readonly isWhole?: boolean
   /** A fence of the product that is taken away. */
   readonly without?: string
   /** Where the history is kept. Default: a temporary folder, which is removed if there is no violation. */
@@ -83,7 +85,7 @@ const sites: Readonly<Record<LaboratoryOptions['engine'], () => Promise<Site>>> 
 }
 
 export async function runLaboratory(options: LaboratoryOptions): Promise<LaboratoryReport> {
-  const { engine, seconds, seed, rate = 60, lanes = 3, without, onProgress = () => {} } = options
+  const { engine, seconds, seed, rate = 60, lanes = 3, isWhole = true, without, onProgress = () => {} } = options
   const random = randomOf(seed)
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'taskstream-laboratory-'))
   mkdirSync(folder, { recursive: true })
@@ -134,6 +136,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     history,
     seconds,
     lanes,
+    isWhole,
     onFault: (kind) => onProgress(`${++count} faults, the last: ${kind}`),
   })
 
