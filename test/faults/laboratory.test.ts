@@ -30,3 +30,17 @@ describe.skipIf(!canRun)(`processes in the laboratory (${seconds} s, seed ${seed
     },
   )
 })
+
+// One engine is enough: this is about the checker.
+describe.skipIf(!canRun || engine !== 'postgres' || !isWhole)('a product that completes what it does not hold', () => {
+  test('is caught in the laboratory', { timeout: 600_000 }, async () => {
+    const { violations } = await runLaboratory({
+      engine,
+      seconds: 40,
+      seed,
+      isWhole: false,
+      without: 'whoever completes need not hold',
+    })
+    expect(violations.map(({ rule }) => rule)).toContain('effects')
+  })
+})

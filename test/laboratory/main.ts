@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { shrink } from './checker/shrink.ts'
+import { fences } from './fences.ts'
 import { timelineSvg, timelineText } from './checker/timeline.ts'
 import { runLaboratory } from './run.ts'
 import type { LaboratoryOptions } from './run.ts'
@@ -23,6 +24,8 @@ const { values } = parseArgs({
 const { engine } = values
 if (!['postgres', 'sqlite', 'mariadb'].includes(engine))
   throw new Error(`--engine must be postgres, sqlite or mariadb, and is ${engine}`)
+if (values.without !== undefined && !fences.some(({ name }) => name === values.without))
+  throw new Error(`--without must be one of ${fences.map(({ name }) => `'${name}'`).join(', ')}`)
 const begunMs = performance.now()
 const report = await runLaboratory({
   engine: engine as LaboratoryOptions['engine'],

@@ -4,9 +4,10 @@ import type { TransactionSource } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import { randomOf } from '../../interleavings/random.ts'
-import { mutants, mutated } from '../../hammer/mutants.ts'
+import { mutated } from '../../hammer/mutants.ts'
 import { reopenSubject } from '../../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../../subject.ts'
+import { fences } from '../fences.ts'
 import { HistoryFile } from '../history-file.ts'
 import type { Message, Orders } from '../setting.ts'
 
@@ -35,7 +36,7 @@ export async function beActor(
   const subject = await reopenSubject(orders.location)
   const pool = subject.engine === 'postgres' ? openPool(orders) : undefined
   const transactions = pool ? (pgTransactions(pool) as TransactionSource<AnyTransaction>) : subject.transactions
-  const mutant = mutants.find(({ name, engines }) => name === orders.without && engines.includes(subject.engine))
+  const mutant = fences.find(({ name, engines }) => name === orders.without && engines.includes(subject.engine))
   const actor: Actor = {
     orders,
     random: randomOf(orders.seed),

@@ -1,4 +1,5 @@
 /** A node of all topics. Its handlers write an effect for each task in the transaction that completes it. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskNotifier } from '@taskstream/task-api'
 import { buffering, exponential, TaskNode } from '@taskstream/task-processor'
@@ -30,7 +31,8 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
   const handlerOf = ({ strict, next }: LaboratoryTopic): BatchHandler<AnyTransaction> => {
     return async (_, { complete, topic }) => {
       if (random() < 0.02) throw new Error('made up')
-      for (let turns = random() * 10; turns > 1; turns--) await new Promise((resolve) => setImmediate(resolve))
+      // Most are quick, and some are at it for a while.
+      if (random() < 0.1) await delay(random() * 400)
       await complete(async (transaction, held) => {
         const decisions = held.map((task): [HeldTask, TaskDecision] => [task, decide(strict)])
         for (const [{ sequence, attempt, identifier, input = '' }, { result }] of decisions) {
