@@ -1,5 +1,4 @@
 import type { Crew } from './crew.ts'
-import type { Role } from './setting.ts'
 
 /** What faults are done to. */
 export interface Scene {
@@ -18,7 +17,3 @@ export interface Fault {
   /** @returns how many processes, connections or rows it met; 0 if it did not come about */
   inflict(scene: Scene): Promise<number>
 }
-
-export type Aim = (scene: Scene) => string | undefined
-
-export const workers: readonly Role[] = ['node', 'producer', 'scheduler', 'leader', 'operator']

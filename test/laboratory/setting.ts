@@ -11,6 +11,8 @@ export interface LaboratoryTopic extends TopicSetting {
   readonly mode?: 'transactional'
   /** Batches of one: from a buffer, or polled and completed together with others. */
   readonly small?: 'buffered' | 'shared'
+  /** Whether it is a queue of typed jobs, which handle themselves. */
+  readonly typed?: boolean
   /** Whether producers push into it. */
   readonly fed: boolean
 }
@@ -32,6 +34,8 @@ export const topics: readonly LaboratoryTopic[] = [
   { ...plain, name: 'second step', fed: false },
   { ...plain, name: 'limited', total: 3 },
   { ...keyed, name: 'operated', strict: false },
+  { ...plain, name: 'part', fed: false, typed: true },
+  { ...plain, name: 'whole', fed: false, typed: true },
   { ...plain, name: 'ticks', fed: false, strict: false, timed: true },
 ]
 
@@ -49,7 +53,7 @@ export const timers: readonly { readonly id: string; readonly everySeconds: numb
 
 export const group = 'leaders'
 
-export const roles = ['node', 'producer', 'scheduler', 'leader', 'operator'] as const
+export const roles = ['node', 'producer', 'scheduler', 'leader', 'operator', 'jobs'] as const
 export type Role = (typeof roles)[number]
 
 /** What a process is told when it starts. */
@@ -64,5 +68,5 @@ export interface Orders {
   readonly without?: string
 }
 
-/** What a process is told while it runs: to stop, or to keep all connections of its pool to itself for some time. */
-export type Message = { readonly tell: 'stop' } | { readonly tell: 'hoard'; readonly ms: number }
+/** What a process is told while it runs: to push no more, to stop, or to keep all connections of its pool to itself for some time. */
+export type Message = { readonly tell: 'rest' | 'stop' } | { readonly tell: 'hoard'; readonly ms: number }

@@ -118,6 +118,14 @@ const plants: readonly [rule: string, what: string, plant: (history: Story) => v
     },
   ],
   [
+    'needs',
+    'a task that was taken before another that it needs',
+    (h) =>
+      void ((
+        h.events.find((event) => event.verb === 'push' && event.phase === 'begun') as unknown as { needs?: string[] }
+      ).needs = ['plain-7']),
+  ],
+  [
     'passed over',
     'a task that waited while later ones were taken',
     (h) => void (changesOf(h, 'plain', states.active)[0]!.began += 20_000),

@@ -23,9 +23,9 @@ export interface Actor {
 
 const poolSize = 10
 
-/** @param stop ends the actor's work, and returns when it has ended. It is called once. */
+/** @param begin starts the work. `rest` ends pushing; `stop` ends all work, and is called once. */
 export async function beActor(
-  begin: (actor: Actor) => Promise<{ readonly owner?: string; stop(): Promise<void> }>,
+  begin: (actor: Actor) => Promise<{ readonly owner?: string; rest?(): void; stop(): Promise<void> }>,
 ): Promise<void> {
   const orders = JSON.parse(process.argv[2] ?? '{}') as Orders
   // The process must not outlive its laboratory.
@@ -45,11 +45,12 @@ export async function beActor(
     transactions,
     tasks: () => subject.tasks(mutant ? { adapt: (adapter) => mutated(adapter, mutant) } : {}),
   }
-  const { owner, stop } = await begin(actor)
+  const { owner, rest, stop } = await begin(actor)
   history.say({ verb: 'start', ...(owner !== undefined && { owner }) })
   process.on('message', (message: Message) => {
-    if (message.tell === 'stop') void end()
-    else void hoard(transactions, message.ms)
+    if (message.tell === 'hoard') void hoard(transactions, message.ms)
+    else if (message.tell === 'rest') rest?.()
+    else void end()
   })
   process.send?.({ owner })
 

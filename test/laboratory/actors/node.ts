@@ -64,7 +64,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     // Errors are what the laboratory is about. The checker tells which of them did harm.
     listener: { onError: () => {}, onFatal: () => {}, onStuck: () => {} },
   })
-  for (const topic of topics) {
+  for (const topic of topics.filter(({ typed }) => !typed)) {
     const { name, mode, small } = topic
     const handler = handlerOf(topic)
     node.process(name, {

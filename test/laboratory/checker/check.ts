@@ -1,6 +1,6 @@
 /** Decides whether a history keeps every promise. */
 import type { History, Violation } from './history.ts'
-import { heldBeside, heldTwice, limits, lines, order, passedOver } from './holds.ts'
+import { heldBeside, heldTwice, limits, lines, needs, order, passedOver } from './holds.ts'
 import { Index } from './index.ts'
 import { endings, left, occurrences, takenOver, terms, truthful } from './nodes.ts'
 import { effects, invented, lost, pipelines, twice, ways } from './tasks.ts'
@@ -17,6 +17,7 @@ export const rules: Readonly<Record<string, (index: Index) => Violation[]>> = {
   limits,
   order,
   lines,
+  needs,
   'passed over': passedOver,
   'taken over': takenOver,
   truthful,

@@ -47,6 +47,8 @@ export type Push = Said & {
         /** The pushes of a line follow each other. */
         readonly line: string
         readonly keys: readonly string[]
+        /** The keys of tasks that must be done before these are taken. */
+        readonly needs?: readonly string[]
       }
     | { readonly phase: 'done'; readonly sequences: readonly number[] }
     | { readonly phase: 'failed' | 'unknown' }

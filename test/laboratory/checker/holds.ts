@@ -82,6 +82,18 @@ export function order(index: Index): Violation[] {
   )
 }
 
+/** No task is taken before those that it needs are done. */
+export function needs(index: Index): Violation[] {
+  const { changes } = index.history
+  const done = new Map(changes.filter(({ state }) => state === states.succeeded).map((change) => [change.key, change]))
+  const needed = new Map(index.asked.flatMap(({ push }) => push.keys.map((key) => [key, push.needs ?? []])))
+  return index.held.flatMap(({ claim }): Violation[] => {
+    const early = needed.get(claim.key ?? '')?.find((key) => index.positionOf(done.get(key) ?? claim) >= index.positionOf(claim))
+    if (early === undefined) return []
+    return [violation('needs', `${claim.key} of ${claim.topic} was taken before ${early}, which it needs`, claim, { key: early })]
+  })
+}
+
 /** The pushes of a line get ascending sequences, and so do the tasks of a push. */
 export function lines(index: Index): Violation[] {
   const done = index.asked.filter(({ outcome }) => outcome === 'done')

@@ -22,7 +22,7 @@ export const processFaults: readonly Fault[] = [
   {
     kind: 'process deployed anew',
     inflict: async ({ crew }) => {
-      const member = crew.any('node', 'node', 'scheduler', 'leader', 'producer')
+      const member = crew.any('node', 'jobs', 'scheduler', 'leader', 'producer')
       if (!member) return 0
       // The new one starts first, as in a rolling deployment.
       await crew.start(member.role)
