@@ -20,8 +20,9 @@ export async function openMariaDbSite(): Promise<Site> {
   const at = `${server.url}${database}`
   const subject = stack.use(await openMysql('mariadb', at))
 
+  /** Somebody else's connection. It uses no database, so that nobody takes it for one of the processes'. */
   async function withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const connection = await createConnection({ uri: `${at}?connectTimeout=2000` })
+    const connection = await createConnection({ uri: `${server.url}?connectTimeout=2000` })
     connection.on('error', () => {})
     try {
       return await use(connection)
@@ -63,7 +64,7 @@ export async function openMariaDbSite(): Promise<Site> {
           [
             'set transaction isolation level read committed',
             'begin',
-            'select 1 from task where state in (0, 1) limit 40 for update',
+            'select 1 from laboratory.task where state in (0, 1) limit 40 for update',
           ],
           () => pause(100, 2_500),
           'rollback',
@@ -72,11 +73,20 @@ export async function openMariaDbSite(): Promise<Site> {
     {
       kind: 'table locked by others',
       inflict: ({ pause }) =>
-        foreign(['set lock_wait_timeout = 3', 'lock tables task write, lab_change write'], () => pause(50, 800), 'unlock tables'),
+        foreign(
+          ['set lock_wait_timeout = 3', 'lock tables laboratory.task write, laboratory.lab_change write'],
+          () => pause(50, 800),
+          'unlock tables',
+        ),
     },
     {
       kind: 'snapshot held',
-      inflict: ({ pause }) => foreign(['start transaction with consistent snapshot'], () => pause(1_000, 3_000), 'rollback'),
+      inflict: ({ pause }) =>
+        foreign(
+          ['start transaction with consistent snapshot', 'select count(*) from laboratory.task'],
+          () => pause(1_000, 3_000),
+          'rollback',
+        ),
     },
     {
       kind: 'time-outs too short',
