@@ -141,11 +141,11 @@ export function passedOver(index: Index): Violation[] {
   })
 }
 
-/** When the push of each task was answered. From then on every poll sees it. */
+/** When the push of each task was answered. From then on every poll sees it. Tasks that need others are there later, when those are done. */
 function answersOf(index: Index): Map<string, number> {
   return new Map(
     index.asked
-      .filter(({ outcome }) => outcome === 'done')
+      .filter(({ outcome, push }) => outcome === 'done' && push.needs === undefined)
       .flatMap(({ push, at }) => push.keys.map((key): [string, number] => [`${push.topic} ${key}`, at])),
   )
 }
