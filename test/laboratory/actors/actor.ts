@@ -57,8 +57,9 @@ export async function beActor(
   async function end(): Promise<void> {
     history.say({ verb: 'stop', phase: 'begun' })
     await stop()
-    await pool?.end()
-    await subject[Symbol.asyncDispose]()
+    await pool?.end().catch(() => {})
+    // A pool cannot be closed in order if the server has just ended one of its connections.
+    await Promise.resolve(subject[Symbol.asyncDispose]()).catch(() => {})
     // Nothing may keep this process alive now. Whoever started it waits for its end, so that what does is found.
     process.disconnect()
   }

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskNotifier } from '@taskstream/task-api'
 import { buffering, exponential, TaskNode } from '@taskstream/task-processor'
-import type { BatchHandler, StopReport } from '@taskstream/task-processor'
+import type { BatchHandler, HeartbeatThread, StopReport } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { pgListener } from '@taskstream/task-sql/pg'
 import pg from 'pg'
 import type { AnyTransaction } from '../../subject.ts'
 import type { TaskName } from '../checker/history.ts'
 import { leaseMs, optionsOf, topics } from '../setting.ts'
-import type { LaboratoryTopic } from '../setting.ts'
+import type { LaboratoryTopic, Orders } from '../setting.ts'
 import { beActor, insist } from './actor.ts'
 
 await beActor(async ({ orders, random, history, subject, transactions, tasks }) => {
@@ -28,11 +28,15 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
         )
       : undefined
 
+  // The heartbeats of some nodes come from a thread. Those may compute for longer than their lease.
+  const heartbeatThread = random() < 0.34 ? threadOf(orders) : undefined
+
   const handlerOf = ({ strict, next }: LaboratoryTopic): BatchHandler<AnyTransaction> => {
     return async (_, { complete, topic }) => {
       if (random() < 0.02) throw new Error('made up')
       // Most are quick, and some are at it for a while.
       if (random() < 0.1) await delay(random() * 400)
+      if (heartbeatThread && random() < 0.005) compute(1.2 * leaseMs)
       await complete(async (transaction, held) => {
         const decisions = held.map((task): [HeldTask, TaskDecision] => [task, decide(strict)])
         for (const [{ sequence, attempt, identifier, input = '' }, { result }] of decisions) {
@@ -59,6 +63,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     transactions,
     ...(notifier && { notifier }),
     heartbeatIntervalMs: leaseMs / 10,
+    ...(heartbeatThread && { heartbeatThread }),
     leaseMs,
     maintenanceIntervalMs: leaseMs / 10,
     // Errors are what the laboratory is about. The checker tells which of them did harm.
@@ -87,6 +92,18 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     },
   }
 })
+
+function threadOf({ location: { subject, at }, actor }: Orders): HeartbeatThread {
+  const module = new URL('../../e2e/beating.ts', import.meta.url)
+  module.search = new URLSearchParams({ subject, at, told: actor }).toString()
+  const loader = new URL('../../e2e/strip-types.js', import.meta.url).href
+  return { module, worker: { execArgv: ['--conditions=@taskstream/source', `--import=${loader}`, '--no-strip-types'] } }
+}
+
+/** Makes the event loop stand still. */
+function compute(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
 
 function named({ finished, returned, abandoned }: StopReport): {
   finished: TaskName[]
