@@ -78,7 +78,7 @@ const crewOf: readonly Role[] = [
   'jobs',
   'jobs',
 ]
-const drainLimitMs = 90_000
+const drainLimitMs = 120_000
 
 const sites: Readonly<Record<LaboratoryOptions['engine'], () => Promise<Site>>> = {
   postgres: async () => (await import('./sites/postgres.ts')).openPostgresSite(),

@@ -4,7 +4,8 @@ import type { TopicSetting } from './checker/history.ts'
 import type { Subject } from '../subject.ts'
 
 export const leaseMs = 2_000
-export const patienceMs = 25_000
+/** A busy machine takes this long to start a process anew. */
+export const patienceMs = 60_000
 
 /** How nodes process a topic. */
 export interface LaboratoryTopic extends TopicSetting {
