@@ -54,9 +54,18 @@ export function checkDuration(argument: string, value: unknown): asserts value i
 
 /** @throws TaskError ARGUMENT_INVALID unless `value` is a valid `Date` in the years 1 to 9999, which every engine can store. */
 export function checkInstant(argument: string, value: unknown): asserts value is Date {
-  if (!(value instanceof Date) || Number.isNaN(value.getTime())) throw invalid(argument, value, 'must be a valid Date')
-  if (value.getTime() < firstInstant || value.getTime() > lastInstant)
-    throw invalid(argument, value.toISOString(), 'must be in the years 1 to 9999')
+  const ms = value instanceof Date ? msOf(value) : Number.NaN
+  if (Number.isNaN(ms)) throw invalid(argument, value, 'must be a valid Date')
+  if (ms < firstInstant || ms > lastInstant) throw invalid(argument, new Date(ms).toISOString(), 'must be in the years 1 to 9999')
+}
+
+/** Not a number for an object that only inherits from `Date`. */
+function msOf(date: Date): number {
+  try {
+    return date.getTime()
+  } catch {
+    return Number.NaN
+  }
 }
 
 /** @throws TaskError ARGUMENT_INVALID unless `topic` can be the name of a topic: 1 to 250 characters. */
@@ -66,7 +75,7 @@ export function checkTopic(topic: unknown): asserts topic is string {
 
 /** The error for an invalid argument. Its message names the argument, the rule and the value. */
 export function invalid(argument: string, value: unknown, rule: string): TaskError {
-  return new TaskError('ARGUMENT_INVALID', `${argument} ${rule}: ${preview(value)}`, { argument, value })
+  return new TaskError('ARGUMENT_INVALID', `${cutText(argument, 200)} ${rule}: ${preview(value)}`, { argument, value })
 }
 
 /** Cuts a text to at most `maximum` characters. A cut text ends in an ellipsis, and surrogate pairs stay whole. */
@@ -76,6 +85,18 @@ export function cutText(text: string, maximum: number): string {
   return `${text.slice(0, high ? maximum - 2 : maximum - 1)}…`
 }
 
+/** How many characters a message shows of a value. */
+const shown = 58
+
+/** Shows the beginning of a value. Of a long one no more is looked at, and no value can make this fail. */
 function preview(value: unknown): string {
-  return cutText(typeof value === 'string' ? JSON.stringify(value) : String(value), 58)
+  if (typeof value === 'string') return cutText(JSON.stringify(value.slice(0, shown + 2)), shown)
+  // A long number takes long to be written in digits.
+  if (typeof value === 'bigint' && BigInt.asIntN(128, value) !== value) return 'a bigint of more than 128 bits'
+  try {
+    return cutText(String(Array.isArray(value) ? value.slice(0, shown + 2) : value), shown)
+  } catch {
+    // The value cannot be made a text, such as a list with a symbol, or its own code throws.
+    return `a value of type ${typeof value}`
+  }
 }
