@@ -1,3 +1,4 @@
+import { describe, explain } from './explanation.ts'
 import { TaskError } from './task-error.ts'
 import { checkDuration, checkInteger, checkStorable, checkTopic, cutText, invalid, taskLimits } from './task-limits.ts'
 import { taskToString } from './task.ts'
@@ -81,13 +82,13 @@ export class TaskDecision {
    * The task is to be tried again: it is suspended, and due `afterMs` later by the database's clock. A task that has used up its `maxTries` fails
    * instead.
    *
-   * @param afterMs whole milliseconds, 0 to 100 years
+   * @param pause `afterMs` in whole milliseconds, 0 to 100 years
    * @throws TaskError ARGUMENT_INVALID
    * @example
    * TaskDecision.retry({ afterMs: 5_000 }, error)
    */
-  static retry({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
-    checkDuration('afterMs', afterMs)
+  static retry(pause: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
+    const afterMs = checkedPause(pause)
     return new TaskDecision('suspension', explain(explanation), { retryAfterMs: afterMs })
   }
 
@@ -96,18 +97,20 @@ export class TaskDecision {
    * tries, so a task can be put off any number of times. For what is nobody's fault: a service that asks for patience, a limit, a worker of an
    * earlier release.
    *
-   * @param afterMs whole milliseconds, 0 to 100 years
+   * @param pause `afterMs` in whole milliseconds, 0 to 100 years
    * @throws TaskError ARGUMENT_INVALID
    * @example
    * if (response.status === 429) return TaskDecision.snooze({ afterMs: 60_000 }, 'the service is busy')
    */
-  static snooze({ afterMs }: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
-    checkDuration('afterMs', afterMs)
+  static snooze(pause: { readonly afterMs: number }, explanation?: unknown): TaskDecision {
+    const afterMs = checkedPause(pause)
     return new TaskDecision('suspension', explain(explanation), { retryAfterMs: afterMs, refunded: true })
   }
 
   /** Joins two maps of decisions that have no task in common. @throws TaskError TASK_DUPLICATE if a task is in both */
   static combine<T extends Task>(left: ReadonlyMap<T, TaskDecision>, right: ReadonlyMap<T, TaskDecision>): Map<T, TaskDecision> {
+    checkDecisions(left)
+    checkDecisions(right)
     const combined = new Map(left)
     for (const [task, decision] of right) {
       if (combined.has(task)) throw new TaskError('TASK_DUPLICATE', `There are two decisions for ${taskToString(task)}`, { task })
@@ -118,6 +121,8 @@ export class TaskDecision {
 
   /** Merges the decisions of the tasks that are in both maps; the other tasks are left out. */
   static merge<T extends Task>(left: ReadonlyMap<T, TaskDecision>, right: ReadonlyMap<T, TaskDecision>): Map<T, TaskDecision> {
+    checkDecisions(left)
+    checkDecisions(right)
     const merged = new Map<T, TaskDecision>()
     for (const [task, decision] of left) {
       const other = right.get(task)
@@ -185,8 +190,10 @@ export class TaskDecision {
    * const [shipment] = await tasks.push(tx, 'shipments', 'order-7')
    * return TaskDecision.success().withSuccessor(shipment)
    */
-  withSuccessor({ topic, sequence }: TaskKey): TaskDecision {
+  withSuccessor(successor: TaskKey): TaskDecision {
     this.#checkSuccess('a successor')
+    if (typeof successor !== 'object' || successor === null) throw invalid('successor', successor, 'must be a task')
+    const { topic, sequence } = successor
     checkTopic(topic)
     checkInteger('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
     return this.#with({ successor: { topic, sequence } })
@@ -293,25 +300,27 @@ export function toDecision(thrown: unknown): TaskDecision {
 /** The decision that a thrown value carries, by itself or in its chain of causes. Undefined if there is none. */
 export function carriedDecision(thrown: unknown): TaskDecision | undefined {
   const seen = new Set<Error>()
-  for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
-    if (error instanceof TaskDecisionError) return error.decision
-    // An error may have been made its own cause.
-    seen.add(error)
+  try {
+    for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
+      if (error instanceof TaskDecisionError) return error.decision
+      // An error may have been made its own cause.
+      seen.add(error)
+    }
+  } catch {
+    // The code of a thrown value may throw, as a revoked proxy does. Such a value carries nothing.
   }
   return undefined
 }
 
-function explain(explanation: unknown): TaskExplanation[] {
-  if (explanation === undefined || explanation === null || explanation === '') return []
-  return [typeof explanation === 'string' || explanation instanceof Error ? explanation : String(explanation)]
+function checkedPause(pause: { readonly afterMs: number }): number {
+  if (typeof pause !== 'object' || pause === null) throw invalid('pause', pause, 'must be an object, such as { afterMs: 5_000 }')
+  const { afterMs } = pause
+  checkDuration('afterMs', afterMs)
+  return afterMs
 }
 
-function describe(explanation: TaskExplanation): string {
-  const text =
-    // A stack may be empty. Oracle stores an empty text as null, so a stored explanation is never empty.
-    typeof explanation === 'string' ? explanation : explanation.stack || `${explanation.name}: ${explanation.message}`
-  // Databases refuse NUL and unpaired surrogates. The text of a handler must not keep its decision from being stored.
-  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+function checkDecisions(decisions: unknown): void {
+  if (!(decisions instanceof Map)) throw invalid('decisions', decisions, 'must be a Map of decisions by task')
 }
 
 function isJson(text: string): boolean {
