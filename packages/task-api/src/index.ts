@@ -19,13 +19,15 @@ export {
   checkStorable,
   checkText,
   checkTopic,
+  cutText,
   invalid,
   taskLimits,
 } from './task-limits.ts'
+export { checkMap, isTask, listOf } from './collections.ts'
 export { checkInput, jsonOf, readInput } from './input-schema.ts'
 export type { InputSchema } from './input-schema.ts'
 export { nearest } from './nearest.ts'
-export { checkNames, checkOptions, optionNames } from './option-names.ts'
+export { checkGiven, checkNames, checkOptions, optionNames } from './option-names.ts'
 export type { OptionNames } from './option-names.ts'
 export { partialBatch } from './task-partial-batch.ts'
 export type { PartialBatchOptions, PartialDecisions } from './task-partial-batch.ts'

@@ -42,6 +42,16 @@ export function checkNames(names: OptionNames, given: object | undefined, at = '
   for (const name in given) if (!names.known.has(name)) throw unknownName(names, given, name, at)
 }
 
+/**
+ * Refuses unknown names, as `checkNames`, and also undefined: for options of which one at least must be given.
+ *
+ * @throws TaskError ARGUMENT_INVALID
+ */
+export function checkGiven(names: OptionNames, given: object): void {
+  if (given === undefined) throw invalid('options', given, `of ${names.of} must be an object`)
+  checkNames(names, given)
+}
+
 function unknownName({ of, each, known }: OptionNames, given: object, name: string, at: string): TaskError {
   const suggestion = meant(name, known)
   const argument = `${at}${cutText(name, 100)}`

@@ -1,6 +1,8 @@
 import { checkNames, optionNames } from './option-names.ts'
 import { TaskDecision } from './task-decision.ts'
 import { TaskError } from './task-error.ts'
+import { invalid } from './task-limits.ts'
+import { taskResults } from './task-state.ts'
 import type { TaskResult } from './task-state.ts'
 import { TaskSupplement } from './task-supplement.ts'
 import { taskKey, taskToString } from './task.ts'
@@ -69,6 +71,8 @@ function filter<Base extends Task>(
 ): DuplicationFilter<Base> {
   checkNames(names, options)
   const { key = ({ identifier }) => identifier, result = otherwise } = options
+  if (typeof key !== 'function') throw invalid('key', key, 'must be a function of a task')
+  if (!taskResults.includes(result)) throw invalid('result', result, `must be one of ${taskResults.join(', ')}`)
   return <T extends Base>(tasks: Iterable<T>, supplement = new TaskSupplement()) => {
     const batch = [...tasks]
     const groups = Map.groupBy(batch, (task) => key(task, supplement))

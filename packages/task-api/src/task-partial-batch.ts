@@ -1,4 +1,4 @@
-import { checkNames, optionNames } from './option-names.ts'
+import { checkGiven, optionNames } from './option-names.ts'
 import { TaskDecision, toDecision } from './task-decision.ts'
 import { invalid } from './task-limits.ts'
 import type { Task } from './task.ts'
@@ -39,8 +39,11 @@ export function partialBatch<T extends Task, Rest extends readonly unknown[]>(
 export function partialBatch<T extends Task, Rest extends readonly unknown[]>(
   options: PartialBatchOptions<T, Rest, PartialDecisions<T> | Promise<PartialDecisions<T>>>,
 ): (tasks: Iterable<T>, ...rest: Rest) => Map<T, TaskDecision> | Promise<Map<T, TaskDecision>> {
-  checkNames(names, options)
+  checkGiven(names, options)
   const { predicate, delegate, fallback = TaskDecision.success() } = options
+  for (const [argument, value] of Object.entries({ predicate, delegate }))
+    if (typeof value !== 'function') throw invalid(argument, value, 'must be a function')
+  if (!(fallback instanceof TaskDecision)) throw invalid('fallback', fallback, 'must be a TaskDecision')
   return (tasks, ...rest) => {
     const batch = [...tasks]
     const matching = batch.filter((task) => predicate(task))

@@ -1,5 +1,5 @@
-import { checkDuration, checkInteger, checkNames, invalid, optionNames, taskLimits } from '@taskstream/task-api'
-import type { HeldTask, OptionNames } from '@taskstream/task-api'
+import { checkDuration, checkGiven, checkInteger, invalid, optionNames, taskLimits } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 
 /** The field of a failed task by which retry policies decide. */
 export interface Tried {
@@ -163,7 +163,7 @@ export function byError<Failed extends Tried = Tried>(
   if (!Array.isArray(rules)) throw invalid('rules', rules, 'must be a list of [class of errors, policy]')
   for (const [index, rule] of (rules as readonly ErrorRule<Failed>[]).entries()) {
     if (!Array.isArray(rule)) throw invalid(`rules[${index}]`, rule, 'must be [class of errors, policy]')
-    if (typeof rule[0] !== 'function') throw invalid(`rules[${index}][0]`, rule[0], 'must be a class of errors')
+    if (!isClass(rule[0])) throw invalid(`rules[${index}][0]`, rule[0], 'must be a class of errors')
     if (typeof rule[1] !== 'function')
       throw invalid(`rules[${index}][1]`, rule[1], 'must be a policy, such as never or exponential({ … })')
   }
@@ -176,10 +176,13 @@ export function byError<Failed extends Tried = Tried>(
   }
 }
 
-/** Refuses a call without options too, whose tries nobody has said. */
-function checkGiven(names: OptionNames, options: object | undefined): void {
-  if (options === undefined) throw invalid('options', options, `of ${names.of} must be an object`)
-  checkNames(names, options)
+/** Whether errors can be instances of a value, which they cannot be of an arrow function. */
+function isClass(value: unknown): boolean {
+  try {
+    return typeof value === 'function' && typeof (Error.prototype instanceof value) === 'boolean'
+  } catch {
+    return false
+  }
 }
 
 function checkMost(first: 'firstMs' | 'minMs', pause: number, maxMs: number): void {

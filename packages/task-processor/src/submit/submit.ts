@@ -5,6 +5,7 @@ import {
   checkTopic,
   isPassing,
   isTaskError,
+  listOf,
   TaskError,
   taskLimits,
   verbOptions,
@@ -79,8 +80,8 @@ export class Submitter<Transaction> implements AsyncDisposable {
   ): Promise<PushedTask[]> {
     checkTopic(topic)
     checkNames(verbOptions.push, options)
-    const own = typeof creations === 'object' && Symbol.iterator in creations ? [...creations] : [creations]
-    checkInteger('the number of creations', own.length, 0, taskLimits.batchSize)
+    const isList = typeof creations === 'object' && creations !== null && Symbol.iterator in creations
+    const own = isList ? listOf('creations', creations) : [creations]
     if (this.#options.transactions.inside) {
       // The submission and the caller's transaction would wait for each other.
       const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'

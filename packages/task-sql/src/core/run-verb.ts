@@ -1,3 +1,4 @@
+import { invalid } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
@@ -27,6 +28,7 @@ function runSync<Transaction, Result>(
   verb: Verb<Result>,
   running: Running,
 ): Result {
+  checkTransaction(transaction)
   let step = verb.next()
   while (!step.done) {
     let rows
@@ -46,6 +48,7 @@ async function runAsync<Transaction, Result>(
   verb: Verb<Result>,
   running: Running,
 ): Promise<Result> {
+  checkTransaction(transaction)
   let step = verb.next()
   while (!step.done) {
     let rows
@@ -57,4 +60,10 @@ async function runAsync<Transaction, Result>(
     step = verb.next(rows)
   }
   return step.value
+}
+
+/** Refuses a call whose transaction was left out, before a driver says that a property of undefined cannot be read. */
+function checkTransaction(transaction: unknown): void {
+  if ((typeof transaction !== 'object' && typeof transaction !== 'function') || transaction === null)
+    throw invalid('transaction', transaction, 'must be a transaction of the driver, which comes first')
 }

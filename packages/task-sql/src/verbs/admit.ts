@@ -2,7 +2,7 @@
  * How many tasks of a topic are to be done. Pushes add to a number in the limit's row, and tasks are counted when it reaches the limit, or when the last count
  * is a second old: others end meanwhile, or are pushed or made ready in other ways. So most pushes count nothing, and no other verb pays for it.
  */
-import { checkInteger, checkTopic, invalid, TaskError, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkText, checkTopic, invalid, TaskError, taskLimits } from '@taskstream/task-api'
 import { reasons, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import { sequencesOf } from '../core/task-row.ts'
@@ -23,6 +23,8 @@ export function* admit(context: Context, topic: string, asked: number, externalI
   checkTopic(topic)
   checkInteger('count', asked, 0, taskLimits.batchSize)
   if (!Array.isArray(externalIds)) throw invalid('externalIds', externalIds, 'must be a list of texts')
+  checkInteger('the number of externalIds', externalIds.length, 0, taskLimits.batchSize)
+  for (const [index, id] of externalIds.entries()) checkText(`externalIds[${index}]`, id, taskLimits.externalIdLength)
   const { dialect, now } = context
   if (asked === 0) return
   const { limit } = dialect.tables

@@ -2,8 +2,8 @@
 import {
   attemptOutcomes,
   checkDuration,
+  checkGiven,
   checkInteger,
-  checkNames,
   checkTopic,
   taskLimits,
   verbOptions,
@@ -53,7 +53,7 @@ export function* attempts(
 }
 
 export function* purgeAttempts(context: Context, options: PurgeAttemptsOptions): Verb<number> {
-  checkNames(verbOptions.purgeAttempts, options)
+  checkGiven(verbOptions.purgeAttempts, options)
   const { olderThanMs, limit = 10_000 } = options
   const { dialect, now } = context
   checkDuration('olderThanMs', olderThanMs)

@@ -1,4 +1,4 @@
-import { checkNames, invalid, TaskDecision, TaskError, taskToString, verbOptions } from '@taskstream/task-api'
+import { checkMap, checkNames, invalid, TaskDecision, TaskError, taskToString, verbOptions } from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { HeldRequest, HeldValues, RowColumn } from '../core/requests.ts'
@@ -24,7 +24,9 @@ export function* complete(
   options: CompleteOptions = {},
 ): Verb<Completion> {
   checkNames(verbOptions.complete, options)
-  if (options.discard !== undefined) checkDiscard(options.discard)
+  const { strict = false, discard } = options
+  if (discard !== undefined) checkDiscard(discard)
+  checkMap('decisions', decisions, 'of decisions by task')
   const tasks = checkHeld(topic, decisions.keys())
   // mutants: equivalent condition:false, without tasks no statement is made
   if (tasks.length === 0) return { completed: [], lost: [] }
@@ -49,8 +51,8 @@ export function* complete(
   yield* recordAttempts(context, topic, found, decisions)
   yield* buryFailed(context, topic, found, decisions)
   yield* enqueueRechecksOf(context, topic, found)
-  if (options.discard) yield* discardEnded(context, topic, found, decisions, options.discard)
-  if (options.strict && lost.length > 0) {
+  if (discard) yield* discardEnded(context, topic, found, decisions, discard)
+  if (strict && lost.length > 0) {
     throw new TaskError(
       'TASK_LOST',
       `${lost.length} of ${tasks.length} tasks are no longer held, the first is ${taskToString(lost[0]!)}`,

@@ -142,7 +142,10 @@ function checkKey(argument: string, task: TaskKey): void {
 function checkDependencies(task: TaskKey, on: readonly TaskDependency[]): void {
   if (!Array.isArray(on)) throw invalid('on', on, 'must be a list of dependencies')
   checkInteger('the number of dependencies', on.length, 1, taskLimits.batchSize)
-  for (const { need, on: needed, tolerant } of on as readonly (TaskDependency & Row)[]) {
+  for (const dependency of on as readonly (TaskDependency & Row)[]) {
+    if (typeof dependency !== 'object' || dependency === null)
+      throw invalid('on', dependency, 'must be a list of dependencies, such as { need, on: task }')
+    const { need, on: needed, tolerant } = dependency
     checkText('need', need, needLength)
     checkKey(`the need "${need}"`, needed)
     if (tolerant !== undefined && typeof tolerant !== 'boolean') throw invalid('tolerant', tolerant, 'must be true or false')

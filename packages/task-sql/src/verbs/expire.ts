@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkNames, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import { checkDuration, checkGiven, checkInteger, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { ExpireOptions, Expiry } from '@taskstream/task-api'
 import { reasons, stages, states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -12,7 +12,7 @@ import { deadOwner } from './owners.ts'
 import { enqueueRechecks, setBlockingClass, setStage, shareOf } from './recheck.ts'
 
 export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> {
-  checkNames(verbOptions.expire, options)
+  checkGiven(verbOptions.expire, options)
   const { olderThanMs, then = 'expired', limit = 10_000 } = options
   const { dialect } = context
   checkDuration('olderThanMs', olderThanMs)

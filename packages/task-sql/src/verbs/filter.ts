@@ -12,7 +12,8 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
   const instant = (date: Date): Statement => dialect.expr.instant(sql`${date.getTime()}`)
   const conditions = [
-    states && isInOneOf(dialect, states),
+    // A list may be long, and has few states.
+    states && isInOneOf(dialect, [...new Set(states)]),
     identifier !== undefined && sql`t.identifier = ${identifier}`,
     reference !== undefined && sql`t.reference = ${reference}`,
     reason !== undefined && sql`t.reason = ${reasonNumbers[reason]}`,

@@ -1,4 +1,4 @@
-import { checkInteger, checkTopic, invalid, TaskError, taskLimits, taskToString } from '@taskstream/task-api'
+import { checkTopic, invalid, isTask, listOf, TaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { HeldRequest, RowColumn } from '../core/requests.ts'
 import type { Verb } from '../core/verb.ts'
@@ -23,11 +23,9 @@ export function checkHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] 
 /** Checks tasks, of which several may be attempts at one task, and sorts them by sequence. @throws TaskError ARGUMENT_INVALID */
 export function sortHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
   checkTopic(topic)
-  const sorted = [...tasks]
-  checkInteger('the number of tasks', sorted.length, 0, taskLimits.batchSize)
+  const sorted = listOf('tasks', tasks)
   for (const task of sorted) {
-    if (!isLease(task?.lease) || !Number.isSafeInteger(task.sequence))
-      throw invalid('task', task, 'must be one that poll returned')
+    if (!isLease(task?.lease) || !isTask(task)) throw invalid('task', task, 'must be one that poll returned')
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
   }
   return sorted.toSorted((left, right) => left.sequence - right.sequence)

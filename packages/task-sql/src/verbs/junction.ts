@@ -1,4 +1,4 @@
-import { checkInteger, checkText, checkTopic, invalid, taskLimits } from '@taskstream/task-api'
+import { checkInteger, checkText, checkTopic, invalid, listOf, taskLimits } from '@taskstream/task-api'
 import type { Junction } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -50,7 +50,7 @@ export function* junction(
 }
 
 function checkGroups(groups: Iterable<readonly string[]>): string[][] {
-  const checked = [...groups].map((group, index) => {
+  const checked = listOf('groups', groups).map((group, index) => {
     if (!Array.isArray(group)) throw invalid(`groups[${index}]`, group, 'must be an array of identifiers')
     if (group.length === 0) throw invalid(`groups[${index}]`, '[]', 'must not be empty')
     for (const identifier of group) checkText(`groups[${index}]`, identifier, taskLimits.identifierLength)

@@ -20,6 +20,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
+  const matching = meets(dialect, { ...filter, states })
   const old =
     olderThanMs === undefined
       ? nothing
@@ -30,7 +31,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
       topic,
       // mutants: equivalent property, the filter asks for the same range, which an index then finds
       read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
-      which: sql`1 = 1${meets(dialect, { ...filter, states })}${old} and not ${isNeeded(dialect)}`,
+      which: sql`1 = 1${matching}${old} and not ${isNeeded(dialect)}`,
       // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
       first: { orderBy: dialect.paths.orderBy('fifo'), limit },
       locked: 'skip',

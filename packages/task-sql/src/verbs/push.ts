@@ -32,7 +32,8 @@ export function* push(
   const list = (Array.isArray(creations) ? creations : [creations]) as readonly (string | TaskCreation)[]
   checkInteger('the number of creations', list.length, 0, taskLimits.batchSize)
   if (list.length === 0) return []
-  const checked = list.map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
+  // A hole of a list counts as undefined, which `map` would pass over.
+  const checked = [...list].map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
   if (insertion !== 'append') return yield* pushAndRemove(context, topic, checked, insertion)
   return yield* insert(context, topic, checked)
 }

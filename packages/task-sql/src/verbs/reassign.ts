@@ -1,4 +1,4 @@
-import { checkInteger, checkNames, checkTopic, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
+import { checkGiven, checkInteger, checkMap, checkTopic, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
 import type { ReassignAllOptions, Task, TaskResult } from '@taskstream/task-api'
 import type { Change } from '../core/requests.ts'
 import { blockingClassOf, stateNumbers } from '../core/states.ts'
@@ -14,6 +14,7 @@ import { sequencesOf } from '../core/task-row.ts'
 
 export function* reassign(context: Context, topic: string, results: ReadonlyMap<Task, TaskResult>): Verb<void> {
   checkTopic(topic)
+  checkMap('results', results, 'of results by task')
   for (const result of results.values()) checkResult('result', result)
   yield* lockGiven(context, topic, results.keys())
   for (const result of new Set(results.values())) {
@@ -23,7 +24,7 @@ export function* reassign(context: Context, topic: string, results: ReadonlyMap<
 }
 
 export function* reassignAll(context: Context, topic: string, options: ReassignAllOptions): Verb<number> {
-  checkNames(verbOptions.reassignAll, options)
+  checkGiven(verbOptions.reassignAll, options)
   // mutants: equivalent number `first = 0`, no sequence is less than 1
   const { from, to, first = 0, last = Number.MAX_SAFE_INTEGER } = options
   checkTopic(topic)

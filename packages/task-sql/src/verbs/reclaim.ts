@@ -1,4 +1,4 @@
-import { checkInteger, checkTopic, taskLimits } from '@taskstream/task-api'
+import { checkTopic, invalid, isTask, listOf, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -10,9 +10,10 @@ import { enqueueRechecks, setReadyClass } from './recheck.ts'
 export function* reclaim(context: Context, topic: string, known: Iterable<HeldTask>): Verb<number> {
   const { dialect, owner } = context
   checkTopic(topic)
-  const sequences = [...known].map(({ sequence }) => sequence)
-  checkInteger('the number of tasks', sequences.length, 0, taskLimits.batchSize)
-  const kept = new Set(sequences)
+  const tasks = listOf('tasks', known)
+  // A task that is not understood would be taken from whoever works on it.
+  for (const task of tasks) if (!isTask(task)) throw invalid('task', task, 'must be one that poll returned')
+  const kept = new Set(tasks.map(({ sequence }) => sequence))
   const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])

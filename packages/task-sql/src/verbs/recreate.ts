@@ -3,6 +3,8 @@ import {
   checkNames,
   checkTopic,
   invalid,
+  isTask,
+  listOf,
   TaskError,
   taskLimits,
   taskToString,
@@ -71,8 +73,8 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   const { dialect } = context
-  const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states })
+  const range = inRange(dialect, topic, filter.from, filter.to)
   checkRevivable('states', states)
   const rows = dryRun
     ? yield sql`
@@ -99,12 +101,10 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
  */
 export function* lockGiven(context: Context, topic: string, tasks: Iterable<Task>): Verb<Row[]> {
   const { dialect } = context
-  const given = [...tasks]
-  checkInteger('the number of tasks', given.length, 0, taskLimits.batchSize)
+  const given = listOf('tasks', tasks)
   const bySequence = new Map<number, Task>()
   for (const task of given) {
-    if (!Number.isSafeInteger(task?.sequence) || typeof task.identifier !== 'string')
-      throw invalid('task', task, 'must be a task')
+    if (!isTask(task)) throw invalid('task', task, 'must be a task')
     if (task.topic !== topic) throw invalid('task', taskToString(task), `must be of topic "${topic}"`)
     if (bySequence.has(task.sequence))
       throw new TaskError('TASK_DUPLICATE', `${taskToString(task)} stands twice in one call`, { task })
@@ -141,8 +141,8 @@ function* lockSelected(context: Context, topic: string, selection: RecreateSelec
   const { state, size = 1, ...filter } = selection
   checkInteger('size', size, 1, taskLimits.batchSize)
   checkRevivable('state', [state])
-  const range = inRange(dialect, topic, filter.from, filter.to)
   const matching = meets(dialect, { ...filter, states: [state] })
+  const range = inRange(dialect, topic, filter.from, filter.to)
   const rows = yield* lockFirst(dialect, topic, range, matching, size, givenColumns)
   // mutants: equivalent condition:true, a topic with tasks is known
   if (rows.length === 0) yield* checkKnown(context, topic)

@@ -2,7 +2,7 @@
  * How many tasks of a topic are active at a time, over all processes. Slots belong to owners, not to tasks: an owner takes a share and keeps it while it has
  * work, so neither a poll nor a completion writes anything for it.
  */
-import { checkDuration, checkInteger, checkTopic } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkTopic, invalid } from '@taskstream/task-api'
 import type { SlotGrant, SlotWish } from '@taskstream/task-api'
 import { raw, sql } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
@@ -20,8 +20,10 @@ interface Share {
   readonly wanted: number
 }
 
-export function* takeSlots(context: Context, topic: string, { held, wanted }: SlotWish): Verb<SlotGrant> {
+export function* takeSlots(context: Context, topic: string, wish: SlotWish): Verb<SlotGrant> {
   checkTopic(topic)
+  if (typeof wish !== 'object' || wish === null) throw invalid('wish', wish, 'must be an object with held and wanted')
+  const { held, wanted } = wish
   checkInteger('held', held, 0, 1_000_000)
   checkInteger('wanted', wanted, 0, 1_000_000)
   const { dialect, owner } = context

@@ -203,6 +203,50 @@ export const badInput: Part = part('bad input', (engine) => {
     expect(await fixture.states()).toEqual({ active: 1, ready: 1 })
   })
 
+  test('a collection that is none, or has holes, is refused by name', async () => {
+    const { topic } = fixture
+    // JavaScript programs can pass these values, though the types forbid them.
+    const tasks = fixture.tasks as AnyTransaction
+    const holes = Object.assign([], { length: 2 })
+    for (const none of [undefined, null, 5, {}, Symbol('a')]) {
+      await refused('tasks', (transaction) => tasks.hold(transaction, topic, none))
+      await refused('tasks', (transaction) => tasks.reclaim(transaction, topic, none))
+      await refused('decisions', (transaction) => tasks.complete(transaction, topic, none))
+      await refused('results', (transaction) => tasks.reassign(transaction, topic, none))
+      await refused('groups', (transaction) => tasks.junction(transaction, topic, 'singular', none))
+    }
+    for (const none of [undefined, null, 5]) await refused('wish', (transaction) => tasks.takeSlots(transaction, topic, none))
+    await refused('creations[0].creation', (transaction) => tasks.push(transaction, topic, holes))
+    await refused('task', (transaction) => tasks.reclaim(transaction, topic, [{ ...held, sequence: String(held.sequence) }]))
+    await refused('task', (transaction) => tasks.hold(transaction, topic, [{ ...held, identifier: Symbol('a') }]))
+    await refused('on', (transaction) => tasks.depend(transaction, held, [null]))
+    await refused('externalIds[1]', (transaction) => tasks.admit(transaction, topic, 2, ['a', 5]))
+    for (const verb of ['purgeAttempts', 'expire'] as const) await refused('options', (transaction) => tasks[verb](transaction))
+    await refused('options', (transaction) => tasks.reassignAll(transaction, topic))
+    for (const from of [Symbol('a'), 1n]) {
+      await refused('from', (transaction) => tasks.purge(transaction, topic, { from }))
+      await refused('from', (transaction) => tasks.redrive(transaction, topic, { from }))
+      await refused('from', (transaction) => tasks.recreate(transaction, topic, 'reset', { state: 'failed', from }))
+    }
+  })
+
+  test('an iterator that never ends is left after as many tasks as a call may have', async () => {
+    const endless = function* (): Generator<HeldTask> {
+      for (;;) yield held
+    }
+    await refused('the number of tasks', (transaction) => fixture.tasks.hold(transaction, fixture.topic, endless()))
+  })
+
+  test('a filter may name a state any number of times', async () => {
+    const states = Array.from({ length: 50_000 }, () => 'ready' as const)
+    expect(await fixture.commit((transaction) => fixture.tasks.page(transaction, fixture.topic, { states }))).toHaveLength(1)
+  })
+
+  test('a call whose transaction was left out says so', async () => {
+    const tasks = fixture.tasks as AnyTransaction
+    for (const none of [undefined, null, fixture.topic]) await refused('transaction', () => tasks.push(none, fixture.topic, 'a'))
+  })
+
   testWhere(engine.connections > 1)('a closed connection is named as one', async () => {
     const session = await fixture.subject.session()
     await session.close()
