@@ -42,6 +42,7 @@ export function eachTask<Transaction>(
   handle: SingleHandler<Transaction>,
   options: EachTaskOptions = {},
 ): BatchHandler<Transaction> {
+  if (typeof handle !== 'function') throw invalid('handle', handle, 'must be a function of a task')
   checkNames(names, options)
   const { concurrency = 1, timeoutMs, abortMs = 2_000 } = options
   checkInteger('concurrency', concurrency, 1, 1_000)

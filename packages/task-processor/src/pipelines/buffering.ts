@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkInteger, checkNames, invalid, optionNames, TaskDecision, TaskError } from '@taskstream/task-api'
+import { checkGiven, checkInteger, invalid, optionNames, TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { warn } from '../core/listener.ts'
 import type { PendingOnClose } from './pending-batch.ts'
@@ -57,7 +57,7 @@ interface Waiting<Transaction> {
  * node.process('invoices', { size: 100, handler: buffering({ buffer: 5, workers: 10, handler: eachTask(sendInvoice) }) })
  */
 export function buffering<Transaction>(options: BufferingOptions<Transaction>): TaskHandlerFactory<Transaction> {
-  checkNames(names, options)
+  checkGiven(names, options)
   const { buffer, workers, handler, pendingOnClose = 'handle' } = options
   checkInteger('buffer', buffer, 0, 10_000)
   checkInteger('workers', workers, 1, 1_000)

@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
+import { checkDuration, checkGiven, checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TaskRepository, TransactionSource } from '@taskstream/task-api'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
@@ -101,12 +101,11 @@ const threadNames = optionNames<HeartbeatThread>('a heartbeat thread', { module:
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transaction>): NodeSettings {
-  checkNames(names, options)
+  checkGiven(names, options)
   checkNames(threadNames, options.heartbeatThread, 'heartbeatThread.')
   const {
     heartbeatIntervalMs = 5_000,
     leaseMs = 30_000,
-    maintenanceIntervalMs = Math.min(Math.ceil(leaseMs / 2), 86_400_000),
     blockedMs = 1_000,
     refreshIntervalMs,
     statementTimeoutMs = 30_000,
@@ -116,6 +115,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
   checkInteger('leaseMs', leaseMs, 1, 7 * 86_400_000)
+  const { maintenanceIntervalMs = Math.min(Math.ceil(leaseMs / 2), 86_400_000) } = options
   checkInteger('maintenanceIntervalMs', maintenanceIntervalMs, 10, 86_400_000)
   checkInteger('blockedMs', blockedMs, 10, 86_400_000)
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
@@ -135,4 +135,23 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     keepAttemptsMs,
     clock,
   }
+}
+
+/** Refuses parts of a node that cannot be what they should be, before a start stumbles over them. @throws TaskError ARGUMENT_INVALID */
+export function checkParts<Transaction>({
+  repository,
+  transactions,
+  limiter,
+  notifier,
+  clock,
+}: TaskNodeOptions<Transaction>): void {
+  if (typeof repository !== 'object' || repository === null)
+    throw invalid('repository', repository, 'must be a repository, such as sqlTaskRepository makes')
+  if (typeof transactions !== 'function')
+    throw invalid('transactions', transactions, 'must be a function that runs transactions, such as pgTransactions(pool)')
+  if (limiter !== undefined && typeof limiter?.acquire !== 'function')
+    throw invalid('limiter', limiter, 'must be a limiter, such as bound(10)')
+  if (notifier !== undefined && typeof notifier?.listen !== 'function') throw invalid('notifier', notifier, 'must be a notifier')
+  if (clock !== undefined && (typeof clock?.monotonicMs !== 'function' || typeof clock.after !== 'function'))
+    throw invalid('clock', clock, 'must be a clock, with monotonicMs and after')
 }

@@ -7,7 +7,7 @@ import type { SafeListener } from '../core/listener.ts'
 import { Presence } from '../liveness/presence.ts'
 import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
-import { checkNodeOptions } from './node-options.ts'
+import { checkNodeOptions, checkParts } from './node-options.ts'
 import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
 import { TakenAway } from './taken-away.ts'
 import type { TaskManager } from './task-manager.ts'
@@ -38,8 +38,9 @@ export function makeNodeParts<Transaction>(
   options: TaskNodeOptions<Transaction>,
   { managers, wake, onLost }: NodeCalls<Transaction>,
 ): NodeParts<Transaction> {
-  const { repository, listener: given = {}, heartbeatThread, notifier, exclusive = false } = options
   const settings = checkNodeOptions(options)
+  checkParts(options)
+  const { repository, listener: given = {}, heartbeatThread, notifier, exclusive = false } = options
   const {
     clock,
     leaseMs,

@@ -1,7 +1,7 @@
 import {
   checkDuration,
+  checkGiven,
   checkInteger,
-  checkNames,
   checkShares,
   checkState,
   invalid,
@@ -124,7 +124,7 @@ const names = optionNames<ProcessOptions<never>>('process', {
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function checkProcessOptions<Transaction>(options: ProcessOptions<Transaction>, leaseMs: number): Processing<Transaction> {
-  checkNames(names, options)
+  checkGiven(names, options)
   const { handler, size = 100, concurrency, mode = 'leased', share = 1, activation = 'active' } = options
   const { retry, idleMs, retainMs = {}, limits, shares, abortMs = 2_000 } = options
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')
@@ -145,6 +145,8 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   checkInteger('abortMs', abortMs, 0, 86_400_000)
   // On a single connection the heartbeat waits for the transaction.
   if (mode === 'transactional' && timeoutMs! + abortMs > leaseMs) throw longerThanLease(options, timeoutMs!, abortMs, leaseMs)
+  if (typeof retainMs !== 'object' || retainMs === null)
+    throw invalid('retainMs', retainMs, 'must be an object, such as { succeeded: 86_400_000 }')
   for (const [state, ms] of Object.entries(retainMs)) {
     checkState('retainMs', state)
     if (unended.includes(state)) throw invalid('retainMs', state, `must be of states that have ended, not ${unended.join(', ')}`)

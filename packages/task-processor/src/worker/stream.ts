@@ -1,7 +1,7 @@
-import { TaskError } from '@taskstream/task-api'
+import { invalid, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { ProcessOptions } from './process-options.ts'
-import type { BatchHandler, Decisions, HandlerContext, TaskHandlerFactory } from '../core/task-handler.ts'
+import type { BatchHandler, Decisions, HandlerContext } from '../core/task-handler.ts'
 import type { TaskManager } from './task-manager.ts'
 
 export interface StreamOptions<Transaction> extends Omit<ProcessOptions<Transaction>, 'handler' | 'mode'> {
@@ -31,10 +31,13 @@ interface Waiting<Transaction> {
  */
 export async function* stream<Transaction>(
   topic: string,
-  signal: AbortSignal | undefined,
-  open: (handler: TaskHandlerFactory<Transaction>) => TaskManager<Transaction>,
+  options: StreamOptions<Transaction>,
+  open: (options: ProcessOptions<Transaction>) => TaskManager<Transaction>,
   leave: (manager: TaskManager<Transaction>) => Promise<unknown>,
 ): AsyncGenerator<StreamBatch<Transaction>, void, void> {
+  if (typeof options !== 'object' || options === null) throw invalid('options', options, 'of stream must be an object')
+  const { signal, ...others } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal', signal, 'must be an AbortSignal')
   const waiting: Waiting<Transaction>[] = []
   const over = new AbortController()
   let wake = (): void => {}
@@ -58,7 +61,7 @@ export async function* stream<Transaction>(
     return promise
   }
   if (signal?.aborted) return
-  const manager = open({ open: () => ({ handle, close: end }) })
+  const manager = open({ ...others, handler: { open: () => ({ handle, close: end }) } })
   signal?.addEventListener('abort', end)
   let current: Waiting<Transaction> | undefined
   try {

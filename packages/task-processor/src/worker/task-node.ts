@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { checkTopic, TaskError } from '@taskstream/task-api'
 import type { PushedTask, PushOptions, TaskCreation } from '@taskstream/task-api'
 import type { Batch } from '../batches/batch.ts'
 import { within } from '../core/clock.ts'
@@ -81,6 +81,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
    */
   process(topic: string, options: ProcessOptions<Transaction>): TaskManager<Transaction> {
     if (this.#state === 'stopped') throw new TaskError('LIFECYCLE', refusals.stopped, { topic })
+    checkTopic(topic)
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, transactions, limiter = unlimited } = this.#options
@@ -134,14 +135,11 @@ export class TaskNode<Transaction> implements AsyncDisposable {
    *   await batch.complete(async (transaction, held) => store(transaction, held))
    * }
    */
-  stream(
-    topic: string,
-    { signal, ...options }: StreamOptions<Transaction> = {},
-  ): AsyncGenerator<StreamBatch<Transaction>, void, void> {
+  stream(topic: string, options: StreamOptions<Transaction> = {}): AsyncGenerator<StreamBatch<Transaction>, void, void> {
     return stream<Transaction>(
       topic,
-      signal,
-      (handler) => this.process(topic, { ...options, handler }),
+      options,
+      (given) => this.process(topic, given),
       async (manager) => {
         // A stop of the node already waits for these batches.
         if (this.#isRunning) await manager.stop()
