@@ -1,4 +1,4 @@
-import { checkInteger, checkOptions } from '@taskstream/task-api'
+import { checkGiven, checkInteger, optionNames } from '@taskstream/task-api'
 import type { Timer } from './core/timer.ts'
 import { abbreviationAt } from './zones/abbreviation.ts'
 import { checkZone, zoneOf } from './zones/zone.ts'
@@ -27,6 +27,8 @@ export interface PreviewOptions {
   readonly zone?: string
 }
 
+const names = optionNames<PreviewOptions>('preview', { after: true, zone: true })
+
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 /** Up to this number, every change of clocks has a note. If there are more, only changes that affect the timer have one. */
 const changesTold = 2
@@ -43,7 +45,7 @@ const timesNamed = 3
  * // [{ local: 'Mon 2024-04-01 02:30:00', notes: ['clocks go forward on 2024-03-31, 02:00 to 03:00: 02:30 does not occur'], … }]
  */
 export function preview(timer: Timer, count: number, options: PreviewOptions): PreviewEntry[] {
-  checkOptions('preview', options, { after: true, zone: true })
+  checkGiven(names, options)
   const { after, zone = timer.zone } = options
   checkInteger('count', count, 1, 1_000)
   checkZone(zone)

@@ -1,4 +1,4 @@
-import { checkOptions } from '@taskstream/task-api'
+import { checkOptions, invalid } from '@taskstream/task-api'
 import { Cron } from 'croner'
 import { checkAfter, lastElapse } from '../core/instant.ts'
 import { Misreading, unreadable } from '../core/timer-error.ts'
@@ -29,6 +29,7 @@ export interface CronOptions {
 export function cron(pattern: string, options: CronOptions = {}): Timer {
   checkOptions('cron', options, { zone: true })
   const { zone } = options
+  if (typeof pattern !== 'string') throw invalid('pattern', pattern, 'must be a string')
   if (zone !== undefined) checkZone(zone)
   return readCron(`${cronPrefix}${pattern}${zone === undefined ? '' : ` ${zone}`}`)
 }
