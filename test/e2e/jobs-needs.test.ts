@@ -196,4 +196,14 @@ describe.skipIf(!canRun)('a job that needs others', () => {
       /is defined without needs/,
     )
   })
+
+  test('is not pushed with a reference that names no task, not even where the error is caught', async () => {
+    await using stream = fixture.streamOf()
+    await stream.prepare(report)
+    const known = await fixture.page(report)
+    const cover = { job: 'page', id: 'a', topic: 'page', sequence: 'x' } as never
+    const push = (transaction: never): unknown => stream.push(transaction, report, 'x', { needs: { pages: [], cover } })
+    expect(await fixture.commit((transaction) => codeOf(async () => await push(transaction as never)))).toBe('ARGUMENT_INVALID')
+    expect(await fixture.page(report)).toEqual(known)
+  })
 })

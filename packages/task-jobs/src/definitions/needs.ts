@@ -1,5 +1,5 @@
 /** What a job needs of others: by name, one job or many, which must succeed or only end. */
-import { checkNames, invalid } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkText, invalid, taskLimits } from '@taskstream/task-api'
 import type { OptionNames, TaskDependency, TaskReason, TaskState } from '@taskstream/task-api'
 import type { AnyJob, EndOf } from './define-job.ts'
 import type { JobRef } from './job-ref.ts'
@@ -115,7 +115,11 @@ export function dependenciesOf({ name, settings }: TaskDefinition, refs: unknown
       throw invalid(argument, given, isMany ? 'must be a list of jobs that were pushed' : 'must be a job that was pushed')
     return ((isMany ? given : [given]) as readonly Partial<JobRef>[]).map((ref) => {
       if (ref?.job !== job.name) throw invalid(argument, ref?.job ?? ref, `must be what a push of the job "${job.name}" returned`)
-      return { need, on: { topic: ref.topic!, sequence: ref.sequence! }, tolerant }
+      // A wrong reference is refused before the job is pushed, which would otherwise stay without its needs.
+      const { topic, sequence } = ref
+      checkText(`${argument}.topic`, topic, taskLimits.topicLength)
+      checkInteger(`${argument}.sequence`, sequence, 0, Number.MAX_SAFE_INTEGER)
+      return { need, on: { topic, sequence }, tolerant }
     })
   })
 }
