@@ -85,7 +85,7 @@ export function lookThrough<E extends Execution>(
 
 /** Checks the names of the options of `list`. Tags are refused, as its array could not tell how far was looked. @throws TaskError ARGUMENT_INVALID */
 export function checkList(options: PageOptions & { readonly tags?: unknown }): void {
-  if (options.tags !== undefined)
+  if (options?.tags !== undefined)
     throw invalid('tags', options.tags, 'is no option of list: use find, which also says how many jobs it has looked at')
   checkNames(listNames, options)
 }

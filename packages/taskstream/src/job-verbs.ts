@@ -1,4 +1,3 @@
-import { invalid } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
@@ -48,6 +47,7 @@ import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
 import type { FindOptions, FoundJobs } from './find-tasks.ts'
 import { after, firstOf } from './outcome.ts'
+import { itemsOf } from './push-items.ts'
 import { ownPage, ownSelector, ownTask, pageOf, whichOf } from './own-jobs.ts'
 import { checkInsertion } from './stream-options.ts'
 import type { PushManyOptions } from './stream-options.ts'
@@ -101,10 +101,9 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     options: PushManyOptions = {},
   ): Outcome<E, JobRef<Name>[]> {
     checkInsertion(checked(job), options)
-    if (!Array.isArray(items) || !items.every(Array.isArray))
-      throw invalid('items', items, `of the job "${job.name}" must be a list of lists, [[input, options], …]`)
-    const creations = items.map(([input, each]) => creationOf(checked(job), input, each, this.signatures))
-    const each = items.map(([, one]): AnyPushOptions | undefined => one)
+    const pushes = itemsOf(job, items)
+    const creations = pushes.map(([input, each]) => creationOf(checked(job), input, each, this.signatures))
+    const each = pushes.map(([, one]): AnyPushOptions | undefined => one)
     return after(this.#push(transaction, job, creations, each, options), (pushed) =>
       pushed.map((one, index) => refOf(job, one, creations[index]!)),
     )

@@ -1,4 +1,4 @@
-import { checkNames, invalid, optionNames } from '@taskstream/task-api'
+import { checkNames, invalid, listOf, optionNames } from '@taskstream/task-api'
 import type {
   Cancellation,
   Execution,
@@ -165,6 +165,11 @@ export class TypedTopic<Transaction, E extends Execution, Name extends string, G
     const { each, ...pushOptions } = options
     if (!Array.isArray(inputs)) throw invalid('inputs', inputs, `of the topic "${this.name}" must be a list`)
     if (each !== undefined && typeof each !== 'function') throw invalid('each', each, 'must be a function of an input')
-    return [inputs.map((input, index) => creationOf(this.#definition, input, each?.(input as Given, index))), pushOptions]
+    return [
+      listOf('inputs', inputs as readonly unknown[]).map((input, index) =>
+        creationOf(this.#definition, input, each?.(input as Given, index)),
+      ),
+      pushOptions,
+    ]
   }
 }

@@ -1,4 +1,4 @@
-import { checkNames, checkTopic, invalid, optionNames, pollConditions } from '@taskstream/task-api'
+import { checkGiven, checkTopic, invalid, optionNames, pollConditions } from '@taskstream/task-api'
 import type { InputSchema, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import type { JsonOnly } from './json-only.ts'
@@ -77,7 +77,7 @@ export function defineTopic<const Name extends string, Given, Input>(
 }
 
 function settingsOf(options: TypedTopicOptions<never, unknown>): TopicSettings {
-  checkNames(names, options)
+  checkGiven(names, options)
   const { order, input, ...settings } = taskSettingsOf(options as Parameters<typeof taskSettingsOf>[0])
   if (input === undefined) throw invalid('input', input, 'must be given: a schema, or json<T>()')
   const { condition = 'none' } = options

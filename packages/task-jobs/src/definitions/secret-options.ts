@@ -1,5 +1,5 @@
 /** Errors about options whose values may be secrets, and stay out of messages and of `data`. */
-import { checkNames, invalid, TaskError } from '@taskstream/task-api'
+import { checkNames, cutText, invalid, TaskError } from '@taskstream/task-api'
 import type { OptionNames } from '@taskstream/task-api'
 
 /** @throws TaskError ARGUMENT_INVALID, without any value, unless options are given and their names are known */
@@ -11,5 +11,5 @@ export function checkSecretNames(names: OptionNames, options: object): void {
 
 /** The error for a value that is not shown. */
 export function secretInvalid(argument: string, rule: string): TaskError {
-  return new TaskError('ARGUMENT_INVALID', `${argument} ${rule}`, { argument })
+  return new TaskError('ARGUMENT_INVALID', `${cutText(argument, 200)} ${rule}`, { argument })
 }

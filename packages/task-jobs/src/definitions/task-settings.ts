@@ -69,7 +69,7 @@ export function taskSettingsOf(options: SharedOptions): Omit<TaskSettings, NotSh
 
 /** @throws TaskError ARGUMENT_INVALID unless a schema is one, or is not given */
 export function checkSchema(argument: string, schema: Partial<InputSchema<unknown>> | undefined): void {
-  if (schema !== undefined && typeof schema['~standard']?.validate !== 'function')
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function')
     throw invalid(argument, schema, 'must be a Standard Schema, such as one of zod, or json<T>()')
 }
 

@@ -209,7 +209,8 @@ function checked(options: HttpRequestOptions): Service {
 
 /** The messages show no value, which may have a password even where it is no address. */
 function checkUrl(given: string | URL): URL {
-  const url = URL.parse(String(given))
+  // Any other object would be made a text by code of its own.
+  const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null
   if (url === null) throw secretInvalid('url', 'must be a whole address, such as http://mailer.internal/tasks')
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw secretInvalid('url', `must begin with http: or https:, not ${url.protocol}`)

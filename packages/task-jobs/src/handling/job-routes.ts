@@ -1,4 +1,4 @@
-import { invalid, TaskError } from '@taskstream/task-api'
+import { invalid, TaskError, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import { withAskedPause } from '../definitions/asked-pause.ts'
@@ -44,7 +44,7 @@ export class JobRoutes<Transaction> {
   check(pattern: string): void {
     const { name } = this.#queue
     const prefix = pattern.slice(0, -1)
-    if (pattern === '' || prefix.includes('*'))
+    if (pattern === '' || pattern.length > taskLimits.topicLength + 1 || prefix.includes('*'))
       throw invalid('route', pattern, `of the queue "${name}" must be the name of a job, or a prefix that ends in *`)
     const isThere = pattern.endsWith('*') ? this.#prefixes.some(([known]) => known === prefix) : this.#exact.has(pattern)
     if (isThere)
