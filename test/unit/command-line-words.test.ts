@@ -124,6 +124,8 @@ describe('an address', () => {
     ['postgres://host/shop#b', /write %40/],
     ['postgres://host/a@b', /write %40/],
     ['sqlite:?mode=ro', /leave out \?mode=ro$/],
+    ['sqlite:tasks.db?password=horse', /leave out the \? and all that follows$/],
+    ['?password=horse', /^--url names no engine: give [^;]*$/],
     ['sqlite:', /^Which file\? Give sqlite:<file>/],
     ['file:', /^Which file\? Give file:<file>/],
     ['sqlite::memory:', /^:memory: is gone/],
@@ -136,6 +138,11 @@ describe('an address', () => {
   })
 })
 
+test('a refusal of a long address is short, whatever it quotes', () => {
+  for (const url of ['x'.repeat(100_000), `${'x'.repeat(100_000)}:a`, `sqlite:a?${'x'.repeat(100_000)}`])
+    expect(() => toLocation(url)).toThrow(expect.objectContaining({ message: expect.stringMatching(/^.{1,500}$/s) }))
+})
+
 describe('what is printed', () => {
   const started = (url: string | undefined, ...args: string[]): void => {
     vi.stubEnv('TASKSTREAM_URL', url)
@@ -146,8 +153,18 @@ describe('what is printed', () => {
     process.argv.splice(0, process.argv.length, ...before)
   })
 
+  test('an address of a hundred thousand @ is searched for passwords in a moment', () => {
+    started(`postgres://shop:${'@'.repeat(100_000)}`)
+    const began = performance.now()
+    expect(withoutSecrets('an error')).toBe('an error')
+    expect(performance.now() - began).toBeLessThan(5_000)
+  })
+
   test.each([
     ['postgres://shop:correct-horse@host/shop', 'wrong correct-horse', 'wrong ***'],
+    // An address that a file has ends in a line end.
+    ['postgres://shop:correct-horse@host/shop\n', 'wrong correct-horse', 'wrong ***'],
+    [`postgres://shop:correct-horse${'@'.repeat(50)}host/shop`, 'wrong correct-horse', 'wrong ***'],
     ['postgres://shop:a%40bcd@host/shop', 'a@bcd or a%40bcd', '*** or ***'],
     ['postgres://shop:one/two@host/shop', 'one/two, one, two', '***, ***, ***'],
     ['postgres://shop:one@two@host/shop', 'one@two, one', '***, ***'],

@@ -1,6 +1,6 @@
 /** Reads the address in `--url`. */
 import { fileURLToPath } from 'node:url'
-import { TaskError } from '@taskstream/task-api'
+import { cutText, TaskError } from '@taskstream/task-api'
 
 export type Location =
   | { readonly engine: 'postgres' | 'mariadb' | 'mysql'; readonly url: string }
@@ -25,10 +25,12 @@ export function toLocation(url: string | undefined): Location {
   if (scheme === 'sqlite:' || scheme === 'file:') return { engine: 'sqlite', path: toPath(url, scheme) }
   const engine = engines[scheme]
   if (engine !== undefined) return { engine, url: checkAddress(url, scheme) }
-  if (scheme !== '') throw refused(`No engine for ${scheme.slice(0, -1)}: ${forms}`)
+  if (scheme !== '') throw refused(`No engine for ${cutText(scheme.slice(0, -1), 58)}: ${forms}`)
   if (url === 'sqlite' || `${url}:` in engines) throw refused(`${url} is no address: ${forms}`)
   // A text with an @ may be an address without its beginning, and hold a password. So it is not quoted.
-  throw refused(`--url names no engine: ${forms}${url.includes('@') ? '' : `; for a file of SQLite that is sqlite:${url}`}`)
+  throw refused(
+    `--url names no engine: ${forms}${mayHavePassword(url) ? '' : `; for a file of SQLite that is sqlite:${cutText(url, 200)}`}`,
+  )
 }
 
 const forms = 'give postgres://…, mariadb://…, mysql://… or sqlite:<file>'
@@ -56,8 +58,16 @@ function toPath(url: string, scheme: string): string {
   if (path === '') throw refused(`Which file? Give ${scheme}<file>`)
   if (path === ':memory:') throw refused(':memory: is gone when the command ends: give sqlite:<file>')
   const query = path.indexOf('?')
-  if (query >= 0) throw refused(`A file of SQLite takes no parameters: leave out ${path.slice(query)}`)
+  if (query >= 0) throw refused(`A file of SQLite takes no parameters: leave out ${quoted(path.slice(query))}`)
   return path
+}
+
+function quoted(query: string): string {
+  return mayHavePassword(query) ? 'the ? and all that follows' : cutText(query, 58)
+}
+
+function mayHavePassword(text: string): boolean {
+  return /@|pass|pwd/i.test(text)
 }
 
 function fromFileUrl(url: string): string {

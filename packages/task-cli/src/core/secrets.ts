@@ -2,6 +2,9 @@
 
 const hidden = '***'
 
+/** Of an address with more @ than this, only so many beginnings are hidden as a whole. Their parts are hidden all the same. */
+const mostEnds = 20
+
 /** Replaces the passwords of the addresses in the arguments and in TASKSTREAM_URL by `***`. */
 export function withoutSecrets(text: string): string {
   const addresses = [process.env['TASKSTREAM_URL'] ?? '', ...process.argv.slice(2)].map((given) => given.replace(/^--url=/, ''))
@@ -11,9 +14,11 @@ export function withoutSecrets(text: string): string {
 
 /** Every text that may be the password of an address. If the address cannot be read, that is any part before an @. */
 function secretsOf(address: string): string[] {
-  const [, name = '', rest = ''] = /^[a-z][a-z0-9+.-]*:\/*([^:@/]*):(.*)$/i.exec(address) ?? []
-  const ends = [...rest.matchAll(/@/g)].map(({ index }) => rest.slice(0, index))
-  const parts = ends.flatMap((end) => end.split(/[/?#@%:]/))
+  // An address from a file often ends in a line end, and a password may have one.
+  const [, name = '', rest = ''] = /^[a-z][a-z0-9+.-]*:\/*([^:@/]*):(.*)$/is.exec(address) ?? []
+  const ats = [...rest.matchAll(/@/g)].map(({ index }) => index)
+  const ends = ats.slice(-mostEnds).map((index) => rest.slice(0, index))
+  const parts = new Set(ends.at(-1)?.split(/[/?#@%:]/))
   const inQuery = [...address.matchAll(/[?&]password=([^&#]*)/gi)].map(([, password = '']) => password)
   // A password that equals the user's name stays: hiding it would make the server's answer unreadable, and the name is not secret.
   return [...ends, ...parts, ...inQuery]
