@@ -38,6 +38,8 @@ export interface Amounts {
   /** Random schedules of events for nodes, in memory and elsewhere. */
   readonly nodeSchedules: number
   readonly slowNodeSchedules: number
+  /** Cases of each entry that is called with wrong values. */
+  readonly fuzz: number
 }
 
 const amounts: Readonly<Record<Tier, Amounts>> = {
@@ -58,6 +60,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     laboratory: 5,
     nodeSchedules: 40,
     slowNodeSchedules: 5,
+    fuzz: 1_000,
   },
   default: {
     histories: 150,
@@ -76,6 +79,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     laboratory: 5,
     nodeSchedules: 100,
     slowNodeSchedules: 10,
+    fuzz: 2_500,
   },
   all: {
     histories: 600,
@@ -94,6 +98,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     laboratory: 60,
     nodeSchedules: 1_000,
     slowNodeSchedules: 20,
+    fuzz: 20_000,
   },
 }
 
