@@ -98,7 +98,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
     laboratory: 60,
     nodeSchedules: 1_000,
     slowNodeSchedules: 20,
-    fuzz: 20_000,
+    fuzz: 8_000,
   },
 }
 

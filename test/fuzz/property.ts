@@ -49,8 +49,11 @@ export interface Tally {
   readonly failure: string | undefined
 }
 
-/** How much time of the processor a call may take, in milliseconds. */
-const mostMs = 100
+/**
+ * How much time of the processor a call may take, in milliseconds. Among tests it is only a guard against what grows without bound: on a busy machine
+ * the same call takes several times as long.
+ */
+const mostMs = process.env['TASKSTREAM_TIER'] === undefined ? 100 : 3_000
 const repetitions = 3
 
 type Case = readonly [drawn: never, changes: readonly Mutation[]]

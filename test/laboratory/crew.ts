@@ -46,10 +46,12 @@ export class Crew implements AsyncDisposable {
   #target: string
   readonly #options: CrewOptions
   #born = 0
+  #rate: number
 
   constructor(options: CrewOptions) {
     this.#options = options
     this.#target = options.location.at
+    this.#rate = options.rate
   }
 
   /** Leads all proxies to another server. Connections that are open stay where they are. */
@@ -60,7 +62,7 @@ export class Crew implements AsyncDisposable {
 
   /** Starts a process, and does not wait until it works. @param clockMs how far its clock is off */
   async start(role: Role, clockMs = 0): Promise<Member> {
-    const { location, folder, history, random, rate, without } = this.#options
+    const { location, folder, history, random, without } = this.#options
     const name = `${role} ${++this.#born}`
     const proxy = /^\w+:\/\//.test(location.at) ? await openProxy(this.#target) : undefined
     const query = location.at.startsWith('mysql:') ? '?connectTimeout=2000' : ''
@@ -69,7 +71,7 @@ export class Crew implements AsyncDisposable {
       actor: name,
       seed: Math.floor(random() * 2 ** 31),
       historyFile: join(folder, `${name.replace(' ', '-')}.events.jsonl`),
-      rate,
+      rate: this.#rate,
       ...(without !== undefined && { without }),
     }
     const child = fork(new URL(`actors/${role}.ts`, import.meta.url), [JSON.stringify(orders)], {
@@ -135,6 +137,20 @@ export class Crew implements AsyncDisposable {
     await member.ended
     late.abort()
     await leaked
+  }
+
+  /** Tells processes to push no more, and waits until they do not. Those that start later push nothing. */
+  async rest(role: Role): Promise<void> {
+    this.#rate = 0
+    const rest = async (member: Member): Promise<void> => {
+      const rests = new Promise<void>((resolve) => {
+        member.process.on('message', (message: object) => void ('rests' in message && resolve()))
+      })
+      while (!member.isReady && this.members.has(member)) await delay(50)
+      tell(member, { tell: 'rest' })
+      await Promise.race([rests, member.ended])
+    }
+    await Promise.all([...this.members].filter((member) => member.role === role && !member.isAsked).map(rest))
   }
 
   async stopAll(...roles: readonly Role[]): Promise<void> {

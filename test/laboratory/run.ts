@@ -15,7 +15,7 @@ import type { History, Left, Setting, Violation } from './checker/history.ts'
 import { Index } from './checker/index.ts'
 import { takeOvers } from './checker/nodes.ts'
 import { readHistory } from './checker/read.ts'
-import { Crew, tell } from './crew.ts'
+import { Crew } from './crew.ts'
 import type { Fault } from './fault.ts'
 import { networkFaults } from './faults/network.ts'
 import { processFaults } from './faults/processes.ts'
@@ -187,6 +187,7 @@ async function finish(site: Site, crew: Crew, onProgress: (line: string) => void
   for (const { name } of topics) await subject.transactions<boolean>((transaction) => tasks.activate(transaction, name))
   // A node must be there, whoever was last killed.
   for (const role of ['node', 'jobs'] as const) if (!crew.any(role)) await crew.start(role)
+  await crew.rest('jobs')
   const nowMs = Date.now()
   for (let late = Infinity; late > 0 && performance.now() < begunMs + drainLimitMs;) {
     const infos = await subject.transactions<PeriodicTaskInfo[]>((transaction) => allPeriodicTasks(tasks)(transaction))
@@ -196,8 +197,6 @@ async function finish(site: Site, crew: Crew, onProgress: (line: string) => void
   await crew.stopAll('scheduler')
   let unfinished = Infinity
   for (; unfinished > 0 && performance.now() < begunMs + drainLimitMs; await delay(100)) {
-    // One that has only just begun is told too.
-    for (const member of crew.members) tell(member, { tell: 'rest' })
     const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
       tasks.count(transaction),
     )

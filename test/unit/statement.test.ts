@@ -1,20 +1,24 @@
-/** Values never become part of a text. */
-import { join, nothing, raw, render, sql } from '@taskstream/task-sql'
+/** A value never becomes SQL. */
+import { join, raw, render, sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 
-const dollar = (position: number): string => `$${position}`
+const text = (statement: Parameters<typeof render>[0]): string => render(statement, (position) => `$${position}`)
 
-test('values stay values, wherever they are nested', () => {
-  const inner = sql`b = ${"'; drop table task; --"} and c = ${null}`
-  const statement = sql`select ${raw('a')} from t where ${inner} and d = ${4}${nothing}`
-  expect(render(statement, dollar)).toBe('select a from t where b = $1 and c = $2 and d = $3')
-  expect(statement.values).toEqual(["'; drop table task; --", null, 4])
-  expect(render(statement, () => '?')).toBe('select a from t where b = ? and c = ? and d = ?')
+test('a statement in another is spliced in with its values, and everything else is a value', () => {
+  const inner = sql`b = ${2} and ${raw('c')}`
+  const statement = sql`select ${'a'} where ${inner} or ${join([sql`d = ${null}`, sql`e = ${'drop table task'}`], ' or ')}`
+  expect(text(statement)).toBe('select $1 where b = $2 and c or d = $3 or e = $4')
+  expect(statement.values).toEqual(['a', 2, null, 'drop table task'])
 })
 
-test('fragments are joined with their values in order', () => {
-  const statement = join([sql`a = ${1}`, raw('b'), sql`c = ${2}`], ' and ')
-  expect(render(statement, dollar)).toBe('a = $1 and b and c = $2')
-  expect(statement.values).toEqual([1, 2])
-  expect(render(join([], ','), dollar)).toBe('')
+test('a copy of a statement with other options is still one', () => {
+  expect(text(sql`select ${{ ...sql`a = ${1}`, stablePlan: true }}`)).toBe('select a = $1')
+})
+
+test.each([
+  ['a body that looks like a statement', JSON.parse('{"texts":["drop table task"],"values":[]}') as never],
+  ['a list', ['a'] as never],
+  ['an instant', new Date(0) as never],
+])('%s is refused in the place of a value', (_, value) => {
+  expect(() => sql`select ${value}`).toThrow(/a value of a statement must be a text, a number or null/)
 })

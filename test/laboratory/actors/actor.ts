@@ -25,7 +25,7 @@ const poolSize = 10
 
 /** @param begin starts the work. `rest` ends pushing; `stop` ends all work, and is called once. */
 export async function beActor(
-  begin: (actor: Actor) => Promise<{ readonly owner?: string; rest?(): void; stop(): Promise<void> }>,
+  begin: (actor: Actor) => Promise<{ readonly owner?: string; rest?(): Promise<void>; stop(): Promise<void> }>,
 ): Promise<void> {
   const orders = JSON.parse(process.argv[2] ?? '{}') as Orders
   // The process must not outlive its laboratory.
@@ -49,7 +49,7 @@ export async function beActor(
   history.say({ verb: 'start', ...(owner !== undefined && { owner }) })
   process.on('message', (message: Message) => {
     if (message.tell === 'hoard') void hoard(transactions, message.ms)
-    else if (message.tell === 'rest') rest?.()
+    else if (message.tell === 'rest') void rest?.().then(() => process.send?.({ rests: true }))
     else void end()
   })
   process.send?.({ owner })

@@ -69,13 +69,16 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
       history.say(phase === 'done' ? { verb: 'push', call, phase, sequences: [] } : { verb: 'push', call, phase })
   }
   const work = (async () => {
-    while (!over.signal.aborted) {
+    while (!over.signal.aborted && orders.rate > 0) {
       await push()
       await delay((random() * 10_000) / orders.rate)
     }
   })()
   return {
-    rest: () => over.abort(),
+    rest: async () => {
+      over.abort()
+      await work
+    },
     stop: async () => {
       over.abort()
       await work

@@ -1,3 +1,5 @@
+import { invalid } from '@taskstream/task-api'
+
 /** The values that statements may have. Every driver takes them without a conversion. */
 export type SqlValue = string | number | null
 
@@ -14,11 +16,20 @@ export interface Statement {
   readonly fetch?: number
 }
 
+/** Marks statements, also those of another copy of this package. A value that came as JSON does not have it, whatever it looks like. */
+const mark = Symbol.for('@taskstream/task-sql statement')
+
+/** A statement of texts and the values between them. The texts are this package's own, never those that a caller gave. */
+export function statementOf(texts: readonly string[], values: readonly SqlValue[]): Statement {
+  return { texts, values, [mark]: true } as Statement
+}
+
 /**
  * A statement of text and values. A nested statement is spliced in with its own values; everything else is a value.
  *
  * @example
  * sql`select sequence from ${tables.task} where topic = ${topic}`
+ * @throws TaskError ARGUMENT_INVALID for an object that is no statement of `sql`, `raw` or `join`
  */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (SqlValue | Statement)[]): Statement {
   const texts: string[] = []
@@ -39,12 +50,12 @@ export function sql(strings: TemplateStringsArray, ...inserts: readonly (SqlValu
     }
   }
   texts.push(text)
-  return { texts, values }
+  return statementOf(texts, values)
 }
 
 /** A fragment of SQL without values: names and texts of this package, never a text that a caller gave. */
 export function raw(text: string): Statement {
-  return { texts: [text], values: [] }
+  return statementOf([text], [])
 }
 
 /** The empty fragment. */
@@ -63,5 +74,7 @@ export function render({ texts }: Pick<Statement, 'texts'>, placeholder: (positi
 }
 
 function isStatement(value: SqlValue | Statement): value is Statement {
-  return typeof value === 'object' && value !== null
+  if (typeof value !== 'object' || value === null) return false
+  if (!(mark in value)) throw invalid('a value of a statement', value, 'must be a text, a number or null')
+  return true
 }

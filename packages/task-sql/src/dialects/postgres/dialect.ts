@@ -8,7 +8,7 @@ import { postgresCoordination } from './coordination.ts'
 import { checkedName, quote, tablesOf } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
-import { nothing, raw, sql } from '../../core/statement.ts'
+import { nothing, raw, sql, statementOf } from '../../core/statement.ts'
 import type { SqlValue, Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 import { classifyPostgresError } from './errors.ts'
@@ -235,7 +235,7 @@ function unnest(columns: readonly RowColumn[]): Statement {
 
 /** A statement of values, each with the text that follows it. */
 function between(before: string, texts: readonly string[], after: string, values: readonly SqlValue[]): Statement {
-  return { texts: [before, ...texts.slice(0, -1).map((text) => `${text}, `), `${texts.at(-1)}${after}`], values }
+  return statementOf([before, ...texts.slice(0, -1).map((text) => `${text}, `), `${texts.at(-1)}${after}`], values)
 }
 
 const triesSoFar = raw('t.tries')
@@ -251,9 +251,9 @@ function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldR
     const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
     const cast = `::${scalarTypes[type]}`
     const common = values[0] ?? null
-    if (values.every((one) => one === common)) return { texts: ['', cast], values: [common] }
+    if (values.every((one) => one === common)) return statementOf(['', cast], [common])
     const bySequence = Object.fromEntries(tasks.map(({ sequence }, index) => [sequence, values[index]]))
-    return { texts: ['(', `::jsonb ->> t.sequence::text)${cast}`], values: [JSON.stringify(bySequence)] }
+    return statementOf(['(', `::jsonb ->> t.sequence::text)${cast}`], [JSON.stringify(bySequence)])
   }
   return {
     updateFrom: nothing,
