@@ -27,9 +27,9 @@ export interface PostgresServer extends AsyncDisposable {
   readonly pid: number
   /**
    * Ends every session at once and starts again on the same data: by an immediate shutdown (SIGQUIT, the default), which leaves recovery to the
-   * start; by a fast one (SIGINT), which does not; or by SIGKILL, after which the sessions find out by themselves.
+   * start; by a fast one (SIGINT), which does not; or by SIGKILL, after which the sessions find out by themselves. `down` runs while the server is away.
    */
-  crash(signal?: 'SIGQUIT' | 'SIGINT' | 'SIGKILL'): Promise<void>
+  crash(signal?: 'SIGQUIT' | 'SIGINT' | 'SIGKILL', down?: () => Promise<unknown>): Promise<void>
   /** Kills the server by SIGKILL, and with it every session. The server is not started again. */
   kill(): Promise<void>
   /** Starts a standby from a copy of this server's data, and stops this server for the copy. Every later commit waits for the standby. */
@@ -119,8 +119,9 @@ async function start(
     get pid() {
       return server.pid ?? 0
     },
-    crash: async (signal = 'SIGQUIT') => {
+    crash: async (signal = 'SIGQUIT', down) => {
       await end(server, signal)
+      await down?.()
       // As long as a session of the killed server lives, the next one refuses to start.
       for (let tries = 0; ; tries++) {
         try {
