@@ -15,6 +15,9 @@ const withoutWorkersMs = 1_000
 const down = 0.5
 /** How many foreign clients connect at the same moment. */
 const takers = 10
+const pauseMs = 20
+/** In so many looks, one after the other, no system had a session, and foreign clients were refused more. */
+const quietLooks = 5
 
 async function until(endMs: number): Promise<void> {
   await sleep(Math.max(0, endMs - performance.now()))
@@ -66,38 +69,44 @@ const crashRecovery: Fault = async ({ fleet, ms }) => {
   return begun
 }
 
-/** Takes connections until the server has none left, and again whenever one comes free. */
-async function takeConnections({ connection, ms }: Scene): Promise<void> {
-  const end = performance.now() + ms
-  const taken: pg.Client[] = []
-  const take = async (): Promise<void> => {
-    while (performance.now() < end) {
-      try {
-        taken.push(await connect({ ...connection, application_name: taker } as Scene['connection']))
-      } catch {
-        await sleep(20)
+const taker = 'taker'
+
+/** Foreign clients that take connections until the server has none left, and again whenever one comes free. */
+class Takers {
+  readonly #taken: pg.Client[] = []
+  /** Whether the server has refused the last connection. */
+  isFull = false
+
+  async takeAll({ connection, ms }: Scene): Promise<void> {
+    const end = performance.now() + ms
+    const take = async (): Promise<void> => {
+      while (performance.now() < end) {
+        try {
+          this.#taken.push(await connect({ ...connection, application_name: taker } as Scene['connection']))
+          this.isFull = false
+        } catch {
+          this.isFull = true
+          await sleep(pauseMs)
+        }
       }
     }
+    await Promise.all(Array.from({ length: takers }, take))
+    await Promise.all(this.#taken.map((client) => client.end()))
   }
-  await Promise.all(Array.from({ length: takers }, take))
-  await Promise.all(taken.map((client) => client.end()))
 }
-
-const taker = 'taker'
 
 const endSessions = `
   select pg_terminate_backend(pid) from pg_stat_activity
    where datname = $1 and backend_type = 'client backend' and application_name <> '${taker}'`
 
-/** Ends the systems' sessions until foreign clients have every connection: a system that keeps its connections would notice nothing. */
+/** Ends the systems' sessions until foreign clients have every connection: a system that keeps its connections notices nothing. */
 const starve: Fault = async (scene) => {
-  const { control, connection, ms } = scene
-  const taking = takeConnections(scene)
-  const end = performance.now() + ms
-  while (performance.now() < end) {
-    const { rowCount } = await control.query(endSessions, [connection.database])
-    if (rowCount === 0) break
-    await sleep(20)
+  const foreign = new Takers()
+  const taking = foreign.takeAll(scene)
+  const end = performance.now() + scene.ms
+  for (let quiet = 0; quiet < quietLooks && performance.now() < end; await sleep(pauseMs)) {
+    const { rowCount } = await scene.control.query(endSessions, [scene.connection.database])
+    quiet = rowCount === 0 && foreign.isFull ? quiet + 1 : 0
   }
   await taking
 }
@@ -107,6 +116,6 @@ export const chaos: Readonly<Record<string, Fault>> = {
   'backend-kills': backendKills,
   'worker-kills': workerKills,
   'crash-recovery': crashRecovery,
-  'pool-exhaustion': takeConnections,
+  'pool-exhaustion': (scene) => new Takers().takeAll(scene),
   starvation: starve,
 }
